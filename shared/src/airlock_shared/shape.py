@@ -1,0 +1,54 @@
+"""Reading the shape of parsed JSON strictly: exactly these members, each of its type, nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from airlock_shared.errors import DocumentError
+
+HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
+
+
+def read_members(
+    value: Any, where: str, required: Mapping[str, type], optional: Mapping[str, type] | None = None
+) -> Any:
+    """Return ``value`` after checking that it is an object with the required members, perhaps the optional ones, no others.
+
+    A type must match exactly, so that ``true`` is no integer. Raises ``DocumentError("DOC-FIELD")``.
+    """
+    if type(value) is not dict:
+        raise _wrong(where, "not an object", type(value).__name__, "an object")
+    known = {**required, **(optional or {})}
+    if unknown := [name for name in value if name not in known]:
+        raise _wrong(where, "unknown members", repr(unknown)[:120], repr(list(known)))
+    if missing := [name for name in required if name not in value]:
+        raise _wrong(where, "members are missing", repr(list(value))[:120], repr(missing))
+    for name, member in value.items():
+        if type(member) is not known[name]:
+            raise _wrong(f"{where}.{name}", "of the wrong type", type(member).__name__, known[name].__name__)
+    return value
+
+
+def read_matching(text: Any, where: str, pattern: re.Pattern[str], what: str) -> str:
+    """Return ``text`` when it is a string that the pattern matches whole. Raises ``DocumentError("DOC-FIELD")``."""
+    if type(text) is not str or not pattern.fullmatch(text):
+        raise _wrong(where, f"not {what}", repr(text)[:120], what)
+    return text
+
+
+def read_list(value: Any, where: str, at_most: int) -> list[Any]:
+    """Return ``value`` when it is a list of at most so many items. Raises ``DocumentError("DOC-FIELD")``."""
+    if type(value) is not list or len(value) > at_most:
+        raise _wrong(where, f"not a list of at most {at_most} items", type(value).__name__, "a list")
+    return value
+
+
+def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
+    error = DocumentError(
+        "DOC-FIELD", what, got=got, expected=expected, do="ask for the document again, from its source"
+    )
+    error.where = where
+    return error
