@@ -1,0 +1,25 @@
+"""``emulator``: the software Ledger of a rehearsal, on loopback."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_offline import airgap
+from airlock_offline.emulator.app import FAULTS
+from airlock_offline.ledger.screens import MODELS
+
+
+@click.command("emulator")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True)
+@click.option("--fault", "faults", type=click.Choice(sorted(FAULTS)), multiple=True, help="Misbehave in this way.")
+@click.option("--ask", is_flag=True, help="Ask on this terminal before approving; otherwise approve everything.")
+def COMMAND(port: int, model: str, faults: tuple[str, ...], ask: bool) -> None:  # noqa: N802
+    """Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
+
+    It prints its port as one JSON line, and its screens as they come. Ctrl-C ends it.
+    """
+    from airlock_offline.emulator.server import run_emulator
+
+    airgap.allow_loopback(port, listening=True)
+    run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask)

@@ -1,0 +1,67 @@
+"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from airlock_offline import airgap
+from airlock_shared.command import run
+
+# name -> (module, one line for the list of commands): a command's module is imported only when it is used
+COMMANDS = {
+    "trust": ("trust", "Pin a deployment after comparing its fingerprint."),
+    "plan": ("plans", "Show a ceremony plan, or draft one from a request."),
+    "preflight": ("preflight", "Check the machine, its clock and the Ledger before a ceremony."),
+    "address": ("device", "Show the Ledger's address at a path, and confirm it on its screen."),
+    "digest": ("digest", "Print the hashes of any EIP-712 document."),
+    "verify": ("verify", "Run every check over a requests document, without a device."),
+    "sign": ("sign", "Review and sign a requests document, step by step."),
+    "transcript": ("transcripts", "Show or verify this machine's transcript."),
+    "emulator": ("emulate", "Serve the software Ledger of a rehearsal."),
+}
+
+
+class Commands(click.Group):
+    """The commands, imported when they are asked for: ``verify`` must start in tens of milliseconds."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Return the names in the order of the day."""
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name, or None."""
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"airlock_offline.cli.{COMMANDS[name][0]}")
+        command: click.Command = module.COMMAND
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="This machine's folder (default: $AIRLOCK_OFFLINE_HOME, or ~/.airlock-offline).",
+)
+@click.version_option(package_name="airlock-offline")
+@click.pass_context
+def program(context: click.Context, home: Path | None) -> None:
+    """Airlock's air-gapped half: checks, shows and signs on a Ledger. It uses no network."""
+    from airlock_offline.state import State, default_home
+
+    context.obj = State(home or default_home())
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    airgap.install()
+    sys.exit(run(program))

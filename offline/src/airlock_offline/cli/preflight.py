@@ -1,0 +1,98 @@
+"""``preflight``: what to look at before a ceremony begins."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.state import State
+from airlock_shared.command import json_option, say, show, show_json
+from airlock_shared.deployment import parse_deployment
+from airlock_shared.errors import DeviceError, ExitCode
+from airlock_shared.files import read_input
+from airlock_shared.units import utc_text
+from airlock_shared.words import spoken
+
+_INTERFACES = Path("/sys/class/net")
+
+
+@click.command("preflight")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def COMMAND(state: State, emulator_port: int | None, ledger_path: str | None, as_json: bool) -> None:  # noqa: N802
+    """Show the state of network, clock, pins and Ledger, to compare and write down.
+
+    The clock is compared with a watch by a person; the Ledger's setting Raw messages must be looked up on the device,
+    because the app does not tell it.
+    """
+    report: dict[str, Any] = {
+        "airlock": version("airlock-offline"),
+        "time_utc": utc_text(now_ms()),
+        "network_up": interfaces_up(_INTERFACES),
+        "pins": [_pin(path) for path in sorted((state.home / "pins").glob("*.json")) if "replaced" not in path.name],
+        "transcript_head": state.transcript.head(),
+        "device": _device(emulator_port, ledger_path),
+    }
+    state.transcript.record("preflight", report, now_ms())
+    if as_json:
+        show_json({"ok": "error" not in report["device"], **report})
+    else:
+        _show(report)
+    if "error" in report["device"]:
+        raise click.exceptions.Exit(int(ExitCode.DEVICE))
+
+
+def interfaces_up(folder: Path) -> list[str]:
+    """Return the names of the network interfaces, loopback aside, that the system reports as up."""
+    names = []
+    for interface in sorted(folder.iterdir()) if folder.is_dir() else []:
+        operstate = interface / "operstate"
+        state = operstate.read_text().strip() if operstate.is_file() else "unknown"
+        if interface.name != "lo" and state not in ("down", "notpresent"):
+            names.append(interface.name)
+    return names
+
+
+def _pin(path: Path) -> dict[str, str]:
+    deployment = parse_deployment(read_input(path))
+    words = spoken(deployment.fingerprint)
+    return {"name": deployment.name, "fingerprint": deployment.fingerprint, "words": words}
+
+
+def _device(emulator_port: int | None, ledger_path: str | None) -> dict[str, Any]:
+    try:
+        with opened(emulator_port, ledger_path) as device:
+            app = device.app()
+            found, configuration = app.app_and_version(), app.configuration()
+    except DeviceError as error:
+        say(str(error))
+        return {"error": str(error)}
+    return {"app": found.name, "version": found.version, "blind_signing": configuration.blind_signing}
+
+
+def _show(report: dict[str, Any]) -> None:
+    show(f"Airlock        {report['airlock']}")
+    show(f"time           {report['time_utc']}   compare with a watch")
+    up = ", ".join(report["network_up"])
+    show(f"network        {f'UP: {up}. Unplug or switch it off.' if up else 'no interface is up'}")
+    for pin in report["pins"]:
+        show(f"pinned         {pin['name']}: {pin['fingerprint'][:16]}…\n               {pin['words']}")
+    if not report["pins"]:
+        show("pinned         nothing yet: airlock-offline trust deployment.json")
+    device = report["device"]
+    if "error" in device:
+        show("Ledger         not ready, see above")
+        return
+    show(f"Ledger         {device['app']} app {device['version']}")
+    if device["blind_signing"]:
+        show("               Blind signing is ON: switch it off, unless a transaction needs it today")
+    else:
+        show("               Blind signing is off, as it should be for intents")
+    show("               Raw messages: look it up in the app's settings; it must be on")

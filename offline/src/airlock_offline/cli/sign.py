@@ -1,0 +1,129 @@
+"""``sign``: review, confirm and sign a requests document, step by step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.ceremony import Result, Station, sign_item, typed_data_of
+from airlock_offline.clock import now_ms
+from airlock_offline.devices import Device, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.ledger.screens import MODELS, coming_screens
+from airlock_offline.review import hash_lines, review_lines, screen_lines, verdict_lines
+from airlock_offline.state import State
+from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.run import refused
+from airlock_shared.command import INPUT, ask_yes, finish, json_option, say, show_json, worst
+from airlock_shared.documents import fingerprint as fingerprint_of
+from airlock_shared.documents import parse_json
+from airlock_shared.errors import AirlockError, Refusal
+from airlock_shared.files import read_input, require_new, write_new
+from airlock_shared.listing import fingerprint_lines
+from airlock_shared.plan import parse_plan
+from airlock_shared.requests import Request, parse_requests
+from airlock_shared.signatures import Header, write_signatures
+from airlock_shared.words import spoken
+
+
+@click.command("sign")
+@click.argument("file", type=INPUT)
+@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The signatures to write.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def COMMAND(  # noqa: N802
+    state: State,
+    file: Path,
+    plan_file: Path,
+    output: Path,
+    model: str,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    """Review every item of the requests document FILE, sign what is confirmed, and write the signatures.
+
+    Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. When the command is
+    interrupted, run it again: what was signed is not asked for again.
+    """
+    require_new(output)
+    plan = parse_plan(read_input(plan_file))
+    header, items, fingerprint = parse_requests(read_input(file))
+    deployment = state.require_pinned(header.deployment_name)
+    require_rehearsal(emulator_port, deployment.rehearsal)
+    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
+        say(line)
+    situation = Situation(plan, deployment, now_ms())
+    _check_document(examine_header(header, situation), examine_steps([i.step for i in items], list(plan.steps)))
+    ask_yes("Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?")
+    state.transcript.record(
+        "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}, now_ms()
+    )
+    with opened(emulator_port, ledger_path) as device:
+        results = _sign_all(items, situation, state, device, model)
+    signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
+    data = write_signatures(signed_header, [result.signed for result in results])
+    write_new(output, data)
+    signatures_fingerprint = fingerprint_of(parse_json(data))
+    state.transcript.record(
+        "signatures-written", {"requests": fingerprint, "signatures": signatures_fingerprint}, now_ms()
+    )
+    _report(results, output, signatures_fingerprint, as_json)
+
+
+def _check_document(header_verdicts: list[Verdict], steps_verdict: Verdict) -> None:
+    """Stop before anything is shown when the document as a whole is not the plan's."""
+    for verdict in refused([*header_verdicts, steps_verdict]):
+        refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got), expected=str(verdict.expected))
+        refusal.where = verdict.where
+        raise refusal
+
+
+def _sign_all(items: list[Request], situation: Situation, state: State, device: Device, model: str) -> list[Result]:
+    results: list[Result] = []
+
+    def show(case: Case, verdicts: list[Verdict]) -> None:
+        for line in review_lines(case, len(results) + 1, len(items)):
+            say(line)
+        if not refused(verdicts):
+            for line in (*hash_lines(case), *screen_lines(_screens(case, model), model)):
+                say(line)
+        for line in verdict_lines(verdicts):
+            say(line)
+
+    station = Station(state, device.app, now_ms, show, ask_yes, say)
+    for item in items:
+        fresh = situation._replace(now_ms=now_ms())
+        try:
+            results.append(sign_item(Case(item, fresh), station))
+        except AirlockError as error:
+            state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
+            say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
+            raise
+        if results[-1].signed.result == "signed":
+            say(f"Signed. The signature recovers to {results[-1].signed.signer}, as the plan expects.")
+    return results
+
+
+def _screens(case: Case, model: str) -> list[list[str]]:
+    return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=case.step.signer.show == "hashes")
+
+
+def _report(results: list[Result], output: Path, fingerprint: str, as_json: bool) -> None:
+    for result in results:
+        outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
+        say(f"  {result.signed.step:<24} {outcome}")
+    for line in fingerprint_lines("signatures", fingerprint):
+        say(line)
+    say(f"Wrote {output}. Carry it to the online machine; until it is submitted it is a secret.")
+    code = worst([result.code for result in results])
+    if as_json:
+        steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
+        words = spoken(fingerprint)
+        show_json({"ok": code == 0, "steps": steps, "file": str(output), "fingerprint": fingerprint, "words": words})
+    finish(code)

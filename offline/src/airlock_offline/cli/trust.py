@@ -1,0 +1,55 @@
+"""``trust``: a deployment becomes a pin, after people have compared it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.state import State
+from airlock_shared.command import INPUT, ask_yes, json_option, say, show_json
+from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_shared.files import read_input
+from airlock_shared.listing import deployment_lines
+
+
+@click.command("trust")
+@click.argument("file", type=INPUT)
+@json_option
+@click.pass_obj
+def COMMAND(state: State, file: Path, as_json: bool) -> None:  # noqa: N802
+    r"""Pin the deployment in FILE, beside the pin that it replaces, after an exact Yes.
+
+    \b
+    Example:
+      airlock-offline trust deployment.json
+    """
+    data = read_input(file)
+    deployment = parse_deployment(data)
+    pinned = state.pinned(deployment.name)
+    if pinned and pinned.fingerprint == deployment.fingerprint:
+        say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
+    else:
+        _compare(deployment, pinned)
+        ask_yes(f"Pin {deployment.name} on this machine?")
+        state.pin(deployment, data, now_ms())
+        say(f"Pinned {deployment.name}.")
+    if as_json:
+        show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
+
+
+def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
+    new = list(deployment_lines(deployment))
+    if pinned is None:
+        say("No deployment of this name is pinned yet. The new one:")
+        for line in new:
+            say(line)
+        return
+    old = list(deployment_lines(pinned))
+    say("Lines that change (- pinned now, + the new one); the others stay as they are:")
+    for line in old:
+        say(f"{' ' if line in new else '-'} {line}")
+    for line in new:
+        if line not in old:
+            say(f"+ {line}")

@@ -1,0 +1,139 @@
+"""``verify``: every check over a requests document, item by item, without a device."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.state import State
+from airlock_shared import requests, signatures
+from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.command import INPUT, finish, json_option, say, show
+from airlock_shared.deployment import parse_deployment
+from airlock_shared.documents import BatchReader
+from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.files import open_input, read_input
+from airlock_shared.plan import parse_plan
+from airlock_shared.text import safe
+from airlock_shared.words import spoken
+
+
+@click.command("verify")
+@click.argument("file", type=INPUT)
+@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+@click.option("--signatures", "signatures_file", type=INPUT, help="Also check and recover these signatures.")
+@click.option("--deployment", "deployment_file", type=INPUT, help="Judge against this deployment, not the pinned one.")
+@json_option
+@click.pass_obj
+def COMMAND(  # noqa: N802
+    state: State, file: Path, plan_file: Path, signatures_file: Path | None, deployment_file: Path | None, as_json: bool
+) -> None:
+    """Run every check over the requests document FILE and print a verdict per item.
+
+    Exit codes: 0 all passed, 3 something was refused, 4 the document is damaged.
+    """
+    plan = parse_plan(read_input(plan_file))
+    with ExitStack() as files:
+        source = files.enter_context(open_input(file))
+        reader = BatchReader(source, format_name=requests.FORMAT, list_name=requests.LIST)
+        header = requests.read_header(reader.header)
+        if deployment_file is not None:
+            deployment = parse_deployment(read_input(deployment_file))
+        else:
+            deployment = state.require_pinned(header.deployment_name)
+        signed: BatchReader | None = None
+        if signatures_file is not None:
+            signed_source = files.enter_context(open_input(signatures_file))
+            signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
+            signatures.read_header(signed.header)
+        situation = Situation(plan, deployment, now_ms())
+        header_verdicts = examine_header(header, situation)
+        report = _report_json if as_json else _report_text
+        report(reader, signed, situation, header_verdicts)
+
+
+def _items(
+    reader: BatchReader, signed: BatchReader | None, situation: Situation
+) -> Iterator[tuple[str, list[Verdict]]]:
+    """Yield each item's step and verdicts; with signatures, the two documents are read side by side."""
+    answers = iter(signed) if signed is not None else None
+    for number, item in enumerate(reader, start=1):
+        request = requests.read_item(item, f"item {number}")
+        answer = None
+        if answers is not None:
+            answer = signatures.read_item(next(answers, None), f"signature {number}")
+            if answer.step != request.step:
+                raise DocumentError("DOC-COUNT", "the signatures are not those of the requests", got=answer.step,
+                                    expected=request.step, do="give the signatures of this document")  # fmt: skip
+            answer = answer if answer.result == "signed" else None
+        yield request.step, examine(Case(request, situation, answer))
+    if answers is not None:
+        for _ in answers:
+            raise DocumentError("DOC-COUNT", "there are more signatures than requests", do="check which file this is")
+
+
+def _report_text(
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, header_verdicts: list[Verdict]
+) -> None:
+    steps, wrong = [], len(refused(header_verdicts))
+    for verdict in refused(header_verdicts):
+        show(_line("document", verdict))
+    for step, verdicts in _items(reader, signed, situation):
+        steps.append(step)
+        stopped = [v for v in verdicts if v.result == "refused"]
+        wrong += len(stopped)
+        passed = sum(v.result == "pass" for v in verdicts)
+        show(f"{'REFUSED' if stopped else 'pass   '}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
+        for verdict in stopped:
+            show(_line(f"  {safe(step)}", verdict))
+    order = examine_steps(steps, list(situation.plan.steps))
+    if order.result == "refused":
+        wrong += 1
+        show(_line("document", order))
+    say(f"{len(steps)} items, {wrong} refusals, fingerprint {reader.fingerprint}")
+    say(f"  {spoken(reader.fingerprint)}")
+    finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
+
+
+def _line(place: str, verdict: Verdict) -> str:
+    where = f" at {verdict.where}" if verdict.where else ""
+    got, expected = safe(str(verdict.got), limit=300), safe(str(verdict.expected), limit=300)
+    return f"{place}: {verdict.check}{where}: {verdict.what}\n    got:      {got}\n    expected: {expected}"
+
+
+def _report_json(
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, header_verdicts: list[Verdict]
+) -> None:
+    """Write one JSON document piece by piece, so that a long batch is never in memory."""
+    steps: list[str] = []
+    ok = not refused(header_verdicts)
+    show(f'{{"document": {json.dumps([_row(v) for v in header_verdicts])},\n"items": [')
+    for step, verdicts in _items(reader, signed, situation):
+        item_ok = not refused(verdicts)
+        ok = ok and item_ok
+        row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}
+        show(("," if steps else "") + json.dumps(row))
+        steps.append(step)
+    order = examine_steps(steps, list(situation.plan.steps))
+    ok = ok and order.result == "pass"
+    end = {"steps": _row(order), "fingerprint": reader.fingerprint, "words": spoken(reader.fingerprint), "ok": ok}
+    show("],\n" + json.dumps(end)[1:])
+    finish(ExitCode.DONE if ok else ExitCode.REFUSED)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    row: dict[str, Any] = {"check": verdict.check, "result": verdict.result}
+    row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
+    return row | ({"where": verdict.where, "what": verdict.what} if verdict.result == "refused" else {})
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (str, int, float, bool, list, dict)) or value is None else str(value)

@@ -1,0 +1,254 @@
+"""The Ethereum app's client: what can be asked of it, and answers of which every length is checked.
+
+A signature from here is what the device answered and nothing more: whether it is over our own digest, and by the
+expected account, is decided by recovering it (families ``SIG`` and ``SIGNER``). Sources: the app's protocol description,
+and the recorded exchanges in ``tests/vectors/ledger``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from airlock_offline.ledger.apdu import (
+    CLA_SYSTEM,
+    INS_APP_AND_VERSION,
+    P1_AUTHORIZATION_FIRST,
+    P1_CONFIRM,
+    P1_FIRST,
+    P1_MORE,
+    P2_SIGN_HASHES,
+    Apdu,
+    Ins,
+    chunks,
+    encode_integer,
+    encode_path,
+    ethereum_apdu,
+)
+from airlock_offline.ledger.status import (
+    BLIND_SIGNING,
+    RAW_MESSAGES,
+    SW_OK,
+    SW_PARAMETER,
+    AppClosed,
+    AppTooOld,
+    WrongApp,
+    error_for,
+    wrong_answer,
+)
+from airlock_offline.ledger.transport import Transport
+from airlock_offline.ledger.typed_data import fields_flow
+from airlock_shared.addresses import checksum_address
+from airlock_shared.eip712 import TypedData
+from airlock_shared.errors import UsageError
+from airlock_shared.keccak import keccak256
+
+APP_NAME = "Ethereum"
+HOME_SCREEN = "BOLOS"  # the name that the home screen answers
+MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
+SIGNATURE_BYTES = 65
+TYPED_TRANSACTIONS = (0x01, 0x02, 0x04)  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
+
+_FLAG_BLIND_SIGNING = 0x01
+_VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
+
+
+class AppAndVersion(NamedTuple):
+    """The app that is open, as it names itself; ``number`` is its version without a suffix such as ``-dev``."""
+
+    name: str
+    version: str
+    number: tuple[int, int, int]
+
+
+class Configuration(NamedTuple):
+    """The app's settings as far as it tells them. Raw messages is not among them: the operator attests it."""
+
+    blind_signing: bool
+    version: tuple[int, int, int]
+
+
+class DeviceAddress(NamedTuple):
+    """An account of the device: its 65-byte uncompressed public key and its 20-byte address."""
+
+    public_key: bytes
+    address: bytes
+
+
+class Signature(NamedTuple):
+    """A signature as the device gave it: ``r`` and ``s`` of 32 bytes each, and the parity (0 or 1)."""
+
+    r: bytes
+    s: bytes
+    parity: int
+
+    @property
+    def rsv(self) -> bytes:
+        """The 65 bytes r, s, v, with v = 27 or 28."""
+        return self.r + self.s + bytes((27 + self.parity,))
+
+
+def open_app(transport: Transport) -> EthereumApp:
+    """Return a client when the Ethereum app is open and new enough.
+
+    Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``Locked``, or another ``DeviceError``.
+    """
+    app = EthereumApp(transport)
+    app.require_supported(app.app_and_version())
+    return app
+
+
+class EthereumApp:
+    """Commands to an Ethereum app that ``open_app`` has looked at."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def app_and_version(self) -> AppAndVersion:
+        """Ask which app is open. Also the home screen answers."""
+        doing = "ask which app is open"
+        reply = self._ask(Apdu(CLA_SYSTEM, INS_APP_AND_VERSION, 0, 0), doing)
+        fields = _length_value(reply[1:])
+        if reply[:1] != b"\x01" or len(fields) not in (2, 3) or not all(part.isascii() for part in fields[:2]):
+            raise wrong_answer(doing, reply.hex() or "nothing")
+        name, version = fields[0].decode("ascii"), fields[1].decode("ascii")
+        match = _VERSION.fullmatch(version)
+        number = (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
+        return AppAndVersion(name, version, number)
+
+    @staticmethod
+    def require_supported(found: AppAndVersion) -> None:
+        """Raise ``AppClosed``, ``WrongApp`` or ``AppTooOld`` unless it is the Ethereum app, 1.22.0 or newer."""
+        if found.name == HOME_SCREEN:
+            raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
+        if found.name != APP_NAME:
+            raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
+        if found.number < MINIMUM_VERSION:
+            least = ".".join(map(str, MINIMUM_VERSION))
+            raise AppTooOld(
+                f"the Ethereum app is {found.version!r}; we sign with {least} or newer",
+                do="update it with Ledger Wallet on a machine for that, then verify its address again",
+            )
+
+    def configuration(self) -> Configuration:
+        """Ask for the app's flags and version."""
+        doing = "read the app's configuration"
+        reply = self._ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), doing)
+        if len(reply) != 4:
+            raise wrong_answer(doing, f"{len(reply)} bytes instead of 4")
+        return Configuration(bool(reply[0] & _FLAG_BLIND_SIGNING), (reply[1], reply[2], reply[3]))
+
+    def address(self, path: str, confirm: bool = False, chain_id: int | None = None) -> DeviceAddress:
+        """Return the account at ``path``; with ``confirm`` a person compares it on the device first.
+
+        ``chain_id`` only chooses the network's name on the screen.
+        """
+        doing = f"read the address of {path}"
+        p1 = P1_CONFIRM if confirm else P1_FIRST
+        chain = b"" if chain_id is None else chain_id.to_bytes(8, "big")
+        reply = self._ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
+        fields = _length_value(reply)
+        if [len(field) for field in fields] != [65, 40]:
+            raise wrong_answer(doing, f"{len(reply)} bytes that are not a key and an address")
+        address = keccak256(fields[0][1:])[-20:]
+        if fields[1] != checksum_address(address)[2:].encode():
+            raise wrong_answer(doing, "an address that is not its public key's")
+        return DeviceAddress(fields[0], address)
+
+    def sign_typed_data(self, path: str, typed_data: TypedData) -> Signature:
+        """Sign field by field: the device computes the hash and shows every value. Needs Raw messages.
+
+        A flow that was left half-way makes the app answer 6A00 to the first definition and forget it: then, once, the
+        definition is sent again.
+        """
+        doing = "sign the typed data"
+        flow = fields_flow(path, typed_data)
+        first, *rest = flow.definitions
+        reply, sw = self._transport.exchange(first.encode(), person=False)
+        if sw == SW_PARAMETER:
+            reply, sw = self._transport.exchange(first.encode(), person=False)
+        self._require_silence(reply, sw, doing)
+        for apdu in rest:
+            self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing)
+        for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
+            self._require_silence(*self._transport.exchange(apdu.encode(), person=True), doing)
+        return _signature(self._ask(flow.sign, doing, person=True, setting=RAW_MESSAGES), 27, doing)
+
+    def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> Signature:
+        """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
+
+        Raises ``ValueError`` when a hash is not 32 bytes long.
+        """
+        if len(domain_hash) != 32 or len(message_hash) != 32:
+            message = "the domain hash and the message hash have 32 bytes each"
+            raise ValueError(message)
+        doing = "sign the typed data by its hashes"
+        apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
+        return _signature(self._ask(apdu, doing, person=True), 27, doing)
+
+    def sign_transaction(self, path: str, unsigned_transaction: bytes) -> Signature:
+        """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
+
+        Raises ``UsageError`` for a legacy transaction, of which the device answers only the low byte of v.
+        """
+        if unsigned_transaction[:1] not in [bytes((kind,)) for kind in TYPED_TRANSACTIONS]:
+            raise UsageError(
+                "only transactions of type 1, 2 and 4 are signed", do="prepare it as an EIP-1559 transaction"
+            )
+        return self._in_chunks(
+            Ins.SIGN_TRANSACTION, encode_path(path) + unsigned_transaction, 0, "sign the transaction"
+        )
+
+    def sign_personal_message(self, path: str, message: bytes) -> Signature:
+        """Sign a personal message (EIP-191, version 0x45)."""
+        payload = encode_path(path) + len(message).to_bytes(4, "big") + message
+        return self._in_chunks(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
+
+    def sign_authorization(self, path: str, chain_id: int, delegate: bytes, nonce: int) -> Signature:
+        """Sign an EIP-7702 authorization for a 20-byte contract that the app knows (the zero address revokes)."""
+        doing = "sign the authorization"
+        values = (b"\x01", delegate, encode_integer(chain_id), encode_integer(nonce))
+        tlv = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
+        data = encode_path(path) + len(tlv).to_bytes(2, "big") + tlv
+        apdu = ethereum_apdu(Ins.SIGN_AUTHORIZATION, P1_AUTHORIZATION_FIRST, 0, data)
+        return _signature(self._ask(apdu, doing, person=True), 0, doing)
+
+    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> Signature:
+        pieces = chunks(payload)
+        for index, piece in enumerate(pieces[:-1]):
+            apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
+            self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing, BLIND_SIGNING)
+        last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else P1_FIRST, 0, pieces[-1])
+        return _signature(self._ask(last, doing, person=True), first_v, doing)
+
+    def _ask(self, apdu: Apdu, doing: str, *, person: bool = False, setting: str = BLIND_SIGNING) -> bytes:
+        reply, sw = self._transport.exchange(apdu.encode(), person=person)
+        if sw != SW_OK:
+            raise error_for(sw, doing=doing, setting=setting)
+        return reply
+
+    @staticmethod
+    def _require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
+        if sw != SW_OK:
+            raise error_for(sw, doing=doing, setting=setting)
+        if reply:
+            raise wrong_answer(doing, f"{len(reply)} bytes where none are due")
+
+
+def _length_value(data: bytes) -> list[bytes]:
+    """Return the parts of one length byte and as many bytes each; an incomplete last part comes shortened."""
+    parts = []
+    while data:
+        parts.append(data[1 : 1 + data[0]])
+        data = data[1 + data[0] :]
+    return parts
+
+
+def _signature(reply: bytes, first_v: int, doing: str) -> Signature:
+    """Read v, r, s, where v is ``first_v`` or one more."""
+    if len(reply) != SIGNATURE_BYTES:
+        raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
+    parity = reply[0] - first_v
+    if parity not in (0, 1):
+        raise wrong_answer(doing, f"a signature with v = {reply[0]}")
+    return Signature(reply[1:33], reply[33:], parity)

@@ -1,0 +1,150 @@
+"""What a Ledger can answer instead of a result: each status word as a named error that says what to do.
+
+Sources: the Ethereum app's recorded answers (``tests/vectors/ledger``), its protocol description, and, for a locked
+device and a closed app, the device SDK. The table is data; a test reads it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_shared.errors import AirlockError, Declined, DeviceError
+
+SW_OK = 0x9000
+SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering
+
+
+class Locked(DeviceError):
+    """The device shows its PIN entry."""
+
+
+class AppClosed(DeviceError):
+    """The home screen is open, or the app was closed in the middle."""
+
+
+class WrongApp(DeviceError):
+    """Another app than Ethereum is open."""
+
+
+class AppTooOld(DeviceError):
+    """The Ethereum app is older than the oldest version that we sign with."""
+
+
+class RefusedOnDevice(Declined):
+    """The person pressed reject on the device."""
+
+
+class SettingOff(DeviceError):
+    """The app refuses the data: nearly always a setting that is off."""
+
+
+class NotSupported(DeviceError):
+    """The app does not know the instruction or the kind of transaction."""
+
+
+class PathNotAllowed(DeviceError):
+    """The app may not derive keys on this path."""
+
+
+class WrongOrder(DeviceError):
+    """The app did not expect this command now, or refuses to sign this authorization."""
+
+
+class AppFault(DeviceError):
+    """The app reports an internal error or parameters that it does not know."""
+
+
+class UnknownStatus(DeviceError):
+    """The device answered a status word that is in no table of ours."""
+
+
+class WrongAnswer(DeviceError):
+    """The device answered success with something that cannot be an answer."""
+
+
+class DeviceLost(DeviceError):
+    """The device is not there any more: unplugged, or its connection broke."""
+
+
+class DeviceSilent(DeviceError):
+    """The device did not answer in time."""
+
+
+class DeviceNotFound(DeviceError):
+    """No Ledger, or not the one asked for, or more than one."""
+
+
+class TooLargeForDevice(DeviceError):
+    """The typed data has more structs, elements or bytes than we let a Ledger be asked to show."""
+
+
+class Meaning(NamedTuple):
+    """One row of the table: the error that a status word becomes, what happened, and what to do."""
+
+    error: type[AirlockError]
+    what: str
+    do: str
+
+
+_UNLOCK = Meaning(Locked, "the Ledger is locked", "unlock it with its PIN, open the Ethereum app and try again")
+_OPEN = Meaning(AppClosed, "the Ethereum app is not open", "open the Ethereum app on the Ledger and try again")
+_FAULT = "close the Ethereum app, open it again and try again; if it happens again, note the app's version"
+
+STATUS_WORDS: dict[int, Meaning] = {
+    0x5515: _UNLOCK,
+    0x6B0C: _UNLOCK,
+    0x6804: _UNLOCK,
+    0x650F: _OPEN,
+    0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
+    0x6985: Meaning(
+        RefusedOnDevice,
+        "refused on the Ledger; nothing was signed",
+        "sign again if it was refused by mistake, otherwise find out what did not match",
+    ),
+    0x6A80: Meaning(
+        SettingOff,
+        "the Ethereum app refuses this data",
+        "in the app's settings turn on {setting}; if it is on, an earlier request was left half-way: try once more",
+    ),
+    0x6D00: Meaning(
+        NotSupported, "the app does not know this command", "update the Ethereum app with Ledger Wallet, or open it"
+    ),
+    0x6501: Meaning(
+        NotSupported, "the app does not sign this type of transaction", "update the Ethereum app with Ledger Wallet"
+    ),
+    0x6A15: Meaning(
+        PathNotAllowed,
+        "the Ethereum app may not use this derivation path",
+        "correct the signer's path in the plan; Ethereum's begin with m/44'/60'",
+    ),
+    0x6980: Meaning(
+        WrongOrder,
+        "the app did not accept this command",
+        "for an EIP-7702 authorization turn on Smart account upgrade in the app's settings, and use a contract that the "
+        "app knows; otherwise try again",
+    ),
+    SW_PARAMETER: Meaning(AppFault, "the Ethereum app reports an error without saying which", _FAULT),
+    0x6B00: Meaning(AppFault, "the Ethereum app does not know these parameters", _FAULT),
+}
+
+RAW_MESSAGES = "Raw messages (and leave Blind signing off)"
+BLIND_SIGNING = "Blind signing (and turn it off again afterwards)"
+
+
+def error_for(sw: int, *, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:
+    """Return the named error of a status word other than 9000.
+
+    ``doing`` says what was asked ("sign the typed data"), ``setting`` the app setting that it needs.
+    """
+    meaning = STATUS_WORDS.get(sw)
+    if meaning is None:
+        meaning = Meaning(UnknownStatus, "the Ledger answered with an unknown status", _FAULT)
+    return meaning.error(f"could not {doing}: {meaning.what} (status {sw:04x})", do=meaning.do.format(setting=setting))
+
+
+def wrong_answer(doing: str, got: str) -> WrongAnswer:
+    """Return the error of a success without a usable result, such as 9000 with no data."""
+    return WrongAnswer(
+        f"could not {doing}: the Ledger reported success and answered {got}",
+        do="nothing of it was used; check that the request is complete, then close and open the Ethereum app",
+    )

@@ -1,0 +1,204 @@
+"""Typed data as the APDUs of the Ethereum app's full-fields flow: definitions, then every value, then the signature.
+
+The device builds the hash from these values itself and shows each of them. Order of the definitions: ``EIP712Domain``,
+then the reachable structs in the order of ``types``. Source: the app's protocol description (INS 1A, 1C and 0C with
+P2 = 01); tests compare every APDU with the recorded exchanges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from airlock_offline.ledger.apdu import (
+    MAX_DATA,
+    P1_FIRST,
+    P1_PARTIAL,
+    P2_ARRAY,
+    P2_FIELD,
+    P2_NAME,
+    P2_SIGN_FIELDS,
+    Apdu,
+    Ins,
+    chunks,
+    encode_integer,
+    encode_path,
+    ethereum_apdu,
+)
+from airlock_offline.ledger.status import TooLargeForDevice
+from airlock_shared.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, Member, TypedData, Value, atomic_kind, split_array
+
+MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
+MAX_LEAVES = 240  # nobody reads more values than that on a device
+MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes
+
+_ARRAY_FLAG = 0x80
+_SIZE_FLAG = 0x40
+_CUSTOM = 0
+_TYPE_CODES = {"int": 1, "uint": 2, "address": 3, "bool": 4, "string": 5, "bytesN": 6, "bytes": 7}
+_DYNAMIC_LEVEL = b"\x00"
+_FIXED_LEVEL = 0x01
+
+
+class Leaf(NamedTuple):
+    """One value that the device hashes and shows: the field's name, its atomic type, and the canonical value."""
+
+    name: str
+    type: str
+    value: Value
+
+
+class ArrayCount(NamedTuple):
+    """The number of elements of one array level, which precedes them."""
+
+    count: int
+
+
+class FieldsFlow(NamedTuple):
+    """The three parts of the flow, in the order in which they are sent."""
+
+    definitions: list[Apdu]
+    values: list[Apdu]
+    sign: Apdu
+
+
+def domain_members(typed_data: TypedData) -> tuple[Member, ...]:
+    """Return the members of ``EIP712Domain``: those listed in ``types``, else the canonical ones that the domain has."""
+    listed = typed_data.structs.get(DOMAIN_TYPE)
+    return listed or tuple(Member(n, t) for n, t in DOMAIN_MEMBERS.items() if n in typed_data.domain)
+
+
+def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
+    """Return every APDU with which the device signs ``typed_data`` field by field.
+
+    Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed.
+    """
+    structs = streamed_structs(typed_data)
+    definitions = [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
+    values = _root(DOMAIN_TYPE) + _values(leaves(typed_data, DOMAIN_TYPE))
+    values += _root(typed_data.primary_type) + _values(leaves(typed_data, typed_data.primary_type))
+    sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
+    return FieldsFlow(definitions, values, sign)
+
+
+def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:
+    """Return the structs to define: ``EIP712Domain``, then what the primary type reaches, in the order of ``types``."""
+    reached: set[str] = set()
+    pending = [typed_data.primary_type]
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            bases = (member.type.split("[")[0] for member in typed_data.structs[name])
+            pending += [base for base in bases if base in typed_data.structs]
+    in_order = {name: members for name, members in typed_data.structs.items() if name in reached}
+    return {DOMAIN_TYPE: domain_members(typed_data)} | in_order
+
+
+def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
+    """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order, with the array counts."""
+    structs = streamed_structs(typed_data)
+
+    def walk(name: str, type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
+        if array := split_array(type_name):
+            yield ArrayCount(len(value))
+            for element in value:
+                yield from walk(name, array[0], element)
+        elif type_name in structs:
+            for member in structs[type_name]:
+                yield from walk(member.name, member.type, value[member.name])
+        else:
+            yield Leaf(name, type_name, value)
+
+    return walk("", root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
+
+
+# ---- definitions --------------------------------------------------------------------------------------------------
+
+
+def _definition(name: str, members: tuple[Member, ...], structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
+    fields = [_field_definition(member, structs) for member in members]
+    named = ethereum_apdu(Ins.EIP712_DEFINITION, P1_FIRST, P2_NAME, name.encode())
+    return [named, *(ethereum_apdu(Ins.EIP712_DEFINITION, P1_FIRST, P2_FIELD, field) for field in fields)]
+
+
+def _field_definition(member: Member, structs: dict[str, tuple[Member, ...]]) -> bytes:
+    base, levels = member.type, b""
+    count = 0
+    while array := split_array(base):
+        base, length = array
+        if length is not None and length > MAX_ARRAY_COUNT:
+            raise _too_large(f"{member.name} is an array of {length} elements", f"{MAX_ARRAY_COUNT}")
+        levels = (_DYNAMIC_LEVEL if length is None else bytes((_FIXED_LEVEL, length))) + levels
+        count += 1
+    code, rest = _type_code(base, structs)
+    if count:
+        code |= _ARRAY_FLAG
+        levels = bytes((count,)) + levels
+    data = bytes((code,)) + rest + levels + _with_length(member.name)
+    if len(data) > MAX_DATA:
+        raise _too_large(f"the definition of {member.name} takes {len(data)} bytes", f"{MAX_DATA}")
+    return data
+
+
+def _type_code(base: str, structs: dict[str, tuple[Member, ...]]) -> tuple[int, bytes]:
+    if base in structs:
+        return _CUSTOM, _with_length(base)
+    kind, size = atomic_kind(base) or ("", 0)
+    if kind in ("int", "uint"):
+        return _TYPE_CODES[kind] | _SIZE_FLAG, bytes((size // 8,))
+    if kind == "bytesN":
+        return _TYPE_CODES[kind] | _SIZE_FLAG, bytes((size,))
+    return _TYPE_CODES[kind], b""
+
+
+def _with_length(name: str) -> bytes:
+    return bytes((len(name),)) + name.encode()
+
+
+# ---- values -------------------------------------------------------------------------------------------------------
+
+
+def _root(name: str) -> list[Apdu]:
+    return [ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_NAME, name.encode())]
+
+
+def _values(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
+    result: list[Apdu] = []
+    leaf_count = 0
+    for item in items:
+        if isinstance(item, ArrayCount):
+            if item.count > MAX_ARRAY_COUNT:
+                raise _too_large(f"an array has {item.count} elements", f"{MAX_ARRAY_COUNT}")
+            result.append(ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_ARRAY, bytes((item.count,))))
+            continue
+        leaf_count += 1
+        if leaf_count > MAX_LEAVES:
+            raise _too_large(f"more than {MAX_LEAVES} values", f"{MAX_LEAVES}")
+        result += _value(item)
+    return result
+
+
+def _value(leaf: Leaf) -> list[Apdu]:
+    raw = encode_value(leaf.type, leaf.value)
+    if len(raw) > MAX_VALUE_BYTES:
+        raise _too_large(f"{leaf.name} has {len(raw)} bytes", f"{MAX_VALUE_BYTES}")
+    pieces = chunks(len(raw).to_bytes(2, "big") + raw)
+    partial = [P1_PARTIAL] * (len(pieces) - 1) + [P1_FIRST]
+    return [ethereum_apdu(Ins.EIP712_VALUE, p1, P2_FIELD, data) for p1, data in zip(partial, pieces, strict=True)]
+
+
+def encode_value(type_name: str, value: Value) -> bytes:
+    """Return a canonical value in its wire form: integers minimal, a negative one at full width, the rest as it is."""
+    kind, bits = atomic_kind(type_name) or ("", 0)
+    if kind in ("int", "uint"):
+        return value.to_bytes(bits // 8, "big", signed=True) if value < 0 else encode_integer(value)
+    if kind == "bool":
+        return b"\x01" if value else b"\x00"
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _too_large(what: str, limit: str) -> TooLargeForDevice:
+    return TooLargeForDevice(
+        f"the Ledger cannot be asked to show this typed data: {what}, at most {limit}", do="split the request"
+    )

@@ -1,0 +1,78 @@
+"""The signing machine's own folder: pinned deployments, the transcript, and what was signed and not yet carried away."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_shared.documents import parse_json
+from airlock_shared.errors import UsageError
+from airlock_shared.files import make_folder, read_input, write_new
+from airlock_shared.signatures import Signed, read_item
+from airlock_shared.transcript_file import TranscriptFile
+
+HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
+
+
+def default_home() -> Path:
+    """Return the folder that is used when none is given."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
+
+
+class State:
+    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.transcript = TranscriptFile(home / "transcript.jsonl")
+
+    # -- pinned deployments
+
+    def pin_path(self, name: str) -> Path:
+        """Return where the deployment of this name is pinned."""
+        return self.home / "pins" / f"{name}.json"
+
+    def pinned(self, name: str) -> Deployment | None:
+        """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
+        path = self.pin_path(name)
+        return parse_deployment(read_input(path)) if path.exists() else None
+
+    def require_pinned(self, name: str) -> Deployment:
+        """Return the pinned deployment of this name. Raises ``UsageError`` when there is none."""
+        deployment = self.pinned(name)
+        if deployment is None:
+            raise UsageError(
+                f"no deployment named {name!r} is pinned on this machine",
+                do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
+            )
+        return deployment
+
+    def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
+        """Pin a deployment; the one it replaces is kept beside it under its fingerprint."""
+        path = self.pin_path(deployment.name)
+        make_folder(path.parent)
+        replaced = self.pinned(deployment.name)
+        if replaced is not None:
+            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
+        write_new(path, data)
+        self.transcript.record(
+            "deployment-pinned", {"name": deployment.name, "fingerprint": deployment.fingerprint}, at_ms
+        )
+
+    # -- what was signed
+
+    def _signed_path(self, digest: str) -> Path:
+        return self.home / "signed" / f"{digest.removeprefix('0x')}.json"
+
+    def signed(self, digest: str) -> Signed | None:
+        """Return the signature that was made over a digest before, or None."""
+        path = self._signed_path(digest)
+        return read_item(parse_json(read_input(path)), "signature kept") if path.exists() else None
+
+    def keep_signed(self, signed: Signed) -> None:
+        """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""
+        path = self._signed_path(signed.digest)
+        make_folder(path.parent)
+        write_new(path, json.dumps(signed.as_json()).encode())

@@ -1,0 +1,67 @@
+"""``airlock-online``: the program of the online machine."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from airlock_shared.command import run
+
+# name -> (module, attribute, one line for the list of commands): a module is imported only when it is used
+COMMANDS = {
+    "plan": ("plans", "PLAN", "Show a ceremony plan with its fingerprint."),
+    "deployment": ("deployments", "DEPLOYMENT", "Fetch a venue's deployment, to be pinned offline."),
+    "ready": ("deployments", "READY", "Ask the builder whether it is ready."),
+    "actions": ("plans", "ACTIONS_COMMAND", "List the actions that a plan can ask for, with their fields."),
+    "prepare": ("prepare", "PREPARE", "Build and check every step of a plan."),
+    "build": ("prepare", "BUILD", "Build and check one action, without a plan file."),
+    "submit": ("submit", "SUBMIT", "Deliver signatures once, and follow what becomes of them."),
+    "follow": ("submit", "FOLLOW", "Go on following what was submitted."),
+    "status": ("submit", "STATUS", "List what was submitted and what became of it."),
+    "rehearse": ("rehearse", "REHEARSE", "Run whole ceremonies on this machine, with nothing at stake."),
+    "services": ("rehearse", "SERVICES", "Serve the rehearsal services alone, on loopback."),
+}
+
+
+class Commands(click.Group):
+    """The commands, imported when they are asked for."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Return the names in the order of the day."""
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name, or None."""
+        if name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[name]
+        command: click.Command = getattr(import_module(f"airlock_online.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="This machine's folder (default: $AIRLOCK_ONLINE_HOME, or ~/.airlock-online).",
+)
+@click.version_option(package_name="airlock-online")
+@click.pass_context
+def program(context: click.Context, home: Path | None) -> None:
+    """Airlock's online half: builds requests, submits signatures, follows outcomes. It holds no key."""
+    from airlock_online.state import State, default_home
+
+    context.obj = State(home or default_home())
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    sys.exit(run(program))

@@ -1,0 +1,62 @@
+"""``plan show`` and ``actions``: what people agree on, and what they can ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.command import INPUT, json_option, show, show_json
+from airlock_shared.files import read_input
+from airlock_shared.listing import plan_lines
+from airlock_shared.plan import parse_plan
+from airlock_shared.words import spoken
+
+
+@click.group("plan")
+def PLAN() -> None:  # noqa: N802
+    """Show a ceremony plan with its fingerprint."""
+
+
+@PLAN.command("show")
+@click.argument("file", type=INPUT)
+@json_option
+def show_plan(file: Path, as_json: bool) -> None:
+    """Show the plan in FILE with its fingerprint, to compare between machines and people."""
+    plan = parse_plan(read_input(file))
+    if as_json:
+        words = spoken(plan.fingerprint)
+        show_json(
+            {"ok": True, "id": plan.id, "steps": list(plan.steps), "fingerprint": plan.fingerprint, "words": words}
+        )
+        return
+    for line in plan_lines(plan):
+        show(line)
+
+
+@click.command("actions")
+@click.argument("name", required=False, type=click.Choice(list(ACTIONS)))
+@json_option
+def ACTIONS_COMMAND(name: str | None, as_json: bool) -> None:  # noqa: N802
+    """List the actions with their fields, units and meanings; or those of one action."""
+    chosen = [ACTIONS[name]] if name else list(ACTIONS.values())
+    if as_json:
+        show_json([_as_json(action.name) for action in chosen])
+        return
+    for action in chosen:
+        show(f"{action.name}: {action.title} ({action.primary_type})")
+        show(f"  {action.path or 'no documented endpoint'}")
+        for parameter in action.parameters:
+            optional = "" if parameter.required else " (optional)"
+            choices = f": {', '.join(parameter.choices)}" if parameter.choices else ""
+            show(f"  {parameter.name:<26} {parameter.unit.name}{choices}{optional}\n{'':<29}{parameter.meaning}")
+
+
+def _as_json(name: str) -> dict[str, object]:
+    action = ACTIONS[name]
+    fields = [
+        {"name": p.name, "unit": p.unit.name, "required": p.required, "choices": list(p.choices), "meaning": p.meaning}
+        for p in action.parameters
+    ]
+    return {"name": name, "title": action.title, "path": action.path, "struct": action.primary_type, "fields": fields}

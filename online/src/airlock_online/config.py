@@ -1,0 +1,78 @@
+"""The online half's configuration: where the services' undocumented shapes are found. Every value has a default.
+
+``config.toml`` in the online half's folder; unknown names are refused. The specification shows neither the meta document
+nor the pair catalogue nor the relayer's endpoint: the defaults are those of comparable venues.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from airlock_online.routes.delivery import RelayerTemplate
+from airlock_shared.errors import UsageError
+from airlock_shared.files import read_input
+
+MAX_BYTES = 64 << 10
+
+
+class MetaPaths(NamedTuple):
+    """Where each value is found in ``GET /v2/meta`` and ``GET /v2/pairs``: names joined by dots."""
+
+    chain_id: str = "chainId"
+    trading_domain: str = "eip712.trading"
+    referral_domain: str = "eip712.referral"
+    contracts: str = "addresses"
+    enums: str = "enums"
+    units: str = "units"
+    intent_deadline_ms: str = "defaults.intentDeadlineMs"
+    slippage_percent: str = "defaults.slippagePercent"
+    simulator: str = "simulator"
+    pair_number: str = "index"
+    pair_name: str = "symbol"
+    pair_pnl: str = "isPnl"
+
+
+class ReadPaths(NamedTuple):
+    """The builder's read endpoints, whose names differ between venues."""
+
+    nonce: str = "/v2/nonce"
+    delegation: str = "/v2/reads/delegation"
+    pairs: str = "/v2/pairs"
+
+
+class Config(NamedTuple):
+    """The whole configuration."""
+
+    meta: MetaPaths = MetaPaths()
+    reads: ReadPaths = ReadPaths()
+    relayer: RelayerTemplate = RelayerTemplate()
+
+
+def read_config(path: Path) -> Config:
+    """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for unknown names."""
+    import tomllib
+
+    if not path.exists():
+        return Config()
+    try:
+        table = tomllib.loads(read_input(path, max_bytes=MAX_BYTES).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
+    sections: dict[str, Any] = {"meta": MetaPaths(), "reads": ReadPaths(), "relayer": RelayerTemplate()}
+    for name, values in table.items():
+        if name not in sections:
+            raise UsageError(f"{path} has an unknown section [{name}]", do=f"use one of {list(sections)}")
+        sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
+    return Config(**sections)
+
+
+def _replaced(defaults: Any, values: Any, where: str) -> Any:
+    if type(values) is not dict:
+        raise UsageError(f"{where} is not a table", do="correct the file")
+    for name, value in values.items():
+        if name not in defaults._fields or type(value) is not type(getattr(defaults, name)):
+            raise UsageError(
+                f"{where} has an unknown or mistyped name {name!r}", do=f"use one of {list(defaults._fields)}"
+            )
+    return defaults._replace(**values)

@@ -1,0 +1,87 @@
+"""The journal's tables, and which state may follow which: the one table that decides whether anything may be sent."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from airlock_online.lifecycle import State
+
+VERSION = 1
+
+_S = State
+TRANSITIONS: dict[State, frozenset[State]] = {
+    _S.PREPARED: frozenset({_S.SENDING}),
+    # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
+    _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN}),
+    _S.REJECTED: frozenset({_S.SENDING}),
+    _S.ACCEPTED: frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED}),
+    # Nothing leads from here back to SENDING, PREPARED or REJECTED: what may have been taken is never sent again.
+    _S.UNKNOWN: frozenset(
+        {_S.ACCEPTED, _S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED}
+    ),
+    _S.FILLED: frozenset(),
+    _S.CONFIRMED: frozenset(),
+    _S.MARKET_DECLINED: frozenset(),
+    _S.FAILED: frozenset(),
+    _S.EXPIRED_UNUSED: frozenset(),
+}  # fmt: skip
+
+
+def before(state: State) -> list[State]:
+    """Return the states that may be followed by this one."""
+    return [earlier for earlier, later in TRANSITIONS.items() if state in later]
+
+
+TABLES = MetaData()
+
+SCHEMA = Table("journal_schema", TABLES, Column("version", Integer, nullable=False))
+
+SUBMISSIONS = Table(
+    "submissions",
+    TABLES,
+    Column("digest", String(66), primary_key=True),
+    Column("step", Text, nullable=False),
+    Column("ceremony", Text, nullable=False),
+    Column("primary_type", Text, nullable=False),
+    Column("route", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("trader", Text, nullable=False),
+    Column("signer", Text, nullable=False),
+    Column("contract", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("deadline_ms", BigInteger, nullable=True),
+    Column("body_sha256", String(64), nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("tracking_id", Text, nullable=False, default=""),
+    Column("last_seq", BigInteger, nullable=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("code", Text, nullable=False, default=""),
+    Column("note", Text, nullable=False, default=""),
+)
+"""One row a digest. The signature itself is never here, only the hash of the body that carries it."""
+
+EVENTS = Table(
+    "events",
+    TABLES,
+    Column("digest", String(66), ForeignKey("submissions.digest"), primary_key=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("kind", String(8), nullable=False),  # "event", or the anomaly's "anomaly"
+    Column("seq", BigInteger, nullable=True),
+    Column("type", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=True),
+    Column("received_ms", BigInteger, nullable=False),
+    UniqueConstraint("digest", "seq"),
+)
+"""What came, in the order in which it came. An anomaly has its kind as type, and no seq: the event's is in its payload."""

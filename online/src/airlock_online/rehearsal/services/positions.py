@@ -1,0 +1,149 @@
+"""Pairs and positions of the rehearsal's venue, in raw units: USDC 1e6; prices, leverage, exposure and percent 1e10."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ONE = 10**10
+"""One of a price, a leverage or a coin; one per cent of a percentage (specification, "Limits", row "scaling")."""
+
+USDC_ONE = 10**6
+
+
+class Pair(NamedTuple):
+    """A row of the pair catalogue. ``price`` is what the seeded feed starts with."""
+
+    pair_index: int
+    base: str
+    price: int
+    min_leverage: int = 1
+    max_leverage: int = 100
+    is_pnl: bool = False
+    close_only: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """The pair's name, ``base/USD``."""
+        return f"{self.base}/USD"
+
+    def as_json(self) -> dict[str, object]:
+        """Return the pair as ``GET /v2/pairs`` lists it."""
+        leverages = {"minLeverage": str(self.min_leverage), "maxLeverage": str(self.max_leverage)}
+        return {
+            "index": self.pair_index,
+            "from": self.base,
+            "to": "USD",
+            "symbol": self.symbol,
+            "groupIndex": 0,
+            "isPairListed": True,
+            "closeOnly": self.close_only,
+            "leverages": leverages,
+            "isPnl": self.is_pnl,
+        }
+
+
+PAIRS = (
+    Pair(0, "BTC", 64_000 * ONE),
+    Pair(1, "ETH", 3_200 * ONE),
+    Pair(2, "SOL", 150 * ONE),
+    Pair(3, "ETHPNL", 3_200 * ONE, min_leverage=75, max_leverage=500, is_pnl=True),
+    Pair(4, "BTC_UPSIDE", 64_000 * ONE),
+    Pair(5, "EUR", 11 * ONE // 10, close_only=True),
+)
+"""The catalogue: an ordinary few, a PnL pair, a name that holds a separator, and a pair that takes no new positions."""
+
+
+class Position(NamedTuple):
+    """An open position. ``size`` is collateral times leverage in USDC raw units; ``timestamp`` is in seconds."""
+
+    trader: str
+    pair_index: int
+    slot: int
+    collateral: int
+    size: int
+    open_price: int
+    buy: bool
+    tp: int
+    sl: int
+    timestamp: int
+    coin_sized: bool = False
+
+    @property
+    def leverage(self) -> int:
+        """Size over collateral, 1e10."""
+        return self.size * ONE // self.collateral if self.collateral else 0
+
+    @property
+    def coins(self) -> int:
+        """The exposure in the base asset, 1e10."""
+        return coins_of(self.size, self.open_price)
+
+    def as_trade(self) -> dict[str, object]:
+        """Return the stored Trade tuple as events carry it in ``t`` (specification, "Events")."""
+        return {
+            "trader": self.trader,
+            "pairIndex": self.pair_index,
+            "index": self.slot,
+            "initialPosToken": str(self.collateral),
+            "positionSizeUSDC": str(self.size),
+            "openPrice": str(self.open_price),
+            "buy": self.buy,
+            "leverage": str(self.leverage),
+            "tp": str(self.tp),
+            "sl": str(self.sl),
+            "timestamp": self.timestamp,
+        }
+
+    def as_json(self, is_pnl: bool) -> dict[str, object]:
+        """Return an element of ``trades`` of ``GET /v2/positions``: the trade's numbers as decimal strings."""
+        trade = {k: v if isinstance(v, bool) else str(v) for k, v in self.as_trade().items()}
+        margin = self.open_price * 9 * ONE // (10 * self.leverage)
+        return {
+            "trade": trade,
+            "isPnl": is_pnl,
+            "coinExposure": str(self.coins),
+            "liquidationPrice": str(self.open_price - margin if self.buy else self.open_price + margin),
+        }
+
+    def profit_percent(self, price: int) -> int:
+        """Return the profit on the collateral at a price, 1e10 = 1 %, negative for a loss."""
+        moved = price - self.open_price if self.buy else self.open_price - price
+        return moved * self.leverage * 100 // self.open_price
+
+
+def coins_of(size: int, price: int) -> int:
+    """Return the base-asset exposure (1e10) of a size in USDC (1e6) at a price (1e10)."""
+    return size * ONE * ONE // (USDC_ONE * price)
+
+
+def size_of(coins: int, price: int) -> int:
+    """Return the size in USDC (1e6) of a base-asset exposure (1e10) at a price (1e10)."""
+    return coins * price * USDC_ONE // (ONE * ONE)
+
+
+def seeded(trader: str, now_s: int) -> list[Position]:
+    """Return the positions that a rehearsal starts with: BTC long, ETH short, and a long on the PnL pair."""
+    day = 86_400
+    return [
+        Position(trader, 0, 0, 1_000 * USDC_ONE, 10_000 * USDC_ONE, 62_000 * ONE, True, 0, 0, now_s - 3 * day),
+        Position(trader, 1, 0, 500 * USDC_ONE, 2_500 * USDC_ONE, 3_300 * ONE, False, 0, 0, now_s - 2 * day),
+        Position(trader, 3, 0, 250 * USDC_ONE, 18_750 * USDC_ONE, 3_100 * ONE, True, 0, 0, now_s - day),
+    ]
+
+
+def seeded_order(trader: str, now_s: int) -> dict[str, object]:
+    """Return the limit order that the trader has waiting, as an element of ``orders`` of ``GET /v2/positions``."""
+    order: dict[str, object] = {
+        "trader": trader,
+        "pairIndex": "2",
+        "index": "0",
+        "positionSize": str(100 * USDC_ONE),
+        "buy": True,
+        "leverage": str(5 * ONE),
+        "tp": "0",
+        "sl": "0",
+        "price": str(120 * ONE),
+        "slippageP": str(ONE),
+        "timestamp": str(now_s - 3600),
+    }
+    return {"order": order, "orderType": 2}

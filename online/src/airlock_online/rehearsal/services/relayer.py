@@ -1,0 +1,109 @@
+"""The relayer: takes the intents that no other service takes, and reports what became of them.
+
+The specification names it ("All other intents go through the relayer") and shows no endpoint. Here: ``POST /intents`` with
+``primaryType``, ``userIntent`` and ``userSignature`` answers 202 with an id; ``GET /intents/{id}`` reads its status.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from airlock_online.rehearsal.services.envelope import ApiError, Rejected, done, parse_object, read_object
+from airlock_online.rehearsal.services.resolve import SECONDS_AT_MOST
+from airlock_online.rehearsal.services.runtime import Runtime
+from airlock_online.rehearsal.services.structs import STRUCTS, leaf
+from airlock_online.rehearsal.services.submission import Signed, decoded, exact_object, verified
+from airlock_online.rehearsal.services.transport import guarded
+from airlock_online.rehearsal.services.world import World
+
+RELAYED = frozenset({"DelegateReq", "SetTraderReferralCodeByUserReq", "RegisterCodeReq"})
+"""The structs that the relayer takes."""
+
+
+def read_intent(world: World, body: dict[str, object]) -> Signed:
+    """Validate a body of ``POST /intents``. Raises ``Rejected``."""
+    body = exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
+    primary = body["primaryType"]
+    if primary not in RELAYED:
+        raise Rejected(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(sorted(RELAYED))}")
+    message = decoded(str(primary), body["userIntent"])
+    if primary == "DelegateReq":
+        expiry_s = int(str(message["expiry"]))
+        if not world.now_s < expiry_s < SECONDS_AT_MOST:
+            raise Rejected("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
+    return verified(world, str(primary), message, body["userSignature"])
+
+
+def settle(world: World, signed: Signed) -> bool:
+    """Execute an intent on the chain; return whether the contract accepted it."""
+    message = signed.message
+    if signed.primary == "DelegateReq":
+        world.delegations[signed.trader, str(message["delegate"])] = int(str(message["expiry"]))
+        return True
+    code = bytes.fromhex(str(message["_code"])[2:])
+    if signed.primary == "RegisterCodeReq":
+        return world.code_owners.setdefault(code, signed.trader) == signed.trader
+    world.referral_codes[signed.trader] = code
+    return True
+
+
+def nonce_in(body: bytes) -> str:
+    """Return the nonce that a POST is counted by."""
+    try:
+        value = parse_object(body)
+        primary = str(value.get("primaryType"))
+        return str(leaf(decoded(primary, value.get("userIntent")), STRUCTS[primary].nonce))
+    except (Rejected, KeyError):
+        return "unreadable"
+
+
+class Relayer:
+    """The relayed intents, by id."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.intents: dict[str, dict[str, object]] = {}
+
+    def accept(self, signed: Signed) -> dict[str, object]:
+        """Take an intent on; return its record, which is pending."""
+        world = self.runtime.world
+        world.reserve(signed.space, signed.trader, signed.nonce)
+        record: dict[str, object] = {"id": world.draw_id("intent"), "status": "pending"}
+        record |= {"transactionHash": None, "blockNumber": None}
+        self.intents[str(record["id"])] = record
+        self.runtime.spawn(self._settle(signed, record))
+        return record
+
+    async def _settle(self, signed: Signed, record: dict[str, object]) -> None:
+        failing = self.runtime.faults.has("fail-terminal")
+        await self.runtime.pace()
+        world = self.runtime.world
+        confirmed = not failing and settle(world, signed)
+        (world.burn if confirmed else world.release)(signed.space, signed.trader, signed.nonce)
+        record["transactionHash"], record["blockNumber"] = world.mine()
+        record["status"] = "confirmed" if confirmed else "reverted"
+
+
+def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
+    """Return the relayer's routes, without their prefix."""
+
+    async def submit(request: Request) -> Response:
+        try:
+            signed = read_intent(runtime.world, await read_object(request))
+        except Rejected as error:
+            raise ApiError("BAD_REQUEST", str(error.message), status=error.status) from error
+        record = relayer.accept(signed)
+        return done({"id": record["id"], "status": record["status"]}, status=202)
+
+    async def status(request: Request) -> Response:
+        record = relayer.intents.get(request.path_params["id"])
+        if record is None:
+            raise ApiError("NOT_FOUND", "unknown id", status=404)
+        return done(record)
+
+    return [
+        Route("/intents", guarded(runtime, "relayer", submit, nonce_of=nonce_in), methods=["POST"]),
+        Route("/intents/{id}", guarded(runtime, "relayer", status), methods=["GET"]),
+    ]

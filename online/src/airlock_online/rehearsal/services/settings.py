@@ -1,0 +1,71 @@
+"""How a rehearsal is set up: a chain that is nobody's, contracts that are nowhere, and a trader."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eth_utils.address import is_address, to_checksum_address
+
+from airlock_shared.errors import UsageError
+
+REHEARSAL_CHAINS = (31337, 1337)
+"""The chain ids of local development chains (Hardhat and Foundry; Geth's and Ganache's dev mode)."""
+
+DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
+
+TRADING_ROUTER = "0x0B7fEfB366FfABD99034Af1998656CfEC0BcE7e5"
+TRADING_STORAGE = "0x78C5eAb1F06014F1D45fE4ca74e6ae2651312c61"
+USDC = "0x6E7bC11559F21834bB5D20D35c8B93dC9D19ef8b"
+REFERRAL = "0xF4D093284958760AB87CcF20E6039B717878b580"
+STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"  # whom the fault message-altered makes a delegate
+"""Each is the last 20 bytes of keccak-256 of ``airlock rehearsal <name>``: no key and no deployment is behind it."""
+
+
+class Settings(NamedTuple):
+    """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
+
+    chain_id: int = REHEARSAL_CHAINS[0]
+    domain_name: str = "ExchangeTrading"
+    referral_domain_name: str = "ExchangeTrading"
+    intent_deadline_ms: int = 600_000  # ten minutes: a person has to read and sign
+    execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
+    pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
+    keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
+    stream_cap_s: float | None = None  # None: 60 s, or 180 s in EIP-7702 mode (specification, "Limits")
+    slow_s: float = 2.0  # how long the fault "slow" waits
+    seed: str = "airlock rehearsal"
+
+    @property
+    def stream_cap(self) -> float:
+        """The lifetime cap of an event stream, in seconds."""
+        if self.stream_cap_s is not None:
+            return self.stream_cap_s
+        return 60.0 if self.execution == "eip712" else 180.0
+
+    @property
+    def other_chain(self) -> int:
+        """The development chain that the fault ``wrong-chain`` names: never one that exists."""
+        return REHEARSAL_CHAINS[1] if self.chain_id == REHEARSAL_CHAINS[0] else REHEARSAL_CHAINS[0]
+
+    def domain(self, key: str) -> dict[str, object]:
+        """Return the EIP-712 domain called ``trading`` or ``referral``."""
+        name, contract = {
+            "trading": (self.domain_name, TRADING_ROUTER),
+            "referral": (self.referral_domain_name, REFERRAL),
+        }[key]
+        return {"name": name, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
+
+
+def checked(settings: Settings, trader: str) -> str:
+    """Return the trader in EIP-55. Raises ``UsageError`` for a real chain, an unknown mode or a wrong address."""
+    if settings.chain_id not in REHEARSAL_CHAINS:
+        raise UsageError(
+            f"rehearsal services do not serve chain id {settings.chain_id}: what is signed in a rehearsal must be "
+            "worthless on every real chain",
+            do=f"use one of {', '.join(map(str, REHEARSAL_CHAINS))}",
+        )
+    if settings.execution not in ("eip712", "eip7702"):
+        raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")
+    if not is_address(trader):
+        raise UsageError(f"the rehearsal's trader {trader!r} is not an address", do="give 0x and 40 hex digits")
+    return str(to_checksum_address(trader))

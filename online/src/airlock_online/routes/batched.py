@@ -1,0 +1,96 @@
+"""The batched market: one POST whose reply streams the order's life, and the status endpoint for all that a stream is not.
+
+Source: the specification, "POST {batched_market_url}/market/execute-batched", "Events" and "Batched-market errors".
+"""
+
+from __future__ import annotations
+
+import json
+
+from airlock_online import sse
+from airlock_online.events import from_status, from_stream
+from airlock_online.http import EVENT_STREAM, Call, NotSent, OpenReply, json_of, read_reason, reason_text
+from airlock_online.lifecycle import State, is_end_of_view
+from airlock_online.routes.delivery import Delivery, World
+from airlock_online.routes.polling import until_final
+from airlock_online.routes.tracker import Tracker
+from airlock_online.urls import join, segment
+from airlock_shared.errors import ServiceError
+
+SUBMIT_PATH = "/market/execute-batched"
+
+
+def body_of(delivery: Delivery) -> bytes:
+    """Return the bytes of the request. ``eip7702`` is there only when it was given."""
+    erc712 = {"userIntent": delivery.encoded_intent, "userSignature": delivery.signature}
+    body: dict[str, object] = {"orderType": delivery.order_type, "erc712": erc712}
+    if delivery.eip7702 is not None:
+        body["eip7702"] = delivery.eip7702
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def send(delivery: Delivery, body: bytes, tracker: Tracker, world: World) -> str:
+    """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final.
+
+    The caller holds the claim. Whatever happens, the journal says what is known.
+    """
+    call = Call("POST", join(delivery.base_url, SUBMIT_PATH), body=body, accept=EVENT_STREAM)
+    try:
+        with world.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
+            if 400 <= reply.status < 500:
+                tracker.settle(State.REJECTED, f"HTTP {reply.status}: {read_reason(reply)}")
+                return ""
+            _read_stream(reply, tracker)
+            ended = "the stream ended"
+    except NotSent as error:
+        tracker.settle(State.PREPARED, error.what)
+        return ""
+    except ServiceError as error:
+        ended = error.what
+    if tracker.order.terminal:
+        return ""
+    if not tracker.tracking_id:
+        tracker.settle(State.UNKNOWN, f"{ended} before a tracking id came")
+        return ""
+    world.on_notice(f"{ended}; asking for the status of {tracker.tracking_id}")
+    return follow(delivery.base_url, tracker, world)
+
+
+def follow(base_url: str, tracker: Tracker, world: World) -> str:
+    """Poll the status endpoint from the last seq on. Return why it stopped, empty when the order is final."""
+
+    def ask() -> bool:
+        url = join(base_url, f"/tracking-id/{segment(tracker.tracking_id)}/status")
+        last_seq = tracker.order.last_seq
+        reply = world.http.exchange(Call("GET", url, {} if last_seq is None else {"afterSeq": last_seq}))
+        if reply.status != 200:
+            raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+        for event in from_status(json_of(reply, url)):
+            tracker.take(event)
+        return tracker.order.terminal is not None
+
+    return until_final(ask, world)
+
+
+def _read_stream(reply: OpenReply, tracker: Tracker) -> None:
+    """Take the events of a 200 reply until the terminal one, the end of the view, or the end of the stream."""
+    if reply.status != 200 or reply.content_type != EVENT_STREAM:
+        raise ServiceError(
+            f"the market answered {reply.status} with {reply.content_type or 'no type'}: {reason_text(_start(reply))}",
+            status=reply.status,
+        )
+    decoder = sse.Decoder()
+    for chunk in reply.chunks:
+        for item in decoder.feed(chunk):
+            if isinstance(item, sse.Comment):
+                continue
+            event = from_stream(item)
+            if is_end_of_view(event):
+                return
+            tracker.take(event)
+        if tracker.order.terminal:
+            return
+
+
+def _start(reply: OpenReply) -> bytes:
+    return next(reply.chunks, b"")

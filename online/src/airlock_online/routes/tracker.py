@@ -1,0 +1,53 @@
+"""One submission while it is sent and followed: each event is in the journal before it is shown to anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airlock_online.lifecycle import ANOMALIES, Order, OrderEvent, State, merge
+from airlock_online.routes.delivery import World
+from airlock_shared.text import safe
+
+
+class Tracker:
+    """The order of one digest, kept equal to the journal."""
+
+    def __init__(self, digest: str, world: World) -> None:
+        self.digest = digest
+        self._world = world
+        known = world.journal.get(digest)
+        self.order = Order(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
+        self.tracking_id = known.tracking_id
+        for event in world.journal.events(digest):
+            self.order = merge(self.order, event).order
+
+    def take(self, event: OrderEvent) -> None:
+        """Merge an event of the batched market: write what is new, name what is odd, then show it."""
+        merged = merge(self.order, event)
+        self.order = merged.order
+        if merged.fresh:
+            ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
+            message = event.payload.get("message")
+            self.write(
+                event,
+                tracking_id=merged.order.tracking_id,
+                path=(State.ACCEPTED, *ended),
+                code=event.code if ended else "",
+                note=message if ended and type(message) is str else "",
+            )
+        for anomaly in merged.anomalies:
+            if self._world.journal.record_anomaly(self.digest, anomaly):
+                self._world.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(event.type, limit=100)})")
+
+    def write(
+        self, event: OrderEvent, *, tracking_id: str = "", path: Sequence[State] = (), code: str = "", note: str = ""
+    ) -> None:
+        """Make an event, the tracking id and the states that it leads through durable, then show the event if it is new."""
+        self.tracking_id = self.tracking_id or tracking_id
+        if self._world.journal.record(self.digest, event, tracking_id=tracking_id, path=path, code=code, note=note):
+            self._world.on_event(event)
+
+    def settle(self, state: State, note: str) -> None:
+        """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
+        if not self._world.journal.move(self.digest, state, note=note):
+            self._world.journal.annotate(self.digest, note)

@@ -1,0 +1,124 @@
+"""Server-sent events, decoded incrementally and without I/O.
+
+Source of the rules: WHATWG HTML, 9.2.6 "Interpreting an event stream". Two things are told that a browser hides, because
+an order depends on them: whether this very event carried an ``id:`` (a stream's time-out has none), and comments, which
+show that the line is alive. Everything is capped: the peer may be hostile.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from airlock_shared.errors import ServiceError
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_BOM = b"\xef\xbb\xbf"
+_DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+class Caps(NamedTuple):
+    """The most bytes that a line, one event's data, and a whole stream may have."""
+
+    line: int = 256 << 10
+    event: int = 1 << 20
+    total: int = 8 << 20
+
+
+class Event(NamedTuple):
+    """A dispatched event. ``id`` is the one that this event itself carried, None without an ``id:`` line of its own."""
+
+    type: str
+    data: str
+    id: str | None
+    last_id: str
+
+
+class Comment(NamedTuple):
+    """A comment line: a sign of life, never an event."""
+
+    text: str
+
+
+Item = Event | Comment
+
+
+class Decoder:
+    """Bytes in any pieces go in, events and comments come out. An event without its final blank line never comes out."""
+
+    def __init__(self, caps: Caps = Caps()) -> None:  # noqa: B008 (frozen)
+        self._caps = caps
+        self._rest = bytearray()
+        self._after_cr = False
+        self._first_line = True
+        self._total = 0
+        self._type = ""
+        self._data: list[str] = []
+        self._data_size = 0
+        self._own_id: str | None = None
+        self._last_id = ""
+        self.retry_ms: int | None = None
+
+    def feed(self, chunk: bytes) -> list[Item]:
+        """Return what the next bytes complete. Raises ``ServiceError`` when a cap is passed."""
+        self._total += len(chunk)
+        if self._total > self._caps.total:
+            raise _too_large("stream", self._caps.total)
+        if self._after_cr and chunk:  # the LF of a CRLF that was split between two chunks
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
+        if not chunk:
+            return []
+        self._after_cr = chunk.endswith(b"\r")
+        first, *others = _LINE_END.split(chunk)
+        self._extend(first)
+        items: list[Item] = []
+        for piece in others:
+            items += self._line(bytes(self._rest))
+            self._rest.clear()
+            self._extend(piece)
+        return items
+
+    def _extend(self, piece: bytes) -> None:
+        if len(self._rest) + len(piece) > self._caps.line:
+            raise _too_large("line", self._caps.line)
+        self._rest += piece
+
+    def _line(self, line: bytes) -> list[Item]:
+        if self._first_line:
+            self._first_line = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            return self._dispatch()
+        text = line.decode("utf-8", "replace")
+        if text.startswith(":"):
+            return [Comment(text[1:])]
+        name, _, value = text.partition(":")
+        self._field(name, value.removeprefix(" "))
+        return []
+
+    def _field(self, name: str, value: str) -> None:
+        if name == "event":
+            self._type = value
+        elif name == "data":
+            self._data_size += len(value) + 1
+            if self._data_size > self._caps.event:
+                raise _too_large("event", self._caps.event)
+            self._data.append(value)
+        elif name == "id" and "\0" not in value:
+            self._own_id = self._last_id = value
+        elif name == "retry" and _DIGITS.fullmatch(value):
+            self.retry_ms = int(value)
+
+    def _dispatch(self) -> list[Item]:
+        event = Event(self._type or "message", "\n".join(self._data), self._own_id, self._last_id)
+        dispatched: list[Item] = [event] if self._data else []
+        self._type, self._data, self._data_size, self._own_id = "", [], 0, None
+        return dispatched
+
+
+def _too_large(what: str, cap: int) -> ServiceError:
+    return ServiceError(
+        f"the event stream's {what} has more than {cap} bytes",
+        do="ask the service's operator; the order is followed by its status instead",
+    )

@@ -1,0 +1,84 @@
+"""The online machine's own folder: fetched deployments, prepared requests, journal, transcript, configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airlock_online.config import Config, read_config
+from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_shared.errors import UsageError
+from airlock_shared.files import make_folder, read_input, write_new
+from airlock_shared.requests import Header, Request, parse_requests
+from airlock_shared.transcript_file import TranscriptFile
+
+HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
+JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
+
+
+def default_home() -> Path:
+    """Return the folder that is used when none is given."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-online")
+
+
+class State:
+    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.transcript = TranscriptFile(home / "transcript.jsonl")
+
+    def config(self) -> Config:
+        """Return the configuration. Raises ``UsageError`` for a wrong one."""
+        return read_config(self.home / "config.toml")
+
+    def journal_url(self) -> str:
+        """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
+        make_folder(self.home)
+        return os.environ.get(JOURNAL_VARIABLE) or str(self.home / "journal.sqlite3")
+
+    def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
+        """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
+        path = self._deployment_path(deployment.name)
+        make_folder(path.parent)
+        if path.exists():
+            replaced = parse_deployment(read_input(path))
+            if replaced.fingerprint == deployment.fingerprint:
+                return
+            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
+        write_new(path, data)
+
+    def require_deployment(self, name: str) -> Deployment:
+        """Return the fetched deployment of this name. Raises ``UsageError`` when there is none."""
+        path = self._deployment_path(name)
+        if not path.exists():
+            raise UsageError(
+                f"no deployment named {name!r} was fetched on this machine",
+                do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
+            )
+        return parse_deployment(read_input(path))
+
+    def deployments(self) -> list[Deployment]:
+        """Return every deployment that was fetched on this machine and not replaced."""
+        paths = sorted((self.home / "deployments").glob("*.json"))
+        return [parse_deployment(read_input(path)) for path in paths if not path.name.endswith(".replaced.json")]
+
+    def _deployment_path(self, name: str) -> Path:
+        return self.home / "deployments" / f"{name}.json"
+
+    def keep_requests(self, fingerprint: str, data: bytes) -> None:
+        """Keep a requests document, so that its signatures can be submitted with no other file."""
+        path = self.home / "requests" / f"{fingerprint}.json"
+        make_folder(path.parent)
+        if not path.exists():
+            write_new(path, data)
+
+    def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
+        """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""
+        path = self.home / "requests" / f"{fingerprint}.json"
+        if not path.exists():
+            raise UsageError(
+                "these signatures answer a requests document that this machine did not prepare",
+                do="submit them on the machine that prepared it, or give the document with --requests",
+            )
+        return parse_requests(read_input(path))

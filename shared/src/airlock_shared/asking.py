@@ -1,0 +1,46 @@
+"""What a plan step asks of the builder: the request fields, as they are sent.
+
+Amounts go as the plan's own decimal texts: the client never scales and never computes with them.
+"""
+
+from __future__ import annotations
+
+from airlock_shared.addresses import checksum_address
+from airlock_shared.decide import wanted_value
+from airlock_shared.deployment import Deployment
+from airlock_shared.errors import PlanError
+from airlock_shared.plan import Bounds, Exact, Step
+from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S
+
+
+def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
+    """Return the fields to send for a step; what the plan only bounds is left to the builder.
+
+    Raises ``PlanError`` when the plan bounds a field that the builder needs as a value, or names an unknown pair.
+    """
+    fields = {}
+    for parameter in step.action.parameters:
+        wanted = step.values.get(parameter.name)
+        if parameter.name == "pairIndex":
+            wanted = wanted_value("pairIndex", step, deployment)
+            if isinstance(wanted, Exact) and wanted.raw is None:
+                raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
+        if wanted is None or not parameter.sent:
+            continue
+        if isinstance(wanted, Bounds):
+            if parameter.required:
+                raise _plan_error(step, parameter.name, "the builder needs a value here, not bounds", "a value")
+            continue
+        if parameter.unit is ADDRESS and type(wanted.raw) is bytes:
+            fields[parameter.sent] = checksum_address(wanted.raw)
+        elif parameter.unit in (UNIX_S, UNIX_MS) or parameter.name == "pairIndex":
+            fields[parameter.sent] = str(wanted.raw)
+        else:
+            fields[parameter.sent] = wanted.text
+    return fields
+
+
+def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
+    error = PlanError("PLAN-FIELD", what, got=step.values[field].text, expected=expected, do="correct the plan")
+    error.where = f"step {step.id}, {field}"
+    return error

@@ -1,0 +1,54 @@
+"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from airlock_shared.checks.case import Finding, Situation, Verdict
+from airlock_shared.checks.table import CHECKS
+from airlock_shared.requests import Header
+
+
+def examine_header(header: Header, situation: Situation) -> list[Verdict]:
+    """Return the verdicts on a requests document's header."""
+    plan, deployment = situation.plan, situation.deployment
+    findings = {
+        "PIN-DEPLOYMENT": _same(header.deployment, deployment.fingerprint),
+        "PIN-REHEARSAL": _same(_kind(header.rehearsal), _kind(deployment.rehearsal)),
+        "PLAN-FINGERPRINT": _same(header.plan, plan.fingerprint),
+        "PLAN-NAME": _same(
+            f"{header.ceremony} on {header.deployment_name}, plan for {plan.deployment}",
+            f"{plan.id} on {deployment.name}, plan for {deployment.name}",
+        ),
+    }
+    return [_verdict(check, finding) for check, finding in findings.items()]
+
+
+def examine_steps(steps: Iterable[str], planned: Sequence[str]) -> Verdict:
+    """Return the verdict on the items' steps: all of the plan's, each once, in the plan's order."""
+    got = list(steps)
+    extra = [step for step in got if step not in planned]
+    missing = [step for step in planned if step not in got]
+    if extra:
+        where = f"not in the plan: {', '.join(extra)}"
+    elif missing:
+        where = f"missing: {', '.join(missing)}"
+    elif len(set(got)) != len(got):
+        where = "a step appears twice"
+    else:
+        where = "" if got == list(planned) else "in another order than the plan's"
+    return _verdict("PLAN-STEPS", Finding(not where, got, list(planned), where))
+
+
+def _same(got: object, expected: object) -> Finding:
+    return Finding(got == expected, got, expected)
+
+
+def _kind(rehearsal: bool) -> str:
+    return "rehearsal" if rehearsal else "production"
+
+
+def _verdict(check: str, finding: Finding) -> Verdict:
+    result = "pass" if finding.ok else "refused"
+    what = "" if finding.ok else CHECKS[check].refusal
+    return Verdict(check, result, finding.got, finding.expected, finding.where, what)

@@ -1,0 +1,90 @@
+"""Running the checks over an item: every one of them, in order, and what each found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from airlock_shared.addresses import checksum_address
+from airlock_shared.checks import agreement, payload, times
+from airlock_shared.checks.case import Case, Check, Finding, Verdict
+from airlock_shared.checks.table import CHECKS
+from airlock_shared.errors import Refusal
+from airlock_shared.signature import recover
+
+SIG_IDS = ("SIG-LENGTH", "SIG-V", "SIG-RANGE", "SIG-LOW-S", "SIG-DIGEST", "SIG-SIGNER")
+
+
+def examine(case: Case) -> list[Verdict]:
+    """Run every check over an item and return a verdict for each, in a fixed order."""
+    verdicts = _run(payload.BEFORE_MESSAGE, case)
+    verdicts += _message(case, all(v.result == "pass" for v in verdicts))
+    for family in (payload.AFTER_MESSAGE, agreement.CHECKS, times.CHECKS):
+        verdicts += _run(family, case)
+    if case.signed is not None:
+        verdicts += _signature(case)
+    return verdicts
+
+
+def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts that stand in the way: what was refused, and what could not be reached."""
+    return [v for v in verdicts if v.result in ("refused", "not-reached")]
+
+
+def _run(checks: Iterable[Check], case: Case) -> list[Verdict]:
+    verdicts = []
+    for check in checks:
+        if any(not hasattr(case, need) for need in check.needs):
+            verdicts.append(Verdict(check.id, "not-reached"))
+            continue
+        finding = check.run(case)
+        verdicts.append(_verdict(check.id, finding))
+    return verdicts
+
+
+def _verdict(check: str, finding: Finding | None) -> Verdict:
+    if finding is None:
+        return Verdict(check, "not-applicable")
+    if finding.ok:
+        return Verdict(check, "pass", finding.got, finding.expected)
+    return Verdict(check, "refused", finding.got, finding.expected, finding.where, CHECKS[check].refusal)
+
+
+def _message(case: Case, reached: bool) -> list[Verdict]:
+    """Read the message once types and domain are the pinned ones; one reading answers for all ``MSG`` checks."""
+    if not reached:
+        return [Verdict(check, "not-reached") for check in payload.MSG_IDS]
+    return _group(payload.MSG_IDS, lambda: payload.read_message(case))
+
+
+def _signature(case: Case) -> list[Verdict]:
+    if not (hasattr(case, "hashes") and hasattr(case, "step")):
+        return [Verdict(check, "not-reached") for check in SIG_IDS]
+    return _group(SIG_IDS, lambda: check_signature(case))
+
+
+def check_signature(case: Case) -> None:
+    """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
+    signed, hashes, step = case.signed, case.hashes, case.step
+    if signed is None:
+        return
+    if signed.digest != "0x" + hashes.digest.hex():
+        raise Refusal(
+            "SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + hashes.digest.hex()
+        )
+    signer = recover(hashes.digest, bytes.fromhex(signed.signature[2:]))
+    expected = checksum_address(step.signer.address)
+    if signer != step.signer.address or signed.signer != expected:
+        raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)
+
+
+def _group(ids: tuple[str, ...], run: Callable[[], None]) -> list[Verdict]:
+    try:
+        run()
+    except Refusal as refusal:
+        return [
+            Verdict(check, "refused", refusal.got, refusal.expected, refusal.where, refusal.what)
+            if check == refusal.check
+            else Verdict(check, "not-reached")
+            for check in ids
+        ]
+    return [Verdict(check, "pass", "well-formed", "well-formed") for check in ids]

@@ -1,0 +1,132 @@
+"""Every check id: what a refusal says, what the check protects from, and what the operator does.
+
+``docs/checks.md`` is generated from this table; a test compares it with the ids that the code raises.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Info(NamedTuple):
+    """A check for people: the sentence of its refusal, what it protects from, what to do."""
+
+    refusal: str
+    protects: str
+    do: str
+
+
+_REBUILD = "Build the request again on the online machine; if it is refused again, stop and find out who altered it."
+_STOP = "Stop. Somebody or something altered the payload: keep the file and find out where before going on."
+_PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
+_COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
+_ONE_SPELLING = "A value with several spellings, which two programs could read differently."
+
+CHECKS: dict[str, Info] = {
+    # the document as a whole
+    "DOC-FILE": Info("not a regular file", "A device or pipe in place of a document.", "Give the name of a file."),
+    "DOC-LINK": Info("a symbolic link", "A file swapped for another between two looks.", "Copy the file itself."),
+    "DOC-SIZE": Info("too large", "A document that exhausts the signing machine.", _COPY),
+    "DOC-UTF8": Info("not UTF-8", "Bytes that two programs read as different texts.", _COPY),
+    "DOC-JSON": Info("not JSON", "A damaged document.", _COPY),
+    "DOC-CBOR": Info("not deterministic CBOR", "Two encodings of one document, with two fingerprints.", _COPY),
+    "DOC-TRUNCATED": Info("ends too early", "A document that lost its end on the way.", _COPY),
+    "DOC-DUPLICATE": Info("a member twice", "One reader takes the first value, another the last.", _STOP),
+    "DOC-NUMBER": Info("an unreadable number", "Numbers that are not JSON, such as NaN, or have thousands of digits.", _STOP),
+    "DOC-FLOAT": Info("a fractional number", "Amounts that lose digits as floating-point numbers.", _STOP),
+    "DOC-DEPTH": Info("nested too deep", "A document that exhausts the parser.", _STOP),
+    "DOC-COUNT": Info("a wrong number of items", "A document with more items than it says.", _COPY),
+    "DOC-FORMAT": Info("another kind of document", "The wrong file, or a version that this program does not know.",
+                       "Check which file was opened, and that both machines run the same version."),
+    "DOC-FIELD": Info("a member missing, unknown or of the wrong type", "Data that no check would look at.", _COPY),
+    "DOC-DEPLOYMENT": Info("the deployment contradicts itself", "Two domains that make intents interchangeable.",
+                           "Fetch the deployment again, and ask the venue."),
+    "DOC-CHAIN": Info("the transcript's chain breaks", "A record that was changed after the fact.",
+                      "Do not go on; keep the file as evidence and tell the facilitator."),
+    # pins
+    "PIN-DEPLOYMENT": Info("prepared under another deployment than the pinned one", "A venue swapped for another.",
+                           "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed."),
+    "PIN-REHEARSAL": Info("rehearsal and production are mixed", "A rehearsal payload signed with a real key.",
+                          "Use the rehearsal's own folder for rehearsals, and never its files elsewhere."),
+    "AIRGAP-SOCKET": Info("something tried to use the network", "A signing machine that talks.",
+                          "Stop, and find out which program or library did it before anything is signed."),
+    # types
+    "TYPES-DOCUMENT": Info("not an EIP-712 document", "Members beside the typed data, which nobody signs.", _STOP),
+    "TYPES-FORM": Info("a malformed type definition", "Definitions that two programs read differently.", _STOP),
+    "TYPES-UNDEFINED": Info("an undefined type", "A type that hashes differently from program to program.", _STOP),
+    "TYPES-PRIMARY": Info("no such primary type", "A message of another type than the one shown.", _STOP),
+    "TYPES-KNOWN": Info("a struct that Airlock does not know", "A message whose meaning nobody here can show.", _STOP),
+    "TYPES-INTENT": Info("the payload calls itself something else than its type", "A label that hides the type.", _STOP),
+    "TYPES-PINNED": Info("the type definition is not the pinned one", "A field renamed, retyped, moved or added.", _STOP),
+    # domain
+    "DOMAIN-EMPTY": Info("an empty domain", "A signature that is valid for any contract on any chain.", _STOP),
+    "DOMAIN-ORDER": Info("the domain's fields are reordered", "A separator that no contract computes.", _STOP),
+    "DOMAIN-FIELDS": Info("the domain has other fields than the four", "A domain that binds less, or something else.", _STOP),
+    "DOMAIN-NAME": Info("the domain's name is not the pinned one", "An intent for another application.", _STOP),
+    "DOMAIN-VERSION": Info("the domain's version is not the pinned one", "An intent for another contract version.", _STOP),
+    "DOMAIN-CHAIN": Info("the chain id is not the pinned one", "An intent that executes on another chain.",
+                         "Check which network the builder serves, and fetch the deployment again if you meant to change it."),
+    "DOMAIN-CONTRACT": Info("the verifying contract is not the pinned one for this struct",
+                            "An intent for another contract, or a trading intent under the referral domain.", _STOP),
+    # message
+    "MSG-FIELDS": Info("fields missing or too many", "A field that is shown but not signed, or signed but not shown.", _STOP),
+    "MSG-STRUCT": Info("not an object", "A nested struct replaced by something else.", _STOP),
+    "MSG-INT": Info("an integer in another spelling than the accepted one", _ONE_SPELLING, _STOP),
+    "MSG-RANGE": Info("an integer outside its type", "A number that wraps around into another.", _STOP),
+    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', _STOP),
+    "MSG-ADDRESS": Info("not an address, or its checksum is wrong", "An address mistyped or altered.", _STOP),
+    "MSG-BYTES": Info("not bytes of the type's length", _ONE_SPELLING, _STOP),
+    "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", _STOP),
+    "MSG-ARRAY": Info("not an array of the type's length", "Elements beyond what the type holds.", _STOP),
+    # consistency
+    "DIGEST-MATCH": Info("the payload's digest is not that of its message", "A digest of something else than is shown.", _STOP),
+    "DIGEST-DISAGREE": Info("two implementations disagree on the digest", "A fault in one of them.",
+                            "Do not sign. Report the payload to the maintainers: this should never happen."),
+    "ENC-MATCH": Info("encodedIntent is not the encoding of the message", "Executing something else than was signed.", _STOP),
+    "ENC-CANONICAL": Info("an encoding that is not canonical", "Bytes that a contract may read differently.", _STOP),
+    "ENC-DISAGREE": Info("two implementations disagree on the encoding", "A fault in one of them.",
+                         "Do not sign. Report the payload to the maintainers: this should never happen."),
+    # the plan
+    "PLAN-FORM": Info("the plan is malformed", "A plan that people and program read differently.", _PLAN),
+    "PLAN-ACTION": Info("another action than the plan's step", "A delegate registration in place of a close.", _PLAN),
+    "PLAN-ADDRESS": Info("not an address in the plan", "A mistyped address agreed on by everybody.", _PLAN),
+    "PLAN-AMOUNT": Info("not an exact amount in the plan", "An amount that is rounded or read differently.", _PLAN),
+    "PLAN-CODE": Info("not a referral code", "A code that pads or reads differently.", _PLAN),
+    "PLAN-SIGNER": Info("no such signer in the plan", "A step that nobody is named for.", _PLAN),
+    "PLAN-FINGERPRINT": Info("prepared for another plan", "A plan swapped or edited after it was agreed.", _PLAN),
+    "PLAN-NAME": Info("the plan is for another deployment or ceremony", "Signing for the wrong venue.", _PLAN),
+    "PLAN-STEPS": Info("steps missing, extra, repeated or out of order", "A payload that nobody planned.", _PLAN),
+    "PLAN-STEP": Info("not a step of the plan", "A payload that nobody planned.", _PLAN),
+    "PLAN-REQUEST": Info("asked of the builder otherwise than the plan says", "A request altered on the online machine.",
+                         _REBUILD),
+    "PLAN-FIELD": Info("a field is not what the plan says", "Another amount, account, pair, code or time.", _PLAN),
+    "PLAN-UNDECIDED": Info("nobody decides this field", "A field that the builder sets as it likes.", _PLAN),
+    "PLAN-LIMIT": Info("the builder chose beyond the plan's limit", "A price tolerance or text nobody agreed to.", _PLAN),
+    # the signer
+    "SIGNER-RULE": Info("signerRule is not the one for this struct", "A delegate registering delegates.", _STOP),
+    "SIGNER-PLANNED": Info("another signer or path than the plan's", "The wrong key.", _PLAN),
+    "SIGNER-ALLOWED": Info("this key may not sign for this trader", "A signature that the contract would reject.", _PLAN),
+    "SIGNER-DELEGATE": Info("the delegate's registration is not live", "A signature that the contract would reject.",
+                            "Register the delegate, or renew it, and prepare again."),
+    "SIGNER-DEVICE": Info("the Ledger has another account at this path", "Signing with the wrong Ledger or path.",
+                          "Check that this is the right Ledger, and the path in the plan."),
+    # time
+    "TIME-UNIT": Info("milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", _REBUILD),
+    "TIME-REMAINING": Info("too little time is left", "A signature that expires on its way.", _REBUILD),
+    "TIME-HORIZON": Info("the deadline is too far away", "A signature that can be kept and used later.", _REBUILD),
+    "TIME-STAMP": Info("signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", _REBUILD),
+    "TIME-EXPIRY": Info("the delegate's expiry is past", "A registration that does nothing.", _PLAN),
+    "TIME-OPENED": Info("the position would have been opened in the future", "A made-up position.", _REBUILD),
+    # the order
+    "ORDER-ROUTE": Info("sent to another service than this struct's", "An intent executed by the wrong service.", _REBUILD),
+    "ORDER-TYPE": Info("the order type is not this struct's on this pair", "An intent decoded as another one.", _REBUILD),
+    "ORDER-OPEN": Info("not a market order of this pair's kind", "A limit order sent to the market.", _PLAN),
+    # signatures
+    "SIG-LENGTH": Info("not 65 bytes", "A compact or damaged signature.", _COPY),
+    "SIG-V": Info("v is neither 27 nor 28", "A signature in another convention.", _COPY),
+    "SIG-RANGE": Info("r or s is not a number of the curve", "A made-up signature.", _STOP),
+    "SIG-LOW-S": Info("s is in the upper half", "A second valid form of the same signature.", _STOP),
+    "SIG-DIGEST": Info("signed over another digest", "A signature for something else.", _STOP),
+    "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
+                       "Check the derivation path and that the right Ledger is plugged in."),
+}  # fmt: skip

@@ -1,0 +1,113 @@
+"""What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
+
+With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
+
+INPUT = click.Path(path_type=Path, dir_okay=False)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+
+
+def say(text: str = "") -> None:
+    """Write a line of talk to stderr."""
+    click.echo(text, err=True)
+
+
+def show(text: str) -> None:
+    """Write a line of the result to stdout."""
+    click.echo(text)
+
+
+def show_json(value: Any) -> None:
+    """Write the result as one JSON document to stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def ask_yes(question: str) -> None:
+    """Ask a question that only the whole word ``Yes`` answers.
+
+    Raises ``Declined`` for any other answer, or when nobody can answer.
+    """
+    click.echo(f"{question}\nType Yes to go on, anything else to stop: ", err=True, nl=False)
+    answer = sys.stdin.readline().rstrip("\n")
+    if not sys.stdin.isatty():
+        say(answer)
+    if answer != "Yes":
+        raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def explain(error: AirlockError) -> str:
+    """Return an error as the lines that a person reads: what, got, expected, what to do."""
+    heading = f"{error.check}: " if isinstance(error, Refusal) else ""
+    place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
+    lines = [f"{heading}{error.what}{place}"]
+    if isinstance(error, Refusal):
+        lines += [f"  got:      {error.got}"] if error.got else []
+        lines += [f"  expected: {error.expected}"] if error.expected else []
+    lines += [f"  do:       {error.do}"] if error.do else []
+    return "\n".join(lines)
+
+
+def run(command: click.Command, arguments: list[str] | None = None) -> int:
+    """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        command.main(args=words, standalone_mode=False)
+    except AirlockError as error:
+        return _failed(error, "--json" in words)
+    except click.exceptions.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.INTERRUPTED)
+    return int(ExitCode.DONE)
+
+
+def _failed(error: AirlockError, as_json: bool) -> int:
+    say(explain(error))
+    if as_json:
+        show_json({"ok": False, "error": error.as_json()})
+    return int(error.exit_code)
+
+
+def _interrupted() -> int:
+    say("\nInterrupted. What was done is recorded; the same command goes on from there.")
+    return int(ExitCode.INTERRUPTED)
+
+
+def worst(codes: list[ExitCode]) -> ExitCode:
+    """Return the exit code of several results: the first that is not 0 in the order of severity, 0 when all are."""
+    order = (
+        ExitCode.REFUSED,
+        ExitCode.UNKNOWN,
+        ExitCode.EXECUTION_FAILED,
+        ExitCode.MARKET_DECLINED,
+        ExitCode.SERVICE,
+        ExitCode.EXPIRED,
+        ExitCode.DECLINED,
+    )
+    return next((code for code in order if code in codes), ExitCode.DONE)
+
+
+def finish(code: ExitCode) -> None:
+    """End the command with a code that is not an error of the command itself."""
+    if code is not ExitCode.DONE:
+        raise click.exceptions.Exit(int(code))

@@ -1,0 +1,38 @@
+"""Running rehearsal services: one for tests that change state, one a module for tests that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
+
+from airlock_online.rehearsal.services import RehearsalServices, Settings
+
+OpenDesk = Callable[[Settings], Desk]
+
+
+def _desk(stack: ExitStack, settings: Settings) -> Desk:
+    clock = Clock()
+    services = stack.enter_context(RehearsalServices(trader=TRADER.address, settings=settings, now_ms=clock))
+    desk = Desk(services, clock)
+    stack.callback(desk.http.close)
+    return desk
+
+
+@pytest.fixture
+def open_desk() -> Iterator[OpenDesk]:
+    with ExitStack() as stack:
+        yield lambda settings: _desk(stack, settings)
+
+
+@pytest.fixture
+def desk(open_desk: OpenDesk) -> Desk:
+    return open_desk(PROMPT)
+
+
+@pytest.fixture(scope="module")
+def shared_desk() -> Iterator[Desk]:
+    with ExitStack() as stack:
+        yield _desk(stack, PROMPT)

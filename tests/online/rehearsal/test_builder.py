@@ -1,0 +1,353 @@
+"""The builder: every endpoint by GET and by POST, what it builds, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi import abi
+from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
+
+from airlock_shared.eip712 import read_typed_data
+
+NOW_S = START_MS // 1000
+T, D = TRADER.address, DELEGATE.address
+FIXED = {"nonce": "7", "deadlineMs": str(START_MS + 60_000)}
+SLOT = {"trader": T, "tradeIndex": 0, "pairIndex": 0}
+
+GOOD: dict[str, tuple[str, Json]] = {
+    "open": ("OpenTradeReq", {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0}),
+    "close": ("CloseTradeReq", SLOT | {"collateralToCloseUsdc": "250.5"}),
+    "increase": ("IncreasePositionSizeReq", SLOT | {"additionalCollateralUsdc": "10", "leverage": "2.5"}),
+    "increase-coin": (
+        "IncreasePositionSizeWithCoinExposureReq",
+        SLOT
+        | {"additionalCollateralUsdc": "10", "leverage": "2", "coinExposure": "0.01"}
+        | {"minLeverage": "1", "maxLeverage": "90"},
+    ),
+    "tpsl-partial": (
+        "TpSlReq",
+        SLOT | {"kind": "take_profit", "coinExposure": "0.05", "side": "long", "price": "70000", "nonce": "7"},
+    ),
+    "twap-cancel": ("TwapCancelReq", {"trader": T, "twapId": 41}),
+    "referral-set-code": ("SetTraderReferralCodeByUserReq", {"referee": T, "code": "TREASURY"}),
+    "delegate": ("DelegateReq", {"trader": T, "delegate": D, "expirySeconds": NOW_S + 3600}),
+}
+
+
+def asked(name: str, **fields: Any) -> Json:
+    base = GOOD[name][1] | ({} if name == "tpsl-partial" else FIXED)
+    return {k: v for k, v in (base | fields).items() if v is not None}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_get_and_post_build_the_same_payload(shared_desk: Desk, name: str) -> None:
+    by_post = shared_desk.ask(name, asked(name))
+    by_get = shared_desk.ask(name, asked(name), "GET")
+    assert by_post.status_code == by_get.status_code == 200
+    assert by_post.json() == by_get.json()
+    assert by_get.headers["x-airlock-rehearsal"] == "simulator"
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_payload_has_the_members_of_the_specification(shared_desk: Desk, name: str) -> None:
+    payload = shared_desk.build(name, **asked(name))
+    meta = [] if name == "referral-set-code" else ["meta"]
+    expected = ["intent", "signerRule", "domain", "primaryType", "types", "message", "digest", "encodedIntent", *meta]
+    assert list(payload) == expected
+    assert payload["intent"] == payload["primaryType"] == GOOD[name][0]
+    assert payload["signerRule"] == ("trader-only" if name == "delegate" else "trader-or-delegate")
+    assert payload["digest"] == digest_in(payload)
+    contract = shared_desk.world.settings.domain("referral" if "referral" in name else "trading")
+    assert payload["domain"] == contract
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_gate_computes_the_same_digest(shared_desk: Desk, name: str) -> None:
+    payload = shared_desk.build(name, **asked(name))
+    document = {k: payload[k] for k in ("types", "primaryType", "domain", "message")}
+    assert "0x" + read_typed_data(document)[1].digest.hex() == payload["digest"]
+
+
+def test_amounts_are_scaled_exactly(shared_desk: Desk) -> None:
+    payload = shared_desk.build("close", **asked("close", expectedPrice="64000.0000000001"))
+    assert payload["message"]["_amount"] == "250500000"
+    assert payload["message"]["_wantedPrice"] == "640000000000001"
+    exact = shared_desk.http.post(
+        shared_desk.services.builder_url + "/v2/intents/close",
+        content='{"trader":"%s","tradeIndex":0,"pairIndex":0,"collateralToCloseUsdc":0.1}' % T,
+    )
+    assert exact.json()["data"]["message"]["_amount"] == "100000"
+
+
+def test_an_open_carries_its_collateral_in_position_size(shared_desk: Desk) -> None:
+    payload = shared_desk.build("open", **asked("open", takeProfit="70000"))
+    trade = payload["message"]["_t"]
+    assert trade["positionSizeUSDC"] == "100000000"
+    assert (trade["initialPosToken"], trade["index"], trade["timestamp"], trade["sl"]) == ("0", "0", "0", "0")
+    assert trade["openPrice"] == "640000000000000"
+    assert trade["tp"] == "700000000000000"
+    assert payload["message"]["_slippageP"] == "10000000000"
+    assert payload["meta"] == {"pair": "BTC/USD", "pairIndex": 0, "openPrice": 64000.0}
+
+
+def test_a_pnl_pair_gets_the_pnl_order_type(shared_desk: Desk) -> None:
+    payload = shared_desk.build("open", **asked("open", pairIndex=3, leverage="100"))
+    assert payload["message"]["_type"] == "3"
+
+
+@pytest.mark.parametrize("kind", ["limit", "stop_limit"])
+def test_a_limit_order_is_built_with_its_type(shared_desk: Desk, kind: str) -> None:
+    payload = shared_desk.build("open", **asked("open", orderType=kind, openPrice="60000"))
+    assert payload["message"]["_type"] == {"limit": "2", "stop_limit": "1"}[kind]
+
+
+@pytest.mark.parametrize("name", ["btc/usd", "BTC-USD", "Btc_Usd"])
+def test_a_pair_is_found_by_any_spelling(shared_desk: Desk, name: str) -> None:
+    assert shared_desk.build("close", **asked("close", pairIndex=None, pair=name))["meta"]["pairIndex"] == 0
+
+
+def test_a_pair_whose_name_has_a_separator_is_found(shared_desk: Desk) -> None:
+    payload = shared_desk.build("open", **asked("open", pairIndex=None, pair="btc_upside-usd"))
+    assert payload["meta"] == {"pair": "BTC_UPSIDE/USD", "pairIndex": 4, "openPrice": 64000.0}
+
+
+def test_a_close_binds_the_open_timestamp(shared_desk: Desk) -> None:
+    position = shared_desk.position(0)
+    assert position is not None
+    assert shared_desk.build("close", **asked("close"))["message"]["_openTimestamp"] == position["timestamp"]
+    stale = shared_desk.build("close", **asked("close", openTimestamp=5))
+    assert stale["message"]["_openTimestamp"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ("4", "0", "700000000000000", "0")),
+        ({"kind": "stop_loss"}, ("5", "0", "700000000000000", "0")),
+        ({"triggerType": "percentage", "price": None, "percentage": "15"}, ("4", "1", "0", "150000000000")),
+        ({"triggerType": "percentage", "price": None, "percentage": "-10"}, ("4", "1", "0", "-100000000000")),
+        ({"triggerType": "percentage", "price": None, "percentage": -10}, ("4", "1", "0", "-100000000000")),
+    ],
+)
+def test_a_trigger_has_a_price_or_a_percentage(shared_desk: Desk, fields: Json, expected: tuple[str, ...]) -> None:
+    message = shared_desk.build("tpsl-partial", **asked("tpsl-partial", **fields))["message"]
+    assert (message["orderType"], message["triggerType"], message["price"], message["percentage"]) == expected
+    assert message["signTimestamp"] == str(START_MS)
+    assert "deadline" not in message
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("TREASURY", b"TREASURY"), ("a" * 31, b"a" * 31), ("0x" + "ab" * 32, b"\xab" * 32)],
+)
+def test_a_referral_code_is_left_aligned(shared_desk: Desk, code: str, expected: bytes) -> None:
+    message = shared_desk.build("referral-set-code", **asked("referral-set-code", code=code))["message"]
+    assert message["_code"] == "0x" + expected.ljust(32, b"\0").hex()
+
+
+def test_a_delegate_request_is_encoded_in_another_order_than_it_is_hashed(shared_desk: Desk) -> None:
+    payload = shared_desk.build("delegate", **asked("delegate"))
+    data = bytes.fromhex(payload["encodedIntent"][2:])
+    (values,) = abi.decode(["(address,address,uint256,string,uint256,uint256)"], data)
+    message = payload["message"]
+    assert values[2:] == (NOW_S + 3600, message["tnc"], int(message["deadline"]), 7)
+    assert [m["name"] for m in payload["types"]["DelegateReq"]][3:] == ["deadline", "tnc", "nonce"]
+    assert 280 <= len(message["tnc"]) <= 340
+
+
+def test_a_nonce_and_a_deadline_are_chosen_when_left_out(shared_desk: Desk) -> None:
+    first, second = (shared_desk.build("twap-cancel", trader=T, twapId=41)["message"] for _ in range(2))
+    assert first["nonce"] != second["nonce"]
+    assert first["deadline"] == str(START_MS + 600_000)
+
+
+def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: Desk) -> None:
+    assert shared_desk.ask("twap-cancel", asked("twap-cancel", colour="red")).status_code == 200
+    refused = shared_desk.ask("tpsl-partial", asked("tpsl-partial", colour="red"))
+    assert refused.json()["error"]["details"]["issues"] == [{"path": "colour", "message": "unknown field"}]
+
+
+BAD: list[tuple[str, Json, str]] = [
+    ("open", {"trader": None}, "trader"),
+    ("open", {"trader": T.lower()[:-1]}, "trader"),
+    ("open", {"trader": T[:-1] + T[-1].swapcase() if T[-1].isalpha() else T.swapcase()}, "trader"),
+    ("open", {"trader": 5}, "trader"),
+    ("open", {"side": "up"}, "side"),
+    ("open", {"side": True}, "side"),
+    ("open", {"collateralUsdc": "100.0000001"}, "collateralUsdc"),
+    ("open", {"collateralUsdc": "1e2"}, "collateralUsdc"),
+    ("open", {"collateralUsdc": "-100"}, "collateralUsdc"),
+    ("open", {"collateralUsdc": "+100"}, "collateralUsdc"),
+    ("open", {"collateralUsdc": ""}, "collateralUsdc"),
+    ("open", {"collateralUsdc": "9"}, "collateralUsdc"),
+    ("open", {"collateralUsdc": True}, "collateralUsdc"),
+    ("open", {"collateralUsdc": ["100"]}, "collateralUsdc"),
+    ("open", {"leverage": "101"}, "leverage"),
+    ("open", {"leverage": "0.5"}, "leverage"),
+    ("open", {"leverage": "10.00000000001"}, "leverage"),
+    ("open", {"pairIndex": None}, "pair"),
+    ("open", {"pairIndex": 99}, "pair"),
+    ("open", {"pairIndex": -1}, "pairIndex"),
+    ("open", {"pairIndex": "1.0"}, "pairIndex"),
+    ("open", {"pairIndex": 0, "pair": "ETH/USD"}, "pair"),
+    ("open", {"pairIndex": None, "pair": ""}, "pair"),
+    ("open", {"pairIndex": None, "pair": "NOPE/USD"}, "pair"),
+    ("open", {"pairIndex": 5}, "pair"),
+    ("open", {"pairIndex": 3, "orderType": "market", "leverage": "100"}, "orderType"),
+    ("open", {"orderType": "market_pnl"}, "orderType"),
+    ("open", {"orderType": "limit"}, "openPrice"),
+    ("open", {"orderType": "iceberg"}, "orderType"),
+    ("open", {"nonce": "-1"}, "nonce"),
+    ("open", {"nonce": "0x7"}, "nonce"),
+    ("open", {"nonce": str(1 << 256)}, "nonce"),
+    ("open", {"deadlineMs": str(NOW_S + 60)}, "deadlineMs"),
+    ("open", {"deadlineMs": str(START_MS)}, "deadlineMs"),
+    ("open", {"deadlineMs": "soon"}, "deadlineMs"),
+    ("close", {"tradeIndex": None}, "tradeIndex"),
+    ("close", {"tradeIndex": 3}, "tradeIndex"),
+    ("close", {"trader": STRANGER.address}, "tradeIndex"),
+    ("close", {"collateralToCloseUsdc": "1000.000001"}, "collateralToCloseUsdc"),
+    ("close", {"collateralToCloseUsdc": "0"}, "collateralToCloseUsdc"),
+    ("close", {"expectedPrice": "sixty"}, "expectedPrice"),
+    ("increase", {"pairIndex": 3}, "pair"),
+    ("increase", {"additionalCollateralUsdc": "0"}, "additionalCollateralUsdc"),
+    ("increase", {"leverage": "1000"}, "leverage"),
+    ("increase-coin", {"coinExposure": None}, "coinExposure"),
+    ("increase-coin", {"minLeverage": "91"}, "minLeverage"),
+    ("increase-coin", {"maxLeverage": None}, "maxLeverage"),
+    ("tpsl-partial", {"kind": "profit"}, "kind"),
+    ("tpsl-partial", {"kind": None}, "kind"),
+    ("tpsl-partial", {"side": None}, "side"),
+    ("tpsl-partial", {"coinExposure": "0"}, "coinExposure"),
+    ("tpsl-partial", {"price": None}, "price"),
+    ("tpsl-partial", {"price": "0"}, "price"),
+    ("tpsl-partial", {"percentage": "15"}, "percentage"),
+    ("tpsl-partial", {"triggerType": "percentage"}, "percentage"),
+    ("tpsl-partial", {"triggerType": "percentage", "percentage": "15"}, "price"),
+    ("tpsl-partial", {"triggerType": "sometimes"}, "triggerType"),
+    ("tpsl-partial", {"deadlineMs": str(START_MS + 1)}, "deadlineMs"),
+    ("twap-cancel", {"twapId": None}, "twapId"),
+    ("twap-cancel", {"twapId": "41a"}, "twapId"),
+    ("referral-set-code", {"code": ""}, "code"),
+    ("referral-set-code", {"code": "a" * 32}, "code"),
+    ("referral-set-code", {"code": "0xabcd"}, "code"),
+    ("referral-set-code", {"code": "Ωmega"}, "code"),
+    ("referral-set-code", {"code": "a\nb"}, "code"),
+    ("referral-set-code", {"referee": None}, "referee"),
+    ("delegate", {"delegate": T}, "delegate"),
+    ("delegate", {"delegate": "0x12"}, "delegate"),
+    ("delegate", {"expirySeconds": START_MS}, "expirySeconds"),
+    ("delegate", {"expirySeconds": NOW_S}, "expirySeconds"),
+    ("delegate", {"expirySeconds": None}, "expirySeconds"),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "path"), BAD, ids=[f"{n}-{f}" for n, f, _ in BAD])
+def test_a_bad_request_names_the_field(shared_desk: Desk, name: str, fields: Json, path: str) -> None:
+    reply = shared_desk.ask(name, asked(name, **fields))
+    assert reply.status_code == 400
+    body = reply.json()
+    assert (body["ok"], body["error"]["code"]) == (False, "BAD_REQUEST")
+    assert path in [issue["path"] for issue in body["error"]["details"]["issues"]]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"null", b"{", b'{"a":NaN}', b'{"a":1,"a":2}', b"[" * 100_000, b"\xff\xfe", b'"' + b"a" * 300_000 + b'"'],
+    ids=["empty", "array", "null", "cut", "nan", "doubled", "deep", "not-utf8", "large"],
+)
+def test_a_body_that_is_not_one_json_object_is_refused(shared_desk: Desk, body: bytes) -> None:
+    reply = shared_desk.http.post(shared_desk.services.builder_url + "/v2/intents/close", content=body)
+    assert reply.status_code in (400, 413)
+    assert reply.json()["error"]["code"] == "BAD_REQUEST"
+
+
+def test_a_doubled_query_parameter_is_refused(shared_desk: Desk) -> None:
+    reply = shared_desk.http.get(shared_desk.services.builder_url + f"/v2/positions?trader={T}&trader={D}")
+    assert reply.status_code == 400
+
+
+# ---- reads ---------------------------------------------------------------------------------------------------------
+
+READS: list[tuple[str, Json]] = [
+    ("/v2/meta", {}),
+    ("/v2/pairs", {}),
+    ("/v2/positions", {"trader": T}),
+    ("/v2/nonce", {"trader": T, "check": "5"}),
+    ("/v2/reads/nonce", {"trader": T, "check": "5", "space": "referral"}),
+    ("/v2/delegation", {"trader": T, "delegate": D}),
+    ("/v2/reads/delegation", {"trader": T, "delegate": D}),
+    ("/v2/reads/referral", {"trader": T}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), READS)
+def test_a_read_answers_get_and_post_alike(shared_desk: Desk, path: str, fields: Json) -> None:
+    by_get = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
+    by_post = shared_desk.http.post(shared_desk.services.builder_url + path, json=fields)
+    assert by_get.status_code == 200
+    assert by_get.json()["ok"] is True
+    assert by_get.json() == by_post.json()
+
+
+def test_meta_says_that_it_is_a_simulator(shared_desk: Desk) -> None:
+    meta = shared_desk.read("/v2/meta")
+    assert (meta["simulator"], meta["chainId"]) == (True, 31337)
+    assert meta["eip712"]["trading"]["verifyingContract"] == meta["addresses"]["tradingRouter"]
+    assert meta["eip712"]["referral"]["verifyingContract"] == meta["addresses"]["referral"]
+    assert meta["defaults"]["intentDeadlineMs"] == 600_000
+
+
+def test_the_catalogue_has_a_pnl_pair_and_a_name_with_a_separator(shared_desk: Desk) -> None:
+    pairs = shared_desk.read("/v2/pairs")
+    assert [p["index"] for p in pairs if p["isPnl"]] == [3]
+    assert [p["symbol"] for p in pairs if "_" in p["from"]] == ["BTC_UPSIDE/USD"]
+
+
+def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: Desk) -> None:
+    held = shared_desk.read("/v2/positions", trader=T)
+    assert [(t["trade"]["pairIndex"], t["isPnl"]) for t in held["trades"]] == [("0", False), ("1", False), ("3", True)]
+    assert [o["orderType"] for o in held["orders"]] == [2]
+    assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {"trades": [], "orders": []}
+
+
+def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) -> None:
+    offered = shared_desk.read("/v2/nonce", trader=T)
+    assert offered["used"] is False
+    assert int(offered["nonce"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v2/positions", {}),
+        ("/v2/positions", {"trader": "me"}),
+        ("/v2/nonce", {"check": "5"}),
+        ("/v2/nonce", {"trader": T, "check": "-5"}),
+        ("/v2/nonce", {"trader": T, "check": "5", "space": "lunar"}),
+        ("/v2/reads/delegation", {"trader": T}),
+        ("/v2/reads/referral", {"trader": ""}),
+    ],
+)
+def test_a_bad_read_is_refused(shared_desk: Desk, path: str, fields: Json) -> None:
+    reply = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
+    assert reply.status_code == 400
+    assert reply.json()["error"]["details"]["issues"]
+
+
+def test_ready_reports_its_components(shared_desk: Desk) -> None:
+    reply = shared_desk.http.get(shared_desk.services.builder_url + "/ready")
+    assert reply.status_code == 200
+    assert reply.json()["data"]["ready"] is True
+    assert set(reply.json()["data"]["components"]) == {"rpc", "pairs"}
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [
+    ("GET", "/builder/v2/nope", 404), ("PUT", "/builder/v2/meta", 405), ("POST", "/builder/ready", 405),
+    ("GET", "/", 404), ("GET", "/batched/market/execute-batched", 405),
+])  # fmt: skip
+def test_what_is_not_served_says_so_in_the_envelope(shared_desk: Desk, method: str, path: str, status: int) -> None:
+    reply = shared_desk.http.request(method, shared_desk.services.url + path)
+    assert (reply.status_code, reply.json()["ok"]) == (status, False)
+    assert reply.headers["x-airlock-rehearsal"] == "simulator"

@@ -1,0 +1,330 @@
+"""The builder's client over real HTTP: envelopes, errors, and every way in which a reply can be nonsense."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from airlock_online.builder import BuilderClient, BuilderError
+from airlock_online.http import MAX_JSON_BYTES, Http, NotSent, Timeouts
+from airlock_online.urls import join, segment
+from airlock_shared.errors import ServiceError, UsageError
+from online.loopback import Answer, Wire, closed_port, http, reply
+
+CLOSE = "/v2/intents/close"
+
+
+class Naps:
+    """A sleep that only counts."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+@pytest.fixture
+def naps() -> Naps:
+    return Naps()
+
+
+@pytest.fixture
+def client(naps: Naps) -> Iterator[Http]:
+    with Http(Timeouts(connect=5, silence=5), sleep=naps) as opened:
+        yield opened
+
+
+def answer_to_close(client: Http, answer: Answer) -> object:
+    with Wire({f"POST {CLOSE}": [answer]}) as wire:
+        return BuilderClient(wire.url, client).call(CLOSE, {"trader": "0x1", "tradeIndex": 0})
+
+
+# ---- what is sent --------------------------------------------------------------------------------------------------
+
+
+def test_a_post_carries_the_fields_as_json_and_no_credential(client: Http) -> None:
+    with Wire({f"POST /api/v1{CLOSE}": [reply(200, {"ok": True, "data": {"a": "1"}})]}) as wire:
+        data = BuilderClient(wire.url + "/api/v1/", client).call(
+            CLOSE, {"collateralToCloseUsdc": "100.5", "tradeIndex": 0}
+        )
+    [seen] = wire.seen
+    assert data == {"a": "1"}
+    assert json.loads(seen.body) == {"collateralToCloseUsdc": "100.5", "tradeIndex": 0}
+    assert seen.headers["content-type"] == "application/json"
+    assert not {"authorization", "cookie", "proxy-authorization", "referer"} & seen.headers.keys()
+
+
+def test_a_get_carries_the_same_fields_as_a_query(client: Http) -> None:
+    with Wire({f"GET {CLOSE}": [reply(200, {"ok": True, "data": {}})]}) as wire:
+        BuilderClient(wire.url, client).call(CLOSE, {"pair": "ETH/USD", "tradeIndex": 0}, method="GET")
+    assert (wire.seen[0].target, wire.seen[0].body) == (f"{CLOSE}?pair=ETH%2FUSD&tradeIndex=0", b"")
+
+
+def test_a_cookie_is_never_sent_back(client: Http) -> None:
+    with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")]}) as wire:
+        assert BuilderClient(wire.url, client).read("/v2/pairs") == []
+        BuilderClient(wire.url, client).read("/v2/pairs")
+    assert "cookie" not in wire.seen[1].headers
+
+
+def test_the_environment_adds_no_proxy_and_no_credential(monkeypatch: pytest.MonkeyPatch, naps: Naps) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
+    with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []})]}) as wire, Http(sleep=naps) as client:
+        assert BuilderClient(wire.url, client).read("/v2/pairs") == []
+
+
+@pytest.mark.parametrize("value", [1.5, True, None, ["1"], {"a": 1}])
+def test_a_field_that_is_neither_text_nor_integer_is_never_sent(client: Http, value: object) -> None:
+    with Wire({}) as wire, pytest.raises(UsageError, match="leverage"):
+        BuilderClient(wire.url, client).call(CLOSE, {"leverage": value})  # type: ignore[dict-item]
+    assert wire.seen == []
+
+
+# ---- what is understood --------------------------------------------------------------------------------------------
+
+
+def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
+    raw = b'{"ok": true,  "data": {"chainId": 31337, "x": 1.5}}\n'
+    with Wire({"GET /v2/meta": [http(200, raw, "application/json; charset=utf-8")]}) as wire:
+        meta = BuilderClient(wire.url, client).meta()
+    assert meta.data["chainId"] == 31337
+    assert hashlib.sha256(meta.raw).digest() == hashlib.sha256(raw).digest()
+
+
+@pytest.mark.parametrize(
+    ("answer", "ready", "components"),
+    [
+        (reply(200, {"ok": True, "data": {"ready": True, "components": {}}}), True, {}),
+        (reply(200, {"ok": True, "data": {"ready": False, "components": {"rpc": "down"}}}), False, {"rpc": "down"}),
+        (reply(200, {"ok": True, "data": {"ready": 1}}), False, {}),
+        (reply(200, {"ok": True}), False, {}),
+        (reply(200, {"ok": 1, "data": {"ready": True}}), False, {}),
+        (reply(503, {"ok": True, "data": {"ready": True, "components": {}}}), False, {}),
+        (reply(503, {"ok": False, "data": {"components": {"rpc": 0}}}), False, {"rpc": 0}),
+        (reply(503, {"ok": False, "error": {"code": "X", "details": {"components": {"rpc": 0}}}}), False, {"rpc": 0}),
+        (reply(503, {"ok": False, "error": {"code": "X", "message": "m", "details": {"rpc": 0}}}), False, {"rpc": 0}),
+        (reply(503, {}), False, {}),
+    ],
+)
+def test_readiness_is_said_by_200_and_true_alone(client: Http, answer: Answer, ready: bool, components: object) -> None:
+    with Wire({"GET /ready": [answer]}) as wire:
+        assert BuilderClient(wire.url, client).ready() == (ready, components)
+
+
+@pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), reply(200, []), http(503, b"busy", "text/plain")])
+def test_a_probe_that_says_neither_is_a_service_error(client: Http, answer: Answer) -> None:
+    with Wire({"GET /ready": [answer]}) as wire, pytest.raises(ServiceError):
+        BuilderClient(wire.url, client).ready()
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"code": "BAD_REQUEST", "message": "no", "details": [{"path": ["side"]}]}),
+        (200, {"code": "SIMULATION_FAILED", "message": "no", "details": {"decodedError": "WrongSl"}}),
+        (418, {"code": "A_CODE_OF_TOMORROW"}),
+        (400, {"code": "BAD_REQUEST", "message": {"not": "text"}}),
+        (400, {"code": "RATE_LIMITED", "message": "\x1b[2J\u202e"}),
+    ],
+)
+def test_a_refusal_keeps_its_code_status_and_details(client: Http, status: int, error: dict[str, object]) -> None:
+    with pytest.raises(BuilderError) as caught:
+        answer_to_close(client, reply(status, {"ok": False, "error": error}))
+    assert (caught.value.code, caught.value.status, caught.value.details) == (
+        error["code"],
+        status,
+        error.get("details"),
+    )
+    assert caught.value.as_json()["code"] == error["code"]
+    assert str(caught.value).isprintable()
+    assert caught.value.do
+
+
+def test_the_details_of_a_refusal_are_told(client: Http) -> None:
+    details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl"}
+    with pytest.raises(BuilderError, match="WrongSl"):
+        answer_to_close(client, reply(400, {"ok": False, "error": {"code": "SIMULATION_FAILED", "details": details}}))
+
+
+# ---- nonsense ------------------------------------------------------------------------------------------------------
+
+OK = b'{"ok":true,"data":{}}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(200, []),
+        reply(200, "ok"),
+        reply(200, {}),
+        reply(200, {"ok": True}),
+        reply(200, {"ok": True, "data": None}),
+        reply(200, {"ok": True, "data": []}),
+        reply(200, {"ok": True, "data": {}, "error": {"code": "X"}}),
+        reply(200, {"ok": "true", "data": {}}),
+        reply(200, {"ok": 1, "data": {}}),
+        reply(400, {"ok": True, "data": {}}),
+        reply(302, {"ok": True, "data": {}}, "location: http://127.0.0.1:1/"),
+        reply(200, {"ok": False}),
+        reply(200, {"ok": False, "data": {}}),
+        reply(400, {"ok": False, "error": "no"}),
+        reply(400, {"ok": False, "error": {}}),
+        reply(400, {"ok": False, "error": {"code": ""}}),
+        reply(400, {"ok": False, "error": {"code": 400}}),
+        reply(400, {"ok": False, "data": {}, "error": {"code": "X"}}),
+        http(200, OK, "text/html"),
+        http(200, OK, ""),
+        http(502, b"<html>Bad gateway</html>", "text/html"),
+        http(200, b""),
+        http(200, OK + OK),
+        http(200, OK[:-1]),
+        http(200, b'{"ok":true,"ok":true,"data":{}}'),
+        http(200, b'{"ok":true,"data":{"x":NaN}}'),
+        http(200, b'{"ok":true,"data":{"x":1e999}}'),
+        http(200, b'{"ok":true,"data":{"x":' + b"9" * 5000 + b"}}"),
+        http(200, b'{"ok":true,"data":' + b'{"a":' * 100 + b"1" + b"}" * 101),
+        http(200, b"[" * 100_000),
+        http(200, b"\xff\xfe"),
+        http(200, gzip.compress(OK), "application/json", "content-encoding: gzip"),
+        http(200, OK + b" " * MAX_JSON_BYTES),
+        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n" + OK),
+        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: x\r\n\r\n" + OK),
+        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"),
+        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{", reset=True),
+        Answer(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000 + b"\r\n\r\n"),
+        Answer(b"SSH-2.0-OpenSSH_9.6\r\n"),
+        Answer(b""),
+        Answer(b"", reset=True),
+    ],
+)
+def test_nonsense_is_a_service_error_and_is_asked_for_once(client: Http, answer: Answer) -> None:
+    with Wire({f"POST {CLOSE}": [answer]}) as wire:
+        with pytest.raises(ServiceError) as caught:
+            BuilderClient(wire.url, client).call(CLOSE, {"trader": "0x1"})
+        assert not isinstance(caught.value, (BuilderError, NotSent))
+        assert str(caught.value).isprintable()
+        assert wire.count("POST", CLOSE) == 1
+        assert len(wire.seen) == 1
+
+
+def test_a_service_that_says_nothing_is_not_waited_for_without_end(naps: Naps) -> None:
+    with (
+        Http(Timeouts(silence=0.05), sleep=naps) as client,
+        Wire({f"POST {CLOSE}": [Answer(b"", hold=True)]}) as wire,
+        pytest.raises(ServiceError, match="broke"),
+    ):
+        BuilderClient(wire.url, client).call(CLOSE, {})
+
+
+def test_a_reply_that_drips_without_end_is_cut_off(naps: Naps) -> None:
+    hours = iter(range(0, 10**9, 3600))
+    with Http(monotonic=lambda: next(hours), sleep=naps) as client, pytest.raises(ServiceError, match="in time"):
+        answer_to_close(client, http(200, OK))
+
+
+def test_no_listener_means_that_nothing_was_sent(client: Http) -> None:
+    with pytest.raises(NotSent, match="nothing was sent"):
+        BuilderClient(f"http://127.0.0.1:{closed_port()}", client).call(CLOSE, {})
+
+
+@pytest.mark.parametrize("host", ["x" * 64 + ".example", "airlock.invalid"])
+def test_a_name_that_leads_nowhere_means_that_nothing_was_sent(client: Http, host: str) -> None:
+    with pytest.raises(NotSent):
+        BuilderClient(f"http://{host}", client).call(CLOSE, {})
+
+
+# ---- waiting when told to ------------------------------------------------------------------------------------------
+
+LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow down"}}, "retry-after: 7")
+
+
+def test_a_read_waits_as_told_and_asks_again(client: Http, naps: Naps) -> None:
+    with Wire({"GET /v2/pairs": [LIMITED, LIMITED, reply(200, {"ok": True, "data": [1]})]}) as wire:
+        assert BuilderClient(wire.url, client).read("/v2/pairs") == [1]
+    assert naps.taken == [7, 7]
+
+
+def test_a_read_without_a_time_backs_off_and_gives_up(client: Http, naps: Naps) -> None:
+    limited = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED"}}, "retry-after: Fri, 31 Dec 1999 23:59:59 GMT")
+    with Wire({"GET /v2/pairs": [limited]}) as wire, pytest.raises(BuilderError) as caught:
+        BuilderClient(wire.url, client).read("/v2/pairs")
+    assert (caught.value.code, naps.taken, len(wire.seen)) == ("RATE_LIMITED", [1, 2, 4], 4)
+
+
+def test_a_read_told_to_wait_for_long_says_so(client: Http, naps: Naps) -> None:
+    with (
+        Wire({"GET /v2/pairs": [reply(429, {}, "retry-after: 86400")]}) as wire,
+        pytest.raises(ServiceError, match="86400"),
+    ):
+        BuilderClient(wire.url, client).read("/v2/pairs")
+    assert naps.taken == []
+
+
+@pytest.mark.parametrize("answer", [LIMITED, reply(500, {}), reply(503, {})])
+def test_a_post_is_never_asked_twice(client: Http, naps: Naps, answer: Answer) -> None:
+    with Wire({f"POST {CLOSE}": [answer]}) as wire, pytest.raises(ServiceError):
+        BuilderClient(wire.url, client).call(CLOSE, {})
+    assert (len(wire.seen), naps.taken) == (1, [])
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 404, 301])
+def test_a_read_that_fails_otherwise_is_not_repeated(client: Http, naps: Naps, status: int) -> None:
+    with Wire({"GET /v2/pairs": [reply(status, {})]}) as wire, pytest.raises(ServiceError):
+        BuilderClient(wire.url, client).read("/v2/pairs")
+    assert (len(wire.seen), naps.taken) == (1, [])
+
+
+# ---- addresses -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "url"),
+    [
+        ("https://h.example", "/v2/meta", "https://h.example/v2/meta"),
+        ("https://h.example/", "/v2/meta", "https://h.example/v2/meta"),
+        ("https://h.example/api/x/", "/v2/meta", "https://h.example/api/x/v2/meta"),
+        ("http://127.0.0.1:8080/b", "/ready", "http://127.0.0.1:8080/b/ready"),
+        ("http://[::1]:8080", "/ready", "http://[::1]:8080/ready"),
+    ],
+)
+def test_a_path_is_joined_and_a_prefix_is_kept(base: str, path: str, url: str) -> None:
+    assert join(base, path) == url
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["", "h.example", "ftp://h.example", "file:///etc/passwd", "https://", "https://u:p@h.example", "https://u@h.example",
+     "https://h.example?a=b", "https://h.example#x", "https://h.example:99999", "https://h.example:x", "https://h ex/",
+     "https://h\n.example", "https://münchen.example", "http://[::1"],
+)  # fmt: skip
+def test_a_base_that_is_no_plain_address_is_a_usage_error(base: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        join(base, "/v2/meta")
+    assert "u:p" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "v2/meta", "/", "/a//b", "/a/", "/../x", "/a/./b", "/a?b", "/a#b", "/a\\b", "/a b", "/é", "/a\n"]
+)
+def test_a_path_that_is_none_is_a_usage_error(path: str) -> None:
+    with pytest.raises(UsageError):
+        join("https://h.example", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"), [("a-1", "a-1"), ("a/b", "a%2Fb"), ("a?b#c", "a%3Fb%23c"), ("%2e", "%252e")]
+)
+def test_an_id_becomes_one_segment(text: str, quoted: str) -> None:
+    assert segment(text) == quoted
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "a\nb", "x" * 201, "\ud800"])
+def test_an_id_that_cannot_be_a_segment_is_a_service_error(text: str) -> None:
+    with pytest.raises(ServiceError):
+        segment(text)

@@ -1,0 +1,657 @@
+"""Delivering over real HTTP against replies that are wrong byte by byte: sent once, written down first, never guessed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from airlock_online.database import JournalError
+from airlock_online.deliver import EXPIRY_MARGIN_MS, follow, submit
+from airlock_online.journal import Journal, open_journal
+from airlock_online.lifecycle import OrderEvent, Outcome, State
+from airlock_online.routes.delivery import Delivery
+from airlock_online.routes.polling import MISSING_AT_MOST
+from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
+from online.desk import NOW, Desk, open_desk, unsent
+from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
+
+SUBMIT = "POST /market/execute-batched"
+STATUS = "GET /tracking-id/t-1/status"
+RELAY, RELAYED = "POST /intents", "GET /intents/r-1"
+ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
+EXECUTED = frame("MarketOrderExecuted", {"orderId": 1}, 2)
+TIMED_OUT = frame("Error", {"status": "failed", "code": "STREAM_TIMEOUT", "message": "m", "trackingId": "t-1"})
+TX = "0x" + "ee" * 32
+
+
+def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
+    return reply(200, {"events": [{"seq": s, "type": t, "payload": p, "at": NOW + s} for s, t, p in entries]})
+
+
+FILLED = replayed((1, "MarketOrderInitiated", {"orderId": 1}), (2, "MarketOrderExecuted", {"orderId": 1}))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def desk(path: Path) -> Iterator[Desk]:
+    with open_desk(path) as opened:
+        yield opened
+
+
+def deliver(desk: Desk, script: dict[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+    with Wire(script) as wire:
+        outcome = submit(unsent(wire.url, **changes), desk.world)
+    return outcome, wire.seen
+
+
+def referral(base_url: str = "https://relayer.example", **changes: object) -> Delivery:
+    route = {"primary_type": "SetTraderReferralCodeByUserReq", "route": "relayer", "order_type": None}
+    return unsent(base_url, **(route | changes))
+
+
+# ---- the request, and what is written before it --------------------------------------------------------------------
+
+
+def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: Desk) -> None:
+    outcome, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
+    erc712 = {"userIntent": unsent().encoded_intent, "userSignature": unsent().signature}
+    assert json.loads(seen.body) == {"orderType": 0, "erc712": erc712}
+    assert seen.headers["accept"] == "text/event-stream"
+    assert outcome.state is State.FILLED
+    assert desk.world.journal.get(unsent().digest).record.body_sha256 == hashlib.sha256(seen.body).hexdigest()
+
+
+def test_an_eip7702_transaction_is_relayed_as_it_is(desk: Desk) -> None:
+    eip7702 = {"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": [{"nonce": 1}]}
+    _, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=eip7702)
+    assert json.loads(seen.body)["eip7702"] == eip7702
+
+
+def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody_sees_an_event(path: Path) -> None:
+    at_post: list[State] = []
+    at_event: list[tuple[State, str]] = []
+
+    def look(_: Seen) -> None:
+        with open_journal(str(path), lambda: NOW) as other:
+            at_post.append(other.get(unsent().digest).state)
+
+    def show(_: OrderEvent) -> None:
+        with open_journal(str(path), lambda: NOW) as other:
+            known = other.get(unsent().digest)
+            at_event.append((known.state, known.tracking_id))
+
+    with open_desk(path) as desk, Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}, look) as wire:
+        submit(unsent(wire.url), desk.world._replace(on_event=show))
+    assert at_post == [State.SENDING]
+    assert at_event == [(State.ACCEPTED, "t-1"), (State.FILLED, "t-1")]
+
+
+def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: Desk, path: Path) -> None:
+    deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
+    secret = unsent().signature[2:]
+    assert secret not in repr(unsent())
+    assert secret not in str(desk.notices)
+    for file in path.parent.iterdir():
+        assert secret.encode() not in file.read_bytes()
+        assert bytes.fromhex(secret) not in file.read_bytes()
+
+
+# ---- refused before anything is sent -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"route": "relayer", "order_type": None}, "ROUTE-STRUCT"),
+        ({"primary_type": "TpSlReq"}, "ROUTE-STRUCT"),
+        ({"primary_type": "DelegateReq"}, "ROUTE-STRUCT"),
+        ({"primary_type": "TwapCancelReq"}, "ROUTE-STRUCT"),
+        ({"primary_type": "SomethingElse"}, "ROUTE-STRUCT"),
+        ({"primary_type": ""}, "ROUTE-STRUCT"),
+        ({"order_type": None}, "ORDER-TYPE"),
+        ({"order_type": 1}, "ORDER-TYPE"),
+        ({"order_type": 4}, "ORDER-TYPE"),
+        ({"order_type": -1}, "ORDER-TYPE"),
+        ({"order_type": False}, "ORDER-TYPE"),
+        ({"order_type": -1, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
+        ({"order_type": 14, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
+        ({"eip7702": {}}, "ORDER-EIP7702"),
+        ({"eip7702": {"chainId": 1, "to": "", "data": "", "gas": "", "authorizationList": []}}, "ORDER-EIP7702"),
+        ({"signature": "0x" + "5a" * 64}, "SIG-FORM"),
+        ({"signature": "0x" + "5a" * 64 + "00"}, "SIG-FORM"),
+        ({"signature": "0x" + "5A" * 64 + "1b"}, "SIG-FORM"),
+        ({"signature": "5a" * 64 + "1b"}, "SIG-FORM"),
+        ({"signature": ""}, "SIG-FORM"),
+        ({"digest": "0x" + "AB" * 32}, "ROUTE-FORM"),
+        ({"digest": "0xab"}, "ROUTE-FORM"),
+        ({"encoded_intent": "0x"}, "ROUTE-FORM"),
+        ({"encoded_intent": "0x0"}, "ROUTE-FORM"),
+        ({"nonce": "-1"}, "ROUTE-FORM"),
+        ({"nonce": "0x1"}, "ROUTE-FORM"),
+        ({"signer": "treasury"}, "ROUTE-FORM"),
+        ({"deadline_ms": None}, "ROUTE-FORM"),
+        ({"deadline_ms": NOW // 1000 + 600}, "TIME-UNIT"),
+    ],
+)
+def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
+    desk: Desk, changes: dict[str, object], check: str
+) -> None:
+    with Wire({}) as wire, pytest.raises(Refusal) as caught:
+        submit(unsent(wire.url, **changes), desk.world)
+    assert (caught.value.check, wire.seen, desk.world.journal.submissions()) == (check, [], [])
+    assert unsent().signature not in str(caught.value)
+
+
+def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: Desk) -> None:
+    with pytest.raises(Refusal, match="ORDER-TYPE"):
+        submit(referral(order_type=0), desk.world)
+    with pytest.raises(Refusal, match="ORDER-EIP7702"):
+        submit(referral(eip7702={"chainId": "", "to": "", "data": "", "gas": "", "authorizationList": []}), desk.world)
+
+
+@pytest.mark.parametrize(("struct", "route", "ms"), [("TpSlReq", "core-api", None), ("TwapCancelReq", "twap", NOW + 1)])
+def test_a_route_that_is_not_served_is_a_usage_error(desk: Desk, struct: str, route: str, ms: int | None) -> None:
+    with pytest.raises(UsageError, match="export"):
+        submit(unsent(primary_type=struct, route=route, deadline_ms=ms), desk.world)
+
+
+@pytest.mark.parametrize("url", ["", "market.example", "https://u:p@market.example"])
+def test_an_address_that_is_none_is_a_usage_error_before_anything_is_written(desk: Desk, url: str) -> None:
+    with pytest.raises(UsageError):
+        submit(unsent(url), desk.world)
+    assert desk.world.journal.submissions() == []
+
+
+@pytest.mark.parametrize("late_ms", [0, 1, 10**9])
+def test_what_is_expired_is_not_sent(desk: Desk, late_ms: int) -> None:
+    with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
+        submit(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
+    assert wire.seen == []
+
+
+@pytest.mark.parametrize(
+    "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
+)
+def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
+    desk: Desk, changes: dict[str, object]
+) -> None:
+    deliver(desk, {SUBMIT: [reply(400, {})]})
+    with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
+        submit(unsent(wire.url, **changes), desk.world)
+    assert wire.seen == []
+
+
+# ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422, 429, 451, 499])
+def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> None:
+    script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
+    with Wire(script) as wire:
+        first = submit(unsent(wire.url), desk.world)
+        second = submit(unsent(wire.url), desk.world)
+    assert (first.state, second.state) == (State.REJECTED, State.FILLED)
+    assert len(wire.seen) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(400, {"statusCode": 400, "message": ["a", "b"], "error": "Bad Request"}),
+        http(400, b"plain words", "text/plain"),
+        http(400, b"", ""),
+        http(400, b"\xff\xfe", "application/json"),
+        http(400, b"x" * 100_000, "text/html"),
+        Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf"),
+        Answer(b"HTTP/1.1 400 X\r\ncontent-encoding: br\r\ncontent-length: 1\r\n\r\nx"),
+        Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
+    ],
+)
+def test_a_400_is_a_rejection_whatever_its_body_is(desk: Desk, answer: Answer) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [answer]})
+    assert (outcome.state, outcome.tracking_id, len(seen)) == (State.REJECTED, "", 1)
+    assert outcome.reason.startswith("HTTP 400: ")
+    assert outcome.reason.isprintable()
+
+
+def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: Desk) -> None:
+    body = json.dumps({"statusCode": 400, "message": ["nonce\nconsumed", "é"], "error": "Bad Request"})
+    deliver(desk, {SUBMIT: [http(400, body.encode())]})
+    assert desk.world.journal.get(unsent().digest).note == f"HTTP 400: {body}"
+
+
+# ---- no connection: nothing was sent -------------------------------------------------------------------------------
+
+
+def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: Desk) -> None:
+    nowhere = submit(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
+    assert (nowhere.state, nowhere.resumable) == (State.PREPARED, False)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
+    assert outcome.state is State.FILLED
+
+
+# ---- outcome unknown: never sent again -----------------------------------------------------------------------------
+
+SILENCE = [
+    Answer(b""),
+    Answer(b"", reset=True),
+    Answer(b"HTTP/1.1 200 OK\r\n", reset=True),
+    Answer(b"garbage\r\n\r\n"),
+    reply(500, {"message": "no"}),
+    reply(502, {}),
+    reply(503, {}, "retry-after: 1"),
+    reply(504, {}),
+    reply(301, {}, "location: /elsewhere"),
+    reply(307, {}, "location: /market/execute-batched"),
+    reply(200, {"ok": True}),
+    reply(201, {}),
+    reply(202, {}),
+    http(204, b"", "text/event-stream"),
+    stream(content_type="text/plain"),
+    stream(),
+    stream(b": open\n\n: keep-alive\n\n"),
+    stream(b"event: MarketOrderAccepted\nid: 0\ndata: {"),
+    stream(ACCEPTED[:-1]),
+    stream(TIMED_OUT),
+    stream(frame("MarketOrderAccepted", "t-1", 0)),
+    stream(b"event: MarketOrderAccepted\nid: x\ndata: {}\n\n"),
+    stream(b"data: " + b"x" * (300 << 10) + b"\n\n"),
+    Answer(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n" + ACCEPTED),
+]
+
+
+@pytest.mark.parametrize("answer", SILENCE)
+def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_again(desk: Desk, answer: Answer) -> None:
+    with Wire({SUBMIT: [answer, stream(ACCEPTED, EXECUTED)]}) as wire:
+        first = submit(unsent(wire.url), desk.world)
+        again = submit(unsent(wire.url), desk.world)
+        followed = follow(unsent().digest, desk.world)
+    assert {outcome.state for outcome in (first, again, followed)} == {State.UNKNOWN}
+    assert first.reason
+    assert first.reason.isprintable()
+    assert (len(wire.seen), desk.events) == (1, [])
+
+
+def test_a_market_that_stays_mute_is_unknown(path: Path) -> None:
+    with open_desk(path, silence_s=0.05) as desk:
+        outcome, seen = deliver(desk, {SUBMIT: [Answer(b"", hold=True)]})
+    assert (outcome.state, len(seen)) == (State.UNKNOWN, 1)
+
+
+def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Desk) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(frame("Hello", {}, 0))]})
+    assert (outcome.state, outcome.anomalies, len(seen)) == (State.ACCEPTED, ("accepted-missing",), 1)
+    assert outcome.resumable
+
+
+# ---- the stream breaks: polling goes on ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        stream(ACCEPTED),
+        stream(ACCEPTED, TIMED_OUT),
+        stream(b": open\n\n", b"retry: 1\n\n", ACCEPTED, b": ping\n\n"),
+        stream(ACCEPTED, EXECUTED[:-1]),
+        stream(ACCEPTED, EXECUTED[:20]),
+        stream(ACCEPTED, b"event: MarketOrderExecuted\nid: 2\ndata: {not json}\n\n"),
+        stream(ACCEPTED, b"event: MarketOrderExecuted\nid: two\ndata: {}\n\n"),
+        stream(ACCEPTED, b"data: " + b"x" * (300 << 10)),
+        stream(ACCEPTED.replace(b"\n", b"\r\n")),
+        Answer(stream(ACCEPTED).data, reset=True),
+    ],
+)
+def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answer: Answer) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [answer], STATUS: [replayed(), FILLED]})
+    assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (State.FILLED, "t-1", ())
+    assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+    assert [(s.method, s.target.partition("?")[2]) for s in seen] == [
+        ("POST", ""),
+        ("GET", "afterSeq=0"),
+        ("GET", "afterSeq=0"),
+    ]
+    assert set(desk.naps) <= {1.5}
+
+
+def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
+    with open_desk(path, silence_s=0.1) as desk:
+        outcome, _ = deliver(desk, {SUBMIT: [Answer(stream(ACCEPTED).data, hold=True)], STATUS: [FILLED]})
+    assert outcome.state is State.FILLED
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        reply(404, {}),
+        reply(500, {}),
+        reply(429, {}, "retry-after: 1"),
+        reply(200, []),
+        reply(200, {"events": {}}),
+        reply(200, {"events": [{"seq": "1"}]}),
+        http(200, b"<html>", "text/html"),
+        http(200, b'{"events":[', "application/json"),
+        Answer(b"", reset=True),
+        Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+    ],
+)
+def test_a_status_that_cannot_be_read_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [broken, broken, FILLED]})
+    assert (outcome.state, len(seen)) == (State.FILLED, 4)
+
+
+def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Desk) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(404, {})]})
+    assert (outcome.state, len(seen)) == (State.ACCEPTED, 1 + MISSING_AT_MOST + 1)
+    assert "does not know" in outcome.reason
+
+
+def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: Desk) -> None:
+    with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
+        outcome = submit(unsent(wire.url), desk.world)
+        assert (outcome.state, outcome.resumable) == (State.ACCEPTED, True)
+        assert sum(desk.naps) == 60
+        wire._server.script[STATUS] = [FILLED]
+        assert follow(unsent().digest, desk.world).state is State.FILLED
+        assert submit(unsent(wire.url), desk.world).state is State.FILLED
+    assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+    assert wire.count("POST", "/market/execute-batched") == 1
+
+
+def test_patience_of_nothing_asks_once(desk: Desk) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    _, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]})
+    assert (len(seen), desk.naps) == (2, [])
+
+
+def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: Desk) -> None:
+    hostile = frame("MarketOrderAccepted", {"trackingId": "../../admin?x=#"}, 0)
+    _, seen = deliver(desk, {SUBMIT: [stream(hostile)]})
+    assert {s.target for s in seen[1:]} == {"/tracking-id/..%2F..%2Fadmin%3Fx%3D%23/status?afterSeq=0"}
+
+
+@pytest.mark.parametrize("tracking_id", [".", "..", "x\n", "x" * 201, ""])
+def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: Desk, tracking_id: str) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": tracking_id}, 0))]})
+    assert (outcome.state, len(seen)) == (State.ACCEPTED, 1)
+
+
+# ---- outcomes and anomalies ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("frames", "state", "code"),
+    [
+        ([ACCEPTED, frame("MarketOrderCanceled", {"orderId": 1}, 2)], State.MARKET_DECLINED, ""),
+        ([ACCEPTED, frame("Error", {"code": "WrongSl", "message": "m"}, 1)], State.FAILED, "WrongSl"),
+        ([ACCEPTED, frame("Error", {"code": "ENQUEUE_FAILED", "message": "m"})], State.FAILED, "ENQUEUE_FAILED"),
+        ([frame("Error", {"code": "ENQUEUE_FAILED", "trackingId": "t-1"})], State.FAILED, "ENQUEUE_FAILED"),
+        ([ACCEPTED, frame("Error", {"message": "STREAM_TIMEOUT"}, 1)], State.FAILED, ""),
+        ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], State.FAILED, "\x1b[2J\\ud800"),
+    ],
+)
+def test_how_an_order_ends_is_in_the_outcome(desk: Desk, frames: list[bytes], state: State, code: str) -> None:
+    outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
+    assert (outcome.state, outcome.code, len(seen)) == (state, code, 1)
+    assert submit(unsent("http://127.0.0.1:1"), desk.world) == outcome
+
+
+def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: Desk) -> None:
+    late = frame("Error", {"code": "WrongSl"}, 3)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED + late)]})
+    assert (outcome.state, outcome.code, outcome.anomalies) == (State.FILLED, "", ("second-terminal",))
+    assert any("second-terminal" in notice for notice in desk.notices)
+
+
+def test_an_event_of_another_order_does_not_end_this_one(desk: Desk) -> None:
+    other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
+    assert (outcome.state, outcome.anomalies) == (State.ACCEPTED, ("other-tracking-id",))
+
+
+# ---- crashes -------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(desk: Desk) -> None:
+    with Wire({}) as wire:
+        delivery = unsent(wire.url)
+        deliver(desk, {SUBMIT: [reply(400, {})]})
+        assert desk.world.journal.claim(delivery.digest)
+        outcome = submit(delivery, desk.world)
+    assert (outcome.state, wire.seen) == (State.UNKNOWN, [])
+    assert "stopped while it was sending" in outcome.reason
+
+
+class Crash(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("crash_at", [0, 1, 2])
+def test_a_crash_while_showing_an_event_loses_none_and_repeats_none(path: Path, crash_at: int) -> None:
+    shown: list[str] = []
+
+    def show(event: OrderEvent) -> None:
+        if len(shown) == crash_at and not crashed:
+            crashed.append(event)
+            raise Crash
+        shown.append(event.type)
+
+    crashed: list[OrderEvent] = []
+    initiated = frame("MarketOrderInitiated", {"orderId": 1}, 1)
+    with Wire({SUBMIT: [stream(ACCEPTED, initiated, EXECUTED)], STATUS: [FILLED]}) as wire:
+        with open_desk(path) as desk, pytest.raises(Crash):
+            submit(unsent(wire.url), desk.world._replace(on_event=show))
+        with open_desk(path) as desk:
+            outcome = submit(unsent(wire.url), desk.world._replace(on_event=show))
+            written = [event.type for event in desk.world.journal.events(unsent().digest)]
+    assert outcome.state is State.FILLED
+    assert written == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+    assert shown == [kind for kind in written if kind != crashed[0].type]
+    assert wire.count("POST", "/market/execute-batched") == 1
+
+
+class BrokenJournal(Journal):
+    """A journal whose disk is full from the first event on."""
+
+    def record(self, *_: object, **__: object) -> bool:
+        raise JournalError("the journal cannot be written (disk full)")
+
+
+def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: Desk) -> None:
+    broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
+        submit(unsent(wire.url), desk.world._replace(journal=broken))
+    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is State.UNKNOWN
+
+
+def test_following_what_was_never_submitted_is_an_error(desk: Desk) -> None:
+    with pytest.raises(JournalError, match="knows nothing"):
+        follow(unsent().digest, desk.world)
+
+
+def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
+    deliver(desk, {SUBMIT: [reply(400, {})]})
+    assert follow(unsent().digest, desk.world).state is State.REJECTED
+
+
+# ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
+
+AFTER = unsent().deadline_ms or 0
+
+
+@pytest.mark.parametrize(
+    ("now_ms", "used", "state"),
+    [
+        (NOW, False, State.UNKNOWN),
+        (AFTER, False, State.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS, False, State.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS + 1, False, State.EXPIRED_UNUSED),
+        (AFTER + EXPIRY_MARGIN_MS + 1, None, State.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS + 1, True, State.UNKNOWN),
+        (NOW, True, State.UNKNOWN),
+    ],
+)
+def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
+    desk: Desk, now_ms: int, used: bool | None, state: State
+) -> None:
+    deliver(desk, {SUBMIT: [reply(500, {})]})
+    desk.now_ms = now_ms
+    outcome = follow(unsent().digest, desk.reading(lambda *_: used))
+    assert outcome.state is state
+    assert ("positions" in outcome.reason) is (used is True)
+
+
+def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: Desk) -> None:
+    asked = []
+
+    def read(contract: str, account: str, nonce: int) -> bool:
+        asked.append((contract, account, nonce))
+        return account == "0x" + "77" * 20
+
+    desk.now_ms = NOW
+    deliver(desk, {SUBMIT: [reply(500, {})]}, trader="0x" + "77" * 20)
+    desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
+    assert follow(unsent().digest, desk.reading(read)).state is State.UNKNOWN
+    assert asked == [(unsent().contract, account, 12345) for account in (unsent().signer, "0x" + "77" * 20)]
+
+
+def test_a_nonce_that_cannot_be_read_settles_nothing(desk: Desk) -> None:
+    def read(*_: object) -> bool:
+        raise ServiceError("no node")
+
+    deliver(desk, {SUBMIT: [reply(500, {})]})
+    desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
+    assert follow(unsent().digest, desk.reading(read)).state is State.UNKNOWN
+    assert any("no node" in notice for notice in desk.notices)
+
+
+def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Desk) -> None:
+    with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
+        submit(unsent(wire.url), desk.world)
+        desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
+        assert follow(unsent().digest, desk.reading(lambda *_: False)).state is State.EXPIRED_UNUSED
+
+
+# ---- the relayer ---------------------------------------------------------------------------------------------------
+
+
+def relayed(status: object, **more: object) -> Answer:
+    return reply(200, {"ok": True, "data": {"id": "r-1", "status": status} | more})
+
+
+TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
+
+
+def relay(desk: Desk, script: dict[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+    with Wire(script) as wire:
+        outcome = submit(referral(wire.url, **changes), desk.world)
+    return outcome, wire.seen
+
+
+def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> None:
+    script = {
+        RELAY: [TAKEN],
+        RELAYED: [relayed("pending"), relayed("new-word"), relayed("confirmed", transactionHash=TX)],
+    }
+    outcome, seen = relay(desk, script)
+    assert json.loads(seen[0].body) == {
+        "primaryType": "SetTraderReferralCodeByUserReq",
+        "userIntent": unsent().encoded_intent,
+        "userSignature": unsent().signature,
+    }
+    assert (outcome.state, outcome.tracking_id) == (State.CONFIRMED, "r-1")
+    assert desk.types == ["RelayAccepted", "RelayConfirmed"]
+    assert [s.method for s in seen] == ["POST", "GET", "GET", "GET"]
+
+
+def test_a_reverted_relay_is_a_failure(desk: Desk) -> None:
+    outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("reverted", transactionHash=TX)]})
+    assert (outcome.state, outcome.code, desk.types) == (State.FAILED, "REVERTED", ["RelayAccepted", "RelayReverted"])
+    assert TX in outcome.reason
+
+
+def test_another_relayer_s_words_can_be_used(desk: Desk) -> None:
+    template = desk.world.relayer._replace(
+        submit_path="/v1/send", status_path="/v1/{id}/state", body={"sig": "signature"}
+    )
+    desk.world = desk.world._replace(relayer=template)
+    script = {"POST /v1/send": [TAKEN], "GET /v1/r-1/state": [relayed("confirmed", transactionHash=TX)]}
+    outcome, seen = relay(desk, script)
+    assert (outcome.state, json.loads(seen[0].body)) == (State.CONFIRMED, {"sig": unsent().signature})
+
+
+def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
+    outcome, _ = relay(desk, {RELAY: [reply(400, {"ok": False, "error": {"code": "BAD_REQUEST"}})]})
+    assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (State.REJECTED, True)
+    assert (
+        relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("confirmed", transactionHash=TX)]})[0].state is State.CONFIRMED
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(500, {}),
+        reply(302, {}, "location: /x"),
+        reply(204, {}),
+        reply(202, []),
+        reply(202, {"ok": True}),
+        reply(202, {"ok": False, "error": {"code": "X"}}),
+        reply(202, {"ok": True, "data": {}}),
+        reply(202, {"ok": True, "data": {"id": 7}}),
+        reply(202, {"ok": True, "data": {"id": ""}}),
+        reply(202, {"ok": True, "data": {"id": "a\nb"}}),
+        http(202, b"{", "application/json"),
+        http(202, b"{}", "text/html"),
+        Answer(b"HTTP/1.1 202 X\r\ncontent-length: 99\r\n\r\n{"),
+        Answer(b"", reset=True),
+        Answer(b""),
+    ],
+)
+def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(desk: Desk, answer: Answer) -> None:
+    with Wire({RELAY: [answer, TAKEN]}) as wire:
+        states = {submit(referral(wire.url), desk.world).state for _ in range(2)}
+    assert (states, len(wire.seen)) == ({State.UNKNOWN}, 1)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        relayed("confirmed"),
+        relayed("confirmed", transactionHash=None),
+        relayed("reverted", transactionHash="0x1"),
+        reply(200, {"ok": True, "data": {"id": "r-2", "status": "confirmed", "transactionHash": TX}}),
+        reply(200, {"ok": True, "data": {"status": "confirmed", "transactionHash": TX}}),
+        reply(200, {"ok": False, "error": {"code": "X"}}),
+        reply(404, {}),
+        reply(500, {}),
+        Answer(b"", reset=True),
+    ],
+)
+def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+    good = relayed("confirmed", transactionHash=TX)
+    outcome, seen = relay(desk, {RELAY: [TAKEN], RELAYED: [broken, broken, good]})
+    assert (outcome.state, len(seen)) == (State.CONFIRMED, 4)
+
+
+def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: Desk) -> None:
+    with Wire({RELAY: [TAKEN], RELAYED: [relayed("pending")]}) as wire:
+        outcome = submit(referral(wire.url), desk.world)
+        assert (outcome.state, outcome.resumable) == (State.ACCEPTED, True)
+        wire._server.script[RELAYED] = [relayed("confirmed", transactionHash=TX)]
+        assert follow(outcome.digest, desk.world).state is State.CONFIRMED
+    assert desk.types == ["RelayAccepted", "RelayConfirmed"]
+
+
+def test_a_used_nonce_settles_an_unknown_relay(desk: Desk) -> None:
+    relay(desk, {RELAY: [reply(500, {})]})
+    outcome = follow(unsent().digest, desk.reading(lambda *_: True))
+    assert (outcome.state, outcome.reason) == (State.CONFIRMED, "the chain has its nonce as used")

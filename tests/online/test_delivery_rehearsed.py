@@ -1,0 +1,216 @@
+"""Delivering to the rehearsal services: real intents, real signatures, every fault that they can be told to have."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_online.deliver import EXPIRY_MARGIN_MS, follow, submit
+from airlock_online.lifecycle import Outcome, State
+from airlock_online.rehearsal.services import DEFAULT_TRADER, Faults, RehearsalServices, Settings
+from airlock_online.routes.delivery import Delivery
+from online.desk import Desk, open_desk, signed
+
+OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+
+
+@pytest.fixture(scope="module")
+def shared_services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(settings=Settings(pacing_s=0.005, slow_s=0.01)) as running:
+        yield running
+
+
+@pytest.fixture
+def services(shared_services: RehearsalServices) -> Iterator[RehearsalServices]:
+    shared_services.faults = Faults()
+    yield shared_services
+    shared_services.faults = Faults()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_desk(tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.02)) as opened:
+        yield opened
+
+
+def an_open(services: RehearsalServices, desk: Desk) -> Delivery:
+    fields = {"side": "long", "collateralUsdc": "100", "leverage": "5", "pairIndex": 0, "orderType": "market"}
+    return signed(services, desk.world.http, "/v2/intents/open", 0, trader=DEFAULT_TRADER, **fields)
+
+
+def a_referral(services: RehearsalServices, desk: Desk) -> Delivery:
+    return signed(services, desk.world.http, "/v2/intents/referral-set-code", None, referee=DEFAULT_TRADER, code="DESK")
+
+
+def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple[Outcome, Delivery]:
+    delivery = an_open(services, desk)
+    services.faults = Faults.of(*faults)
+    return submit(delivery, desk.world), delivery
+
+
+@pytest.mark.parametrize(
+    ("faults", "state", "code"),
+    [
+        ([], State.FILLED, ""),
+        (["attempts-fail-2"], State.FILLED, ""),
+        (["unknown-event"], State.FILLED, ""),
+        (["slow@batched"], State.FILLED, ""),
+        (["cancel-fill"], State.MARKET_DECLINED, ""),
+        (["fail-terminal"], State.FAILED, "TX_NOT_EXECUTED"),
+        (["attempts-fail-5"], State.FAILED, "ATTEMPTS_EXHAUSTED"),
+        (["enqueue-failed-no-id"], State.FAILED, "ENQUEUE_FAILED"),
+        (["stream-timeout"], State.FILLED, ""),
+        (["stream-timeout", "cancel-fill"], State.MARKET_DECLINED, ""),
+        (["stream-timeout", "status-404-once"], State.FILLED, ""),
+        (["stream-timeout", "duplicate-replay"], State.FILLED, ""),
+        (["duplicate-replay"], State.FILLED, ""),
+        (["drop-after-accepted"], State.FILLED, ""),
+        (["drop-mid-frame"], State.FILLED, ""),
+        (["drop-mid-frame", "fail-terminal"], State.FAILED, "TX_NOT_EXECUTED"),
+        (["drop-before-accepted"], State.UNKNOWN, ""),
+        (["http-500@batched"], State.UNKNOWN, ""),
+        (["http-503@batched"], State.UNKNOWN, ""),
+        (["not-json@batched"], State.UNKNOWN, ""),
+        (["huge-body@batched"], State.UNKNOWN, ""),
+        (["http-429@batched"], State.REJECTED, ""),
+    ],
+)
+def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
+    services: RehearsalServices, desk: Desk, faults: list[str], state: State, code: str
+) -> None:
+    outcome, delivery = deliver_with(services, desk, *faults)
+    assert (outcome.state, outcome.code, outcome.anomalies) == (state, code, ())
+    assert services.posts["batched"][delivery.nonce] == 1
+    assert len(desk.events) == len({event.seq for event in desk.events})
+    if state is not State.REJECTED:
+        services.faults = Faults()
+        shown = len(desk.events)
+        assert submit(delivery, desk.world).state is state
+        assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
+
+
+def test_an_open_is_filled_and_each_event_is_shown_once(services: RehearsalServices, desk: Desk) -> None:
+    deliver_with(services, desk)
+    assert desk.types == OPEN
+
+
+def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: Desk) -> None:
+    fields = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
+    delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
+    outcome = submit(delivery, desk.world)
+    assert (outcome.state, outcome.anomalies) == (State.FILLED, ())
+    assert desk.types == ["MarketOrderAccepted", "IncreasePositionRequested", "PositionSizeIncreased"]
+
+
+def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk: Desk) -> None:
+    outcome, delivery = deliver_with(services, desk, "http-429@batched")
+    assert outcome.state is State.REJECTED
+    services.faults = Faults()
+    assert submit(delivery, desk.world).state is State.FILLED
+
+
+def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
+    services: RehearsalServices, desk: Desk, tmp_path: Path
+) -> None:
+    _, delivery = deliver_with(services, desk)
+    with open_desk(tmp_path / "other", now_ms=desk.now_ms) as other:
+        outcome = submit(delivery, other.world)
+    assert outcome.state is State.REJECTED
+    assert "nonce" in outcome.reason
+
+
+def test_an_order_without_events_is_followed_later_without_loss(services: RehearsalServices, desk: Desk) -> None:
+    outcome, delivery = deliver_with(services, desk, "drop-after-accepted", "empty-events")
+    assert (outcome.state, outcome.resumable, desk.types) == (State.ACCEPTED, True, OPEN[:1])
+    services.faults = Faults()
+    assert follow(delivery.digest, desk.world).state is State.FILLED
+    assert desk.types == OPEN
+
+
+def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(services: RehearsalServices, desk: Desk) -> None:
+    outcome, delivery = deliver_with(services, desk, "http-500@batched")
+    assert outcome.state is State.UNKNOWN
+
+    def nonce_used(_: str, account: str, nonce: int) -> bool:
+        return services.world.nonce_used("trading", account, nonce)
+
+    assert follow(delivery.digest, desk.reading(nonce_used)).state is State.UNKNOWN
+    desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
+    assert follow(delivery.digest, desk.reading(nonce_used)).state is State.EXPIRED_UNUSED
+
+
+def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_path: Path) -> None:
+    path, now_ms = tmp_path / "journal", time.time_ns() // 10**6
+    states: list[State] = []
+    start = threading.Barrier(4)
+    with open_desk(path, now_ms=now_ms) as desk:
+        delivery = an_open(services, desk)
+
+    def run() -> None:
+        with open_desk(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as mine:
+            start.wait()
+            states.append(submit(delivery, mine.world).state)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert services.posts["batched"][delivery.nonce] == 1
+    assert len(states) == 4
+    assert set(states) <= {State.FILLED, State.UNKNOWN, State.ACCEPTED}
+    with open_desk(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as desk:
+        assert follow(delivery.digest, desk.world).state is State.FILLED
+
+
+@pytest.mark.parametrize(
+    ("faults", "state"),
+    [
+        ([], State.CONFIRMED),
+        (["fail-terminal"], State.FAILED),
+        (["slow@relayer"], State.CONFIRMED),
+        (["drop-before-accepted"], State.UNKNOWN),
+        (["http-500@relayer"], State.UNKNOWN),
+        (["not-json@relayer"], State.UNKNOWN),
+        (["huge-body@relayer"], State.UNKNOWN),
+        (["http-429@relayer"], State.REJECTED),
+    ],
+)
+def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
+    services: RehearsalServices, desk: Desk, faults: list[str], state: State
+) -> None:
+    delivery = a_referral(services, desk)
+    services.faults = Faults.of(*faults)
+    outcome = submit(delivery, desk.world)
+    assert outcome.state is state
+    assert services.posts["relayer"][delivery.nonce] == 1
+
+
+def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, desk: Desk) -> None:
+    delegate, expiry_s = "0x" + "11" * 20, desk.now_ms // 1000 + 86_400
+    fields = {"delegate": delegate, "expirySeconds": expiry_s}
+    delivery = signed(services, desk.world.http, "/v2/intents/delegate", None, trader=DEFAULT_TRADER, **fields)
+    assert submit(delivery, desk.world).state is State.CONFIRMED
+    assert desk.types == ["RelayAccepted", "RelayConfirmed"]
+    assert services.world.is_live_delegate(DEFAULT_TRADER, delegate)
+
+
+def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk: Desk) -> None:
+    delivery = a_referral(services, desk)
+    services.faults = Faults.of("drop-before-accepted")
+    assert submit(delivery, desk.world).state is State.UNKNOWN
+    services.faults = Faults()
+
+    def nonce_used(_: str, account: str, nonce: int) -> bool:
+        return services.world.nonce_used("referral", account, nonce)
+
+    for _ in range(200):
+        if follow(delivery.digest, desk.reading(nonce_used)).state is State.CONFIRMED:
+            break
+        time.sleep(0.01)
+    assert desk.world.journal.get(delivery.digest).state is State.CONFIRMED
+    assert services.posts["relayer"][delivery.nonce] == 1

@@ -1,0 +1,401 @@
+"""The journal: durable before anything is sent, one claim a digest, and every forbidden transition refused."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_online.database import JournalError
+from airlock_online.journal import Journal, Record, open_journal
+from airlock_online.journal_schema import TRANSITIONS, before
+from airlock_online.lifecycle import FINAL, Anomaly, OrderEvent, State
+
+DIGEST = "0x" + "ab" * 32
+NOW = 1_790_000_000_000
+
+
+def record(digest: str = DIGEST) -> Record:
+    return Record(
+        digest=digest,
+        step="desk-key",
+        ceremony="2026-12-delegates",
+        primary_type="OpenTradeReq",
+        route="batched-market",
+        url="https://market.example",
+        trader="0x" + "11" * 20,
+        signer="0x" + "22" * 20,
+        contract="0x" + "33" * 20,
+        nonce=str(2**256 - 1),
+        deadline_ms=NOW + 60_000,
+        body_sha256="cd" * 32,
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[Journal]:
+    with open_journal(str(path), lambda: NOW) as opened:
+        yield opened
+
+
+def steps_to(state: State) -> list[State]:
+    """Return the shortest way from PREPARED to a state."""
+    ways: dict[State, list[State]] = {State.PREPARED: []}
+    queue = [State.PREPARED]
+    for here in queue:
+        for there in TRANSITIONS[here]:
+            if there not in ways:
+                ways[there] = [*ways[here], there]
+                queue.append(there)
+    return ways[state]
+
+
+def put(journal: Journal, state: State, digest: str = DIGEST) -> None:
+    journal.prepare(record(digest))
+    for step in steps_to(state):
+        assert journal.move(digest, step)
+    assert journal.get(digest).state is state
+
+
+# ---- states and transitions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("here", "there"), list(itertools.product(State, State)))
+def test_every_transition_is_as_the_table_says(journal: Journal, here: State, there: State) -> None:
+    put(journal, here)
+    allowed = there in TRANSITIONS[here]
+    assert journal.move(DIGEST, there) is allowed
+    assert journal.get(DIGEST).state is (there if allowed else here)
+
+
+def test_the_table_is_the_one_that_was_agreed() -> None:
+    settled = {State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED}
+    assert {
+        State.PREPARED: {State.SENDING},
+        State.SENDING: {State.PREPARED, State.ACCEPTED, State.REJECTED, State.UNKNOWN},
+        State.REJECTED: {State.SENDING},
+        State.ACCEPTED: settled,
+        State.UNKNOWN: settled | {State.ACCEPTED},
+    } | {state: set() for state in settled} == TRANSITIONS
+
+
+def reachable(state: State) -> set[State]:
+    found: set[State] = set()
+    queue = [state]
+    while queue:
+        for there in TRANSITIONS[queue.pop()] - found:
+            found.add(there)
+            queue.append(there)
+    return found
+
+
+@pytest.mark.parametrize("state", [State.ACCEPTED, State.UNKNOWN, *FINAL])
+def test_what_may_have_been_taken_never_leads_back_to_sending(state: State) -> None:
+    assert State.SENDING not in reachable(state)
+
+
+def test_every_state_can_be_reached_and_only_final_ones_end() -> None:
+    assert reachable(State.PREPARED) | {State.PREPARED} == set(State)
+    assert {state for state in State if not TRANSITIONS[state]} == FINAL
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in before(State.SENDING)])
+def test_what_was_sent_cannot_be_claimed(journal: Journal, state: State) -> None:
+    put(journal, state)
+    assert not journal.claim(DIGEST)
+
+
+def test_a_digest_is_claimed_once_and_again_after_a_rejection(journal: Journal) -> None:
+    journal.prepare(record())
+    assert journal.claim(DIGEST)
+    assert not journal.claim(DIGEST)
+    assert journal.move(DIGEST, State.REJECTED, note="HTTP 400: bad")
+    assert journal.claim(DIGEST, url="https://other.example", body_sha256="ef" * 32)
+    known = journal.get(DIGEST)
+    assert (known.note, known.record.url, known.record.body_sha256) == ("", "https://other.example", "ef" * 32)
+
+
+def test_what_is_not_written_down_cannot_be_claimed_or_moved(journal: Journal) -> None:
+    assert not journal.claim(DIGEST)
+    assert not journal.move(DIGEST, State.UNKNOWN)
+    assert journal.find(DIGEST) is None
+    with pytest.raises(JournalError, match="knows nothing"):
+        journal.get(DIGEST)
+
+
+def test_preparing_again_changes_nothing(journal: Journal) -> None:
+    put(journal, State.UNKNOWN)
+    assert journal.prepare(record()._replace(url="https://evil.example")).state is State.UNKNOWN
+    assert journal.get(DIGEST).record == record()
+
+
+def test_a_submission_is_read_back_whole(journal: Journal) -> None:
+    assert journal.prepare(record()).record == record()
+    undated = record("0x" + "01" * 32)._replace(deadline_ms=None, ceremony="other")
+    assert journal.prepare(undated).record == undated
+    assert [found.record for found in journal.submissions("other")] == [undated]
+    assert len(journal.submissions()) == 2
+
+
+# ---- events --------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_is_written_once(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    event = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"}, 5)
+    assert journal.record(DIGEST, event, tracking_id="t-1", path=(State.ACCEPTED,))
+    assert not journal.record(DIGEST, event._replace(payload={"other": 1}))
+    assert not journal.record(DIGEST, event)
+    known = journal.get(DIGEST)
+    assert (known.state, known.tracking_id, known.last_seq) == (State.ACCEPTED, "t-1", 0)
+    assert journal.events(DIGEST) == [event]
+
+
+def test_a_first_tracking_id_stays(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1")
+    journal.record(DIGEST, OrderEvent(1, "B", {}), tracking_id="t-2")
+    assert journal.get(DIGEST).tracking_id == "t-1"
+
+
+def test_the_last_seq_never_goes_back(journal: Journal) -> None:
+    put(journal, State.ACCEPTED)
+    for seq in (4, 2, 7, 0):
+        journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq}))
+    assert journal.get(DIGEST).last_seq == 7
+    assert [event.seq for event in journal.events(DIGEST)] == [4, 2, 7, 0]
+
+
+def test_events_without_a_seq_are_told_apart_by_content(journal: Journal) -> None:
+    put(journal, State.ACCEPTED)
+    error = OrderEvent(None, "Error", {"code": "ENQUEUE_FAILED"})
+    assert journal.record(DIGEST, error)
+    assert not journal.record(DIGEST, error)
+    assert journal.record(DIGEST, error._replace(payload={"code": "OTHER"}))
+    assert journal.get(DIGEST).last_seq is None
+
+
+def test_one_event_can_lead_through_two_states(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    journal.record(DIGEST, OrderEvent(3, "Error", {}), path=(State.ACCEPTED, State.FAILED), code="WrongSl", note="m")
+    known = journal.get(DIGEST)
+    assert (known.state, known.code, known.note) == (State.FAILED, "WrongSl", "m")
+
+
+def test_a_second_terminal_event_is_kept_and_changes_no_state(journal: Journal) -> None:
+    put(journal, State.FILLED)
+    assert journal.record(DIGEST, OrderEvent(9, "Error", {}), path=(State.ACCEPTED, State.FAILED), code="X")
+    assert (journal.get(DIGEST).state, journal.get(DIGEST).code) == (State.FILLED, "")
+
+
+def test_anomalies_are_kept_apart_and_once(journal: Journal) -> None:
+    put(journal, State.ACCEPTED)
+    anomaly = Anomaly("seq-went-back", OrderEvent(1, "X", {"a": 1}))
+    assert journal.record_anomaly(DIGEST, anomaly)
+    assert not journal.record_anomaly(DIGEST, anomaly)
+    assert journal.events(DIGEST) == []
+    assert journal.anomalies(DIGEST) == ["seq-went-back"]
+
+
+def test_an_event_of_nothing_submitted_is_refused(journal: Journal) -> None:
+    with pytest.raises(JournalError):
+        journal.record(DIGEST, OrderEvent(0, "A", {}))
+
+
+def test_texts_that_have_no_utf8_form_are_kept_escaped(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    assert journal.move(DIGEST, State.REJECTED, note="a\ud800b")
+    assert journal.get(DIGEST).note == "a\\ud800b"
+    assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800"}))
+    assert journal.events(DIGEST)[0].payload == {"m": "\ud800"}
+
+
+# ---- the file ------------------------------------------------------------------------------------------------------
+
+
+def test_the_file_and_its_companions_are_private(path: Path, journal: Journal) -> None:
+    journal.prepare(record())
+    files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+    assert len(files) >= 2  # with the write-ahead log
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_others_lose_their_access_to_an_existing_file(path: Path) -> None:
+    path.touch(0o644)
+    path.chmod(0o644)
+    open_journal(str(path), lambda: NOW).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_commits_are_durable(path: Path, journal: Journal) -> None:
+    with journal._engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_a_url_may_be_given(path: Path) -> None:
+    with open_journal(f"sqlite:///{path}", lambda: NOW) as journal:
+        journal.prepare(record())
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert journal.get(DIGEST).record == record()
+
+
+def test_no_column_holds_a_signature(journal: Journal, path: Path) -> None:
+    connection = sqlite3.connect(path)
+    names = {row[1] for row in connection.execute("PRAGMA table_info(submissions)")}
+    connection.close()
+    assert "body_sha256" in names
+    assert not {name for name in names if "signature" in name or name == "body"}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "",
+        ":memory:",
+        "sqlite://",
+        "file:x?mode=memory",
+        "nosuch://x/y",
+        "://",
+        "postgresql+nosuchdriver://user:hunter2@host/db",
+        "/proc/airlock/journal",
+        "/dev/full/journal",
+    ],
+)
+def test_a_place_that_cannot_hold_a_journal_is_refused(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(JournalError) as caught:
+        open_journal(where, lambda: NOW)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_folder_or_a_link_is_refused(tmp_path: Path, path: Path) -> None:
+    with pytest.raises(JournalError):
+        open_journal(str(tmp_path), lambda: NOW)
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(JournalError, match="symbolic link"):
+        open_journal(str(path), lambda: NOW)
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> None:
+    path.write_bytes(b"minutes of the meeting\n" * 100)
+    with pytest.raises(JournalError):
+        open_journal(str(path), lambda: NOW)
+    assert path.read_bytes().startswith(b"minutes")
+
+
+def test_a_journal_of_another_version_is_refused(path: Path) -> None:
+    open_journal(str(path), lambda: NOW).close()
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE journal_schema SET version = 2")
+    connection.commit()
+    connection.close()
+    with pytest.raises(JournalError, match="version"):
+        open_journal(str(path), lambda: NOW)
+
+
+def test_a_damaged_journal_is_a_journal_error(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        journal.prepare(record())
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = b"\xff" * (len(damaged) - 4096)
+    path.write_bytes(damaged)
+    with pytest.raises(JournalError):  # noqa: SIM117
+        with open_journal(str(path), lambda: NOW) as journal:
+            journal.get(DIGEST)
+
+
+# ---- several processes ---------------------------------------------------------------------------------------------
+
+RACER = """
+import sys
+from airlock_online.journal import open_journal
+path, *digests = sys.argv[1:]
+with open_journal(path, lambda: 1) as journal:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(*[digest for digest in digests if journal.claim(digest)], flush=True)
+"""
+
+
+def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None:
+    digests = [f"0x{n:064x}" for n in range(40)]
+    with open_journal(str(path), lambda: NOW) as journal:
+        for digest in digests:
+            journal.prepare(record(digest))
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(path), *digests], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    won = [racer.communicate()[0].split() for racer in racers]
+    assert [racer.returncode for racer in racers] == [0] * 4
+    assert sorted(itertools.chain(*won)) == digests
+
+
+MAKER = """
+import sys
+from airlock_online.journal import open_journal
+for n in range(20):
+    open_journal(sys.argv[1] + str(n), lambda: 1).close()
+"""
+
+
+def test_processes_may_make_one_journal_at_the_same_moment(path: Path) -> None:
+    makers = [subprocess.Popen([sys.executable, "-c", MAKER, str(path)], stderr=subprocess.PIPE) for _ in range(4)]
+    assert [maker.communicate()[1] for maker in makers] == [b""] * 4
+    assert [maker.returncode for maker in makers] == [0] * 4
+
+
+KILLED = """
+import os, signal, sys
+from airlock_online.journal import open_journal
+journal = open_journal(sys.argv[1], lambda: 1)
+assert journal.claim(sys.argv[2])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_killed_while_sending_leaves_a_claim_that_nobody_gets_again(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        journal.prepare(record())
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), DIGEST], check=False)
+    assert killed.returncode == -9
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert journal.get(DIGEST).state is State.SENDING
+        assert not journal.claim(DIGEST)
+        assert journal.move(DIGEST, State.UNKNOWN)
+        assert not journal.claim(DIGEST)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_journal_that_cannot_be_read_is_a_journal_error(path: Path) -> None:
+    path.parent.chmod(0o000)
+    try:
+        with pytest.raises(JournalError):
+            open_journal(str(path), lambda: NOW)
+    finally:
+        path.parent.chmod(0o700)

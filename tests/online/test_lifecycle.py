@@ -1,0 +1,323 @@
+"""The order's lifecycle: merging, terminal events, anomalies, and what an outcome ends a command with."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_online import sse
+from airlock_online.events import from_status, from_stream
+from airlock_online.lifecycle import (
+    ANOMALIES,
+    FINAL,
+    MAX_EVENTS,
+    Order,
+    OrderEvent,
+    Outcome,
+    State,
+    error_of,
+    is_end_of_view,
+    merge,
+    terminal_state,
+)
+from airlock_shared.errors import (
+    AirlockError,
+    ExecutionFailed,
+    ExitCode,
+    Expired,
+    MarketDeclined,
+    OutcomeUnknown,
+    ServiceError,
+)
+
+ACCEPTED = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"})
+ATTEMPT = OrderEvent(1, "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "m", "willRetry": True})
+INITIATED = OrderEvent(2, "MarketOrderInitiated", {"orderId": 5})
+EXECUTED = OrderEvent(3, "MarketOrderExecuted", {"orderId": 5})
+CANCELED = OrderEvent(3, "MarketOrderCanceled", {"orderId": 5})
+INCREASE = OrderEvent(2, "IncreasePositionRequested", {"orderId": 5})
+INCREASED = OrderEvent(3, "PositionSizeIncreased", {"orderId": 5})
+TIMED_OUT = OrderEvent(None, "Error", {"status": "failed", "code": "STREAM_TIMEOUT", "trackingId": "t-1"})
+
+
+def failed(code: object = "ATTEMPTS_EXHAUSTED", seq: int | None = 3) -> OrderEvent:
+    return OrderEvent(seq, "Error", {"status": "failed", "code": code, "message": "m", "trackingId": "t-1"})
+
+
+def run(*events: OrderEvent, increase: bool | None = None) -> tuple[Order, list[str]]:
+    order, kinds = Order(increase), []
+    for event in events:
+        merged = merge(order, event)
+        order = merged.order
+        kinds += [anomaly.kind for anomaly in merged.anomalies]
+    return order, kinds
+
+
+# ---- terminal or not -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "state"),
+    [
+        (ACCEPTED, None),
+        (ATTEMPT, None),
+        (INITIATED, None),
+        (INCREASE, None),
+        (TIMED_OUT, None),
+        (failed("STREAM_TIMEOUT", seq=3), None),
+        (OrderEvent(3, "PriceSelected", {}), None),
+        (OrderEvent(3, "error", {}), None),
+        (OrderEvent(3, "RelayConfirmed", {}), None),
+        (EXECUTED, State.FILLED),
+        (INCREASED, State.FILLED),
+        (CANCELED, State.MARKET_DECLINED),
+        (failed("WrongSl"), State.FAILED),
+        (failed("ENQUEUE_FAILED", seq=None), State.FAILED),
+        (failed("A_CODE_OF_TOMORROW"), State.FAILED),
+        (failed(None), State.FAILED),
+        (failed(7), State.FAILED),
+        (failed("stream_timeout"), State.FAILED),
+    ],
+)
+def test_what_is_terminal(event: OrderEvent, state: State | None) -> None:
+    assert terminal_state(event) is state
+
+
+def test_a_code_decides_and_a_message_never_does() -> None:
+    event = OrderEvent(3, "Error", {"code": "WrongSl", "message": "STREAM_TIMEOUT"})
+    assert not is_end_of_view(event)
+    assert terminal_state(event) is State.FAILED
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        ([ACCEPTED, ATTEMPT, INITIATED, EXECUTED], State.FILLED),
+        ([ACCEPTED, INITIATED, ATTEMPT._replace(seq=3), CANCELED._replace(seq=4)], State.MARKET_DECLINED),
+        ([ACCEPTED, INCREASE, INCREASED], State.FILLED),
+        ([ACCEPTED, failed("NO_PRICE")], State.FAILED),
+        ([failed("ENQUEUE_FAILED", seq=None)], State.FAILED),
+        ([ACCEPTED, OrderEvent(1, "PriceSelected", {}), INITIATED, EXECUTED], State.FILLED),
+        ([ACCEPTED], None),
+        ([ACCEPTED, ATTEMPT, TIMED_OUT], None),
+        ([], None),
+    ],
+)
+def test_a_correct_life_has_no_anomaly(events: list[OrderEvent], state: State | None) -> None:
+    order, anomalies = run(*events)
+    assert (order.state, anomalies) == (state, [])
+
+
+def test_the_end_of_a_view_leaves_no_trace() -> None:
+    assert run(ACCEPTED, TIMED_OUT) == run(ACCEPTED)
+
+
+# ---- merging -------------------------------------------------------------------------------------------------------
+
+
+def test_an_event_seen_twice_counts_once() -> None:
+    order, anomalies = run(ACCEPTED, ATTEMPT, ACCEPTED, ATTEMPT, ATTEMPT._replace(at_ms=12))
+    assert order.events == (ACCEPTED, ATTEMPT)
+    assert (order.last_seq, anomalies) == (1, [])
+
+
+def test_only_a_new_event_is_fresh() -> None:
+    order, _ = run(ACCEPTED)
+    assert not merge(order, ACCEPTED).fresh
+    assert merge(order, ATTEMPT).fresh
+
+
+def test_a_replay_of_an_error_that_had_no_seq_is_the_same_error() -> None:
+    order, anomalies = run(failed("ENQUEUE_FAILED", seq=None), failed("ENQUEUE_FAILED", seq=1))
+    assert (len(order.events), order.last_seq, anomalies) == (1, 1, [])
+
+
+@given(st.permutations([ACCEPTED, ATTEMPT, INITIATED, EXECUTED]), st.integers(0, 3))
+def test_any_order_and_any_repetition_give_the_same_outcome(events: list[OrderEvent], again: int) -> None:
+    order, _ = run(*events, *events[again:])
+    assert order.state is State.FILLED
+    assert sorted(order.events) == sorted([ACCEPTED, ATTEMPT, INITIATED, EXECUTED])
+    assert (order.last_seq, order.tracking_id) == (3, "t-1")
+
+
+@pytest.mark.parametrize(
+    ("events", "kinds"),
+    [
+        ([ACCEPTED, INITIATED, ATTEMPT], ["seq-went-back"]),
+        ([ACCEPTED, ATTEMPT, ATTEMPT._replace(payload={"attempt": 2})], ["different-duplicate"]),
+        ([ACCEPTED, ATTEMPT, ATTEMPT._replace(type="PriceSelected")], ["different-duplicate"]),
+        ([ACCEPTED, EXECUTED, OrderEvent(4, "PriceSelected", {})], ["event-after-terminal"]),
+        ([ACCEPTED, EXECUTED, CANCELED._replace(seq=4)], ["second-terminal"]),
+        ([ACCEPTED, EXECUTED, failed(seq=None)], ["second-terminal"]),
+        ([ACCEPTED, EXECUTED, CANCELED], ["different-duplicate"]),
+        ([ACCEPTED, EXECUTED, CANCELED._replace(seq=2)], ["seq-went-back", "second-terminal"]),
+        ([ACCEPTED, ACCEPTED._replace(seq=1, payload={"trackingId": "t-2"})], ["other-tracking-id"]),
+        ([ACCEPTED, EXECUTED._replace(payload={"trackingId": "t-2"})], ["other-tracking-id"]),
+        ([ACCEPTED, INITIATED._replace(seq=None)], ["event-without-seq"]),
+        ([INITIATED], ["accepted-missing"]),
+    ],
+)
+def test_what_a_correct_service_does_not_do_is_named(events: list[OrderEvent], kinds: list[str]) -> None:
+    _, anomalies = run(*events)
+    assert anomalies == kinds
+    assert set(anomalies) <= ANOMALIES.keys()
+
+
+@pytest.mark.parametrize(
+    ("increase", "event"), [(True, INITIATED), (True, EXECUTED), (False, INCREASE), (False, INCREASED)]
+)
+def test_an_event_of_the_other_kind_of_order_is_named(increase: bool, event: OrderEvent) -> None:
+    _, anomalies = run(ACCEPTED, event, increase=increase)
+    assert anomalies == ["other-kind-of-order"]
+
+
+@pytest.mark.parametrize(
+    "second", [CANCELED._replace(seq=4), failed(seq=5), failed(seq=None), CANCELED._replace(seq=1)]
+)
+def test_the_first_terminal_wins(second: OrderEvent) -> None:
+    order, _ = run(ACCEPTED, EXECUTED, second)
+    assert (order.state, order.terminal) == (State.FILLED, EXECUTED)
+
+
+def test_an_event_that_names_another_order_decides_nothing() -> None:
+    order, _ = run(ACCEPTED, EXECUTED._replace(payload={"trackingId": "t-2"}))
+    assert (order.state, order.tracking_id, order.events) == (None, "t-1", (ACCEPTED,))
+
+
+def test_an_endless_life_is_stopped() -> None:
+    order = Order(events=tuple(OrderEvent(seq, "X", {}) for seq in range(MAX_EVENTS)))
+    with pytest.raises(ServiceError, match="more than"):
+        merge(order, OrderEvent(MAX_EVENTS, "X", {}))
+
+
+@pytest.mark.parametrize("odd", [7, None, "", "x" * 201, "a\nb", "a\ud800", {"id": "x"}])
+def test_a_tracking_id_that_cannot_be_asked_for_is_none(odd: object) -> None:
+    assert OrderEvent(0, "MarketOrderAccepted", {"trackingId": odd}).tracking_id == ""
+
+
+# ---- reading the two wires -----------------------------------------------------------------------------------------
+
+
+def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.Event:
+    return sse.Event(kind, data, own_id, own_id or "")
+
+
+def test_both_wires_give_the_same_event() -> None:
+    streamed = from_stream(on_stream('{"code":"NO_PRICE"}', own_id="4"))
+    [replayed] = from_status({"events": [{"seq": 4, "type": "Error", "payload": {"code": "NO_PRICE"}, "at": 99}]})
+    assert replayed == streamed._replace(at_ms=99)
+
+
+def test_an_unknown_event_may_hold_anything() -> None:
+    assert from_stream(on_stream("not json", kind="Hello")).payload == {"value": "not json"}
+    assert from_stream(on_stream("[1]", kind="Hello", own_id=None)) == OrderEvent(None, "Hello", {"value": [1]})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        on_stream("not json"),
+        on_stream(""),
+        on_stream("[]"),
+        on_stream("null"),
+        on_stream('{"code":"A","code":"B"}'),
+        on_stream('{"a":NaN}'),
+        on_stream("[" * 5000),
+        on_stream("{}", own_id="-1"),
+        on_stream("{}", own_id="1.0"),
+        on_stream("{}", own_id=""),
+        on_stream("{}", own_id="01"),
+        on_stream("{}", own_id="٣"),
+        on_stream("{}", own_id="9" * 400),
+        on_stream("{}", kind="x" * 101),
+        on_stream("{}", kind="a\x1b[2J"),
+    ],
+)
+def test_a_streamed_event_of_another_shape_is_a_service_error(event: sse.Event) -> None:
+    with pytest.raises(ServiceError):
+        from_stream(event)
+
+
+def entry(**changes: object) -> dict[str, object]:
+    return {"seq": 1, "type": "Error", "payload": {}, "at": 5} | changes
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {},
+        {"events": None},
+        {"events": {}},
+        {"events": [None]},
+        {"events": [{}]},
+        {"events": [entry(seq="1")]},
+        {"events": [entry(seq=True)]},
+        {"events": [entry(seq=-1)]},
+        {"events": [entry(seq=1.0)]},
+        {"events": [entry(seq=10**18)]},
+        {"events": [entry(type=None)]},
+        {"events": [entry(type="")]},
+        {"events": [entry(type="a\nb")]},
+        {"events": [entry(payload=None)]},
+        {"events": [entry(payload="x")]},
+        {"events": [entry()] * (MAX_EVENTS + 1)},
+    ],
+)
+def test_a_status_of_another_shape_is_a_service_error(document: Any) -> None:
+    with pytest.raises(ServiceError):
+        from_status(document)
+
+
+@pytest.mark.parametrize("at", [None, "5", -1, True, 1.5, 10**30])
+def test_a_time_that_is_none_is_left_out(at: object) -> None:
+    assert from_status({"events": [entry(at=at)]})[0].at_ms is None
+
+
+def test_no_events_mean_pending() -> None:
+    assert from_status({"events": []}) == []
+
+
+# ---- outcomes ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "code"),
+    [
+        (State.MARKET_DECLINED, MarketDeclined, ExitCode.MARKET_DECLINED),
+        (State.FAILED, ExecutionFailed, ExitCode.EXECUTION_FAILED),
+        (State.EXPIRED_UNUSED, Expired, ExitCode.EXPIRED),
+        (State.REJECTED, ServiceError, ExitCode.SERVICE),
+        (State.PREPARED, ServiceError, ExitCode.SERVICE),
+        (State.SENDING, OutcomeUnknown, ExitCode.UNKNOWN),
+        (State.ACCEPTED, OutcomeUnknown, ExitCode.UNKNOWN),
+        (State.UNKNOWN, OutcomeUnknown, ExitCode.UNKNOWN),
+    ],
+)
+def test_every_state_but_success_ends_a_command_with_its_error(
+    state: State, error: type[AirlockError], code: int
+) -> None:
+    raised = error_of(Outcome("0x", state, code="WrongSl", reason="because"))
+    assert type(raised) is error
+    assert raised.exit_code == code
+    assert "because" in str(raised)
+    assert raised.do
+
+
+@pytest.mark.parametrize("state", [State.FILLED, State.CONFIRMED])
+def test_success_has_no_error(state: State) -> None:
+    assert error_of(Outcome("0x", state)) is None
+
+
+def test_nothing_is_both_final_and_resumable() -> None:
+    assert not [state for state in FINAL if Outcome("0x", state).resumable]
+
+
+def test_no_sequence_of_non_terminal_events_ever_ends_an_order() -> None:
+    for events in itertools.permutations([ACCEPTED, ATTEMPT, INITIATED, TIMED_OUT], 3):
+        assert run(*events)[0].state is None
