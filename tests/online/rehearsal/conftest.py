@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
-from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
 
 from airlock_online.rehearsal.services import RehearsalServices, Settings
+from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
 
 OpenDesk = Callable[[Settings], Desk]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httpx
@@ -28,8 +29,11 @@ class Clock:
 
     def __init__(self) -> None:
         self.ms = START_MS
+        self.surprises: list[Callable[[], object]] = []  # what happens at the next readings, one each
 
     def __call__(self) -> int:
+        if self.surprises:
+            self.surprises.pop(0)()
         return self.ms
 
 
@@ -109,9 +113,7 @@ class Desk:
         raise AssertionError("the intent stayed pending")
 
     def register_delegate(self, expiry_s: int = START_MS // 1000 + 3600) -> None:
-        payload = self.build(
-            "delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=expiry_s
-        )
+        payload = self.build("delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=expiry_s)
         assert self.relayed(self.relay(payload).json()["data"]["id"])["status"] == "confirmed"
 
     def position(self, pair_index: int, index: int = 0) -> Json | None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from eth_abi import abi
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
 
 from airlock_shared.eip712 import read_typed_data
+from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
 
 NOW_S = START_MS // 1000
 T, D = TRADER.address, DELEGATE.address
@@ -73,10 +73,8 @@ def test_amounts_are_scaled_exactly(shared_desk: Desk) -> None:
     payload = shared_desk.build("close", **asked("close", expectedPrice="64000.0000000001"))
     assert payload["message"]["_amount"] == "250500000"
     assert payload["message"]["_wantedPrice"] == "640000000000001"
-    exact = shared_desk.http.post(
-        shared_desk.services.builder_url + "/v2/intents/close",
-        content='{"trader":"%s","tradeIndex":0,"pairIndex":0,"collateralToCloseUsdc":0.1}' % T,
-    )
+    body = '{"trader":"TRADER","tradeIndex":0,"pairIndex":0,"collateralToCloseUsdc":0.1}'.replace("TRADER", T)
+    exact = shared_desk.http.post(shared_desk.services.builder_url + "/v2/intents/close", content=body)
     assert exact.json()["data"]["message"]["_amount"] == "100000"
 
 
@@ -211,7 +209,7 @@ BAD: list[tuple[str, Json, str]] = [
     ("close", {"collateralToCloseUsdc": "0"}, "collateralToCloseUsdc"),
     ("close", {"expectedPrice": "sixty"}, "expectedPrice"),
     ("increase", {"pairIndex": 3}, "pair"),
-    ("increase", {"additionalCollateralUsdc": "0"}, "additionalCollateralUsdc"),
+    ("increase", {"additionalCollateralUsdc": "0.999999"}, "additionalCollateralUsdc"),
     ("increase", {"leverage": "1000"}, "leverage"),
     ("increase-coin", {"coinExposure": None}, "coinExposure"),
     ("increase-coin", {"minLeverage": "91"}, "minLeverage"),
@@ -254,7 +252,17 @@ def test_a_bad_request_names_the_field(shared_desk: Desk, name: str, fields: Jso
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"null", b"{", b'{"a":NaN}', b'{"a":1,"a":2}', b"[" * 100_000, b"\xff\xfe", b'"' + b"a" * 300_000 + b'"'],
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b'{"a":NaN}',
+        b'{"a":1,"a":2}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'"' + b"a" * 300_000 + b'"',
+    ],
     ids=["empty", "array", "null", "cut", "nan", "doubled", "deep", "not-utf8", "large"],
 )
 def test_a_body_that_is_not_one_json_object_is_refused(shared_desk: Desk, body: bytes) -> None:
@@ -263,91 +271,13 @@ def test_a_body_that_is_not_one_json_object_is_refused(shared_desk: Desk, body: 
     assert reply.json()["error"]["code"] == "BAD_REQUEST"
 
 
+def test_a_lone_surrogate_is_echoed_without_harm(shared_desk: Desk) -> None:
+    url = shared_desk.services.builder_url + "/v2/intents/tpsl-partial"
+    reply = shared_desk.http.post(url, content=b'{"\\ud800": 1}')
+    assert reply.status_code == 400
+    assert "\\ud800" in reply.text
+
+
 def test_a_doubled_query_parameter_is_refused(shared_desk: Desk) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + f"/v2/positions?trader={T}&trader={D}")
     assert reply.status_code == 400
-
-
-# ---- reads ---------------------------------------------------------------------------------------------------------
-
-READS: list[tuple[str, Json]] = [
-    ("/v2/meta", {}),
-    ("/v2/pairs", {}),
-    ("/v2/positions", {"trader": T}),
-    ("/v2/nonce", {"trader": T, "check": "5"}),
-    ("/v2/reads/nonce", {"trader": T, "check": "5", "space": "referral"}),
-    ("/v2/delegation", {"trader": T, "delegate": D}),
-    ("/v2/reads/delegation", {"trader": T, "delegate": D}),
-    ("/v2/reads/referral", {"trader": T}),
-]
-
-
-@pytest.mark.parametrize(("path", "fields"), READS)
-def test_a_read_answers_get_and_post_alike(shared_desk: Desk, path: str, fields: Json) -> None:
-    by_get = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
-    by_post = shared_desk.http.post(shared_desk.services.builder_url + path, json=fields)
-    assert by_get.status_code == 200
-    assert by_get.json()["ok"] is True
-    assert by_get.json() == by_post.json()
-
-
-def test_meta_says_that_it_is_a_simulator(shared_desk: Desk) -> None:
-    meta = shared_desk.read("/v2/meta")
-    assert (meta["simulator"], meta["chainId"]) == (True, 31337)
-    assert meta["eip712"]["trading"]["verifyingContract"] == meta["addresses"]["tradingRouter"]
-    assert meta["eip712"]["referral"]["verifyingContract"] == meta["addresses"]["referral"]
-    assert meta["defaults"]["intentDeadlineMs"] == 600_000
-
-
-def test_the_catalogue_has_a_pnl_pair_and_a_name_with_a_separator(shared_desk: Desk) -> None:
-    pairs = shared_desk.read("/v2/pairs")
-    assert [p["index"] for p in pairs if p["isPnl"]] == [3]
-    assert [p["symbol"] for p in pairs if "_" in p["from"]] == ["BTC_UPSIDE/USD"]
-
-
-def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: Desk) -> None:
-    held = shared_desk.read("/v2/positions", trader=T)
-    assert [(t["trade"]["pairIndex"], t["isPnl"]) for t in held["trades"]] == [("0", False), ("1", False), ("3", True)]
-    assert [o["orderType"] for o in held["orders"]] == [2]
-    assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {"trades": [], "orders": []}
-
-
-def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) -> None:
-    offered = shared_desk.read("/v2/nonce", trader=T)
-    assert offered["used"] is False
-    assert int(offered["nonce"]) > 0
-
-
-@pytest.mark.parametrize(
-    ("path", "fields"),
-    [
-        ("/v2/positions", {}),
-        ("/v2/positions", {"trader": "me"}),
-        ("/v2/nonce", {"check": "5"}),
-        ("/v2/nonce", {"trader": T, "check": "-5"}),
-        ("/v2/nonce", {"trader": T, "check": "5", "space": "lunar"}),
-        ("/v2/reads/delegation", {"trader": T}),
-        ("/v2/reads/referral", {"trader": ""}),
-    ],
-)
-def test_a_bad_read_is_refused(shared_desk: Desk, path: str, fields: Json) -> None:
-    reply = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
-    assert reply.status_code == 400
-    assert reply.json()["error"]["details"]["issues"]
-
-
-def test_ready_reports_its_components(shared_desk: Desk) -> None:
-    reply = shared_desk.http.get(shared_desk.services.builder_url + "/ready")
-    assert reply.status_code == 200
-    assert reply.json()["data"]["ready"] is True
-    assert set(reply.json()["data"]["components"]) == {"rpc", "pairs"}
-
-
-@pytest.mark.parametrize(("method", "path", "status"), [
-    ("GET", "/builder/v2/nope", 404), ("PUT", "/builder/v2/meta", 405), ("POST", "/builder/ready", 405),
-    ("GET", "/", 404), ("GET", "/batched/market/execute-batched", 405),
-])  # fmt: skip
-def test_what_is_not_served_says_so_in_the_envelope(shared_desk: Desk, method: str, path: str, status: int) -> None:
-    reply = shared_desk.http.request(method, shared_desk.services.url + path)
-    assert (reply.status_code, reply.json()["ok"]) == (status, False)
-    assert reply.headers["x-airlock-rehearsal"] == "simulator"

@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from airlock_online.rehearsal.services import builder, market, relayer
-from airlock_online.rehearsal.services.envelope import ApiError, Rejected, read_object
+from airlock_online.rehearsal.services.envelope import ApiError, Json, Rejected, read_object
 from airlock_online.rehearsal.services.faults import FAULTS, Faults
 from airlock_online.rehearsal.services.lifecycle import Market
 from airlock_online.rehearsal.services.relayer import Relayer
@@ -52,7 +52,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
 def _switches(runtime: Runtime) -> list[Route]:
     async def counters(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
         posts = {service: dict(by_nonce) for service, by_nonce in runtime.world.posts.items()}
-        return JSONResponse({"simulator": True, "posts": posts})
+        return Json({"simulator": True, "posts": posts})
 
     async def faults(request: Request) -> Response:
         if request.method == "PUT":
@@ -63,7 +63,7 @@ def _switches(runtime: Runtime) -> list[Route]:
                 runtime.faults = Faults.of(*names)
             except UsageError as error:
                 raise Rejected(str(error)) from error
-        return JSONResponse({"simulator": True, "in_force": sorted(runtime.faults.names), "known": FAULTS})
+        return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": FAULTS})
 
     return [
         Route("/counters", counters, methods=["GET"]),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from airlock_online.rehearsal.services import settings as addresses
 from airlock_online.rehearsal.services.drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
 from airlock_online.rehearsal.services.endpoints import ENDPOINTS, Endpoint
-from airlock_online.rehearsal.services.envelope import ApiError, Rejected, done, read_object
+from airlock_online.rehearsal.services.envelope import ApiError, Json, Rejected, done, read_object
 from airlock_online.rehearsal.services.fields import Field, Read, address, choice, integer, read_fields
 from airlock_online.rehearsal.services.payload import payload_of
 from airlock_online.rehearsal.services.runtime import Runtime
@@ -140,7 +140,7 @@ def routes(runtime: Runtime) -> list[Route]:
         up = not runtime.faults.has("http-503", "builder")
         components = {"rpc": {"ok": up, "chainId": runtime.settings.chain_id}, "pairs": {"ok": True}}
         body = {"ok": up, "data": {"ready": up, "components": components}}
-        return JSONResponse(body, status_code=200 if up else 503)
+        return Json(body, status_code=200 if up else 503)
 
     async def ready_or_not(request: Request) -> Response:
         if runtime.faults.has("http-503", "builder"):

@@ -120,8 +120,8 @@ def increase(world: World, request: Read) -> Draft:
     if pair.is_pnl:
         raise bad("pair", "positions on a PnL pair cannot be increased")
     _check_leverage(pair, request["leverage"])
-    if request["additionalCollateralUsdc"] == 0:
-        raise bad("additionalCollateralUsdc", "is zero")
+    if whole(request["additionalCollateralUsdc"]) < USDC_ONE:
+        raise bad("additionalCollateralUsdc", "is below 1 USDC")
     price = resolved_price(world, request, "openPrice", pair)
     update: Message = {
         "trader": request["trader"],

@@ -21,6 +21,14 @@ MAX_BRACKETS = 500
 does), and a deeply nested text then overflows the C stack of the JSON parser instead of raising ``RecursionError``."""
 
 
+class Json(JSONResponse):
+    """A JSON reply in ASCII, so that a lone surrogate echoed from a request cannot break it."""
+
+    def render(self, content: object) -> bytes:
+        """Return the body."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 class ApiError(Exception):
     """A refusal in the envelope."""
 
@@ -31,10 +39,10 @@ class ApiError(Exception):
         self.status = status
         self.details = details
 
-    def reply(self) -> JSONResponse:
+    def reply(self) -> Json:
         """Return the HTTP reply."""
         error: dict[str, object] = {"code": self.code, "message": self.message}
-        return JSONResponse(
+        return Json(
             {"ok": False, "error": error | ({"details": self.details} if self.details else {})}, status_code=self.status
         )
 
@@ -47,16 +55,16 @@ class Rejected(Exception):
         self.message = message
         self.status = status
 
-    def reply(self) -> JSONResponse:
+    def reply(self) -> Json:
         """Return the HTTP reply."""
         phrase = HTTPStatus(self.status).phrase
         body = {"statusCode": self.status, "message": self.message, "error": phrase}
-        return JSONResponse(body, status_code=self.status)
+        return Json(body, status_code=self.status)
 
 
-def done(data: object, *, status: int = 200) -> JSONResponse:
+def done(data: object, *, status: int = 200) -> Json:
     """Return a success in the envelope."""
-    return JSONResponse({"ok": True, "data": data}, status_code=status)
+    return Json({"ok": True, "data": data}, status_code=status)
 
 
 async def read_object(request: Request) -> dict[str, object]:

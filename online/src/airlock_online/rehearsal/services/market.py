@@ -10,10 +10,10 @@ import json
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_online.rehearsal.services.envelope import Rejected, parse_object, read_object
+from airlock_online.rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_online.rehearsal.services.lifecycle import TERMINAL, Event, Market, Tracked
 from airlock_online.rehearsal.services.runtime import Runtime
 from airlock_online.rehearsal.services.submission import nonce_of_order, read_order
@@ -120,7 +120,7 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
         events = [event._asdict() for event in tracked.events if event.seq > after]
         if faults.has("duplicate-replay"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
-        return JSONResponse({"events": [] if faults.has("empty-events") else events})
+        return Json({"events": [] if faults.has("empty-events") else events})
 
     return [
         Route(

@@ -26,14 +26,14 @@ def read_intent(world: World, body: dict[str, object]) -> Signed:
     """Validate a body of ``POST /intents``. Raises ``Rejected``."""
     body = exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
     primary = body["primaryType"]
-    if primary not in RELAYED:
+    if not isinstance(primary, str) or primary not in RELAYED:
         raise Rejected(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(sorted(RELAYED))}")
-    message = decoded(str(primary), body["userIntent"])
+    message = decoded(primary, body["userIntent"])
     if primary == "DelegateReq":
         expiry_s = int(str(message["expiry"]))
         if not world.now_s < expiry_s < SECONDS_AT_MOST:
             raise Rejected("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
-    return verified(world, str(primary), message, body["userSignature"])
+    return verified(world, primary, message, body["userSignature"])
 
 
 def settle(world: World, signed: Signed) -> bool:

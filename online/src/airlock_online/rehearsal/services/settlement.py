@@ -4,7 +4,8 @@ The price rules, which the specification leaves to the protocol:
 
 * an open or an increase fills when the market is no worse than ``openPrice`` by more than ``_slippageP``;
 * a close fills when the market is no worse than ``_wantedPrice`` by more than ``CLOSE_TOLERANCE``;
-* sized in the base asset, the leverage that results must lie within ``_minLeverage`` and ``_maxLeverage``.
+* sized in the base asset, the leverage that results must lie within ``_minLeverage`` and ``_maxLeverage``
+  and the bounds of the pair.
 
 Everything fills at the market price, without spread or fees. Amounts are raw: USDC 1e6; prices, leverage and coins 1e10.
 """
@@ -101,7 +102,7 @@ def filled(world: World, order: Order, terms: Terms, order_id: int, *, declined:
     price = world.prices[terms.pair_index]
     key = (order.signed.trader, terms.pair_index, terms.slot)
     position = world.positions.get(key)
-    if declined or not _fills(order, terms, price) or (position is None and order.order_type.action != "open"):
+    if declined or not _fills(world, order, terms, price) or (position is None and order.order_type.action != "open"):
         canceled = {"trader": order.signed.trader, "pairIndex": terms.pair_index, "transactionHash": transaction}
         return "MarketOrderCanceled", {"orderId": order_id, **canceled}
     payload: dict[str, object] = {"orderId": order_id, "isPnl": order.order_type.is_pnl}
@@ -113,7 +114,7 @@ def filled(world: World, order: Order, terms: Terms, order_id: int, *, declined:
     return "MarketOrderExecuted", payload | _close(world, terms, price, cast("Position", position))
 
 
-def _fills(order: Order, terms: Terms, price: int) -> bool:
+def _fills(world: World, order: Order, terms: Terms, price: int) -> bool:
     closing = order.order_type.action == "close"
     wants_high = terms.buy == closing  # a long sells when it closes, a short sells when it opens
     limit = terms.price * (100 * ONE - terms.tolerance if wants_high else 100 * ONE + terms.tolerance)
@@ -121,7 +122,8 @@ def _fills(order: Order, terms: Terms, price: int) -> bool:
         return False
     if not order.order_type.coin_sized or closing:
         return True
-    lowest, highest = terms.leverages
+    pair, (lowest, highest) = world.pairs[terms.pair_index], terms.leverages
+    lowest, highest = max(lowest, pair.min_leverage * ONE), min(highest, pair.max_leverage * ONE)
     return lowest <= size_of(terms.coins, price) * ONE // terms.amount <= highest
 
 
@@ -133,11 +135,11 @@ def _open(world: World, order: Order, terms: Terms, price: int) -> dict[str, obj
         order.order_type.coin_sized,
     )  # fmt: skip
     world.positions[trader, terms.pair_index, slot] = position
-    return _executed(True, price, size, 0, 0, position.coins, position)
+    return _executed(True, price, size, 0, 0, terms.coins or position.coins, position)
 
 
 def _close(world: World, terms: Terms, price: int, position: Position) -> dict[str, object]:
-    part = min(terms.amount or position.collateral * terms.coins // position.coins, position.collateral)
+    part = min(terms.amount or position.collateral * terms.coins // max(position.coins, 1), position.collateral)
     if terms.coins == position.coins:
         part = position.collateral
     size = position.size * part // position.collateral

@@ -6,12 +6,17 @@ Source: the specification, "Batched-market errors" and "Authentication". Every r
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import NamedTuple, cast
 
 from airlock_online.rehearsal.services.envelope import Rejected
+from airlock_online.rehearsal.services.positions import ONE, USDC_ONE
 from airlock_online.rehearsal.services.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
 from airlock_online.rehearsal.services.typed import Malformed, Message, decode, digest_of, recover, types_of
 from airlock_online.rehearsal.services.world import World
+
+SMALLEST_COLLATERAL = USDC_ONE
+"""The least that an open or an increase may bring, USDC raw."""
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
@@ -139,8 +144,7 @@ def _check_open(world: World, row: OrderType, message: Message) -> None:
         raise Rejected("the pair takes no new positions")
     if any(str(trade[name]) != "0" for name in ("index", "initialPosToken", "timestamp")):
         raise Rejected("index, initialPosToken and timestamp of a new trade must be 0")
-    if "0" in (trade["positionSizeUSDC"], trade["leverage"], trade["openPrice"], message.get("_coinExposure")):
-        raise Rejected("collateral, leverage, price and exposure of a new trade must not be 0")
+    _check_amounts(world, row, pair_index, trade, message, "positionSizeUSDC")
 
 
 def _check_close(world: World, row: OrderType, message: Message) -> None:
@@ -160,5 +164,17 @@ def _check_increase(world: World, row: OrderType, message: Message) -> None:
     _check_pair(world, row, pair_index)
     if (str(update["trader"]), pair_index, index) not in world.positions:
         raise Rejected("PositionMismatch")
-    if "0" in (update["initialPosToken"], update["leverage"], update["openPrice"], message.get("_coinExposure")):
-        raise Rejected("collateral, leverage, price and exposure of an increase must not be 0")
+    _check_amounts(world, row, pair_index, update, message, "initialPosToken")
+
+
+def _check_amounts(
+    world: World, row: OrderType, pair_index: int, trade: Message, message: Message, collateral: str
+) -> None:
+    """Check what an open and an increase share; the leverage of a coin-sized order results at the fill."""
+    if int(str(trade[collateral])) < SMALLEST_COLLATERAL:
+        raise Rejected("the collateral is below 1 USDC")
+    if "0" in (trade["leverage"], trade["openPrice"], message.get("_coinExposure")):
+        raise Rejected("leverage, price and exposure must not be 0")
+    pair = world.pairs[pair_index]
+    if not row.coin_sized and not pair.min_leverage <= Fraction(int(str(trade["leverage"])), ONE) <= pair.max_leverage:
+        raise Rejected("the leverage is outside the bounds of the pair")

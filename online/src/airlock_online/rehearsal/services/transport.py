@@ -7,10 +7,10 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from airlock_online.rehearsal.services.envelope import ApiError, Rejected
+from airlock_online.rehearsal.services.envelope import ApiError, Json, Rejected
 from airlock_online.rehearsal.services.runtime import Runtime
 
 MARK = ("x-airlock-rehearsal", "simulator")
@@ -184,6 +184,6 @@ def without_cuts(record: logging.LogRecord) -> bool:
     return record.getMessage() != "ASGI callable returned without completing response."
 
 
-def not_found() -> JSONResponse:
+def not_found() -> Json:
     """Return the reply for a path that nothing serves."""
     return ApiError("NOT_FOUND", "no such endpoint", status=404).reply()

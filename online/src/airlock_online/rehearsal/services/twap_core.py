@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from eth_utils.address import is_checksum_address
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_online.rehearsal.services.envelope import Rejected, parse_object, read_object
+from airlock_online.rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_online.rehearsal.services.fields import integer
 from airlock_online.rehearsal.services.runtime import Runtime
 from airlock_online.rehearsal.services.submission import Signed, exact_object, verified
@@ -117,7 +117,7 @@ def twap_routes(runtime: Runtime) -> list[Route]:
         world.burn(signed.space, signed.trader, signed.nonce)
         transaction, block = world.mine()
         body = {"twapId": twap_id, "transactionHash": transaction, "blockNumber": block}
-        return JSONResponse(body, status_code=201)
+        return Json(body, status_code=201)
 
     return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, nonce_of=nonce_in), methods=["POST"])]
 
@@ -127,7 +127,7 @@ def core_routes(runtime: Runtime) -> list[Route]:
 
     async def create(request: Request) -> Response:
         signed = read_trigger(runtime.world, await read_object(request))
-        return JSONResponse({"entityId": store(runtime.world, signed)}, status_code=201)
+        return Json({"entityId": store(runtime.world, signed)}, status_code=201)
 
     async def replace(request: Request) -> Response:
         old = request.path_params["entity_id"]
@@ -135,7 +135,7 @@ def core_routes(runtime: Runtime) -> list[Route]:
             raise Rejected("no price trigger has this entityId", status=404)
         signed = read_trigger(runtime.world, await read_object(request))
         del runtime.world.triggers[old]
-        return JSONResponse({"oldEntityId": old, "newEntityId": store(runtime.world, signed)})
+        return Json({"oldEntityId": old, "newEntityId": store(runtime.world, signed)})
 
     return [
         Route("/price-triggers", guarded(runtime, "core", create, nonce_of=nonce_in), methods=["POST"]),

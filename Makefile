@@ -1,0 +1,86 @@
+# Two commands do everything: `make rehearse` and `make test`. They need Python 3.11 or newer with venv, git and make.
+#
+# Each half is installed into a virtual environment of its own, from its own pinned file, as on its own machine.
+
+PYTHON ?= python3
+VENVS  := .venvs
+TOOLS  := .tools/test
+YES    ?=
+MODEL  ?= flex
+
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
+PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
+MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
+
+.DEFAULT_GOAL := help
+.PHONY: help rehearse test check lint lock bench docs clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies, nothing at stake (YES=1: unattended)
+	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) $(if $(YES),--yes) \
+		--offline-command $(VENVS)/offline/bin/airlock-offline
+
+test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done ## Run all tests
+	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
+	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
+	@echo "== the online half, the rehearsal services, and both halves together"
+	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/e2e tests/workspace
+
+lint: $(VENVS)/dev/.done ## Run ruff, mypy and import-linter
+	@$(VENVS)/dev/bin/ruff check --quiet .
+	@$(VENVS)/dev/bin/ruff format --quiet --check .
+	@$(VENVS)/dev/bin/mypy
+	@$(VENVS)/dev/bin/lint-imports
+
+check: lint test ## Run everything that CI runs
+
+bench: $(VENVS)/dev/.done ## Measure, and write docs/benchmarks.md
+	@$(VENVS)/dev/bin/python tests/bench/bench_verify.py
+
+docs: $(VENVS)/dev/.done ## Write the documentation tables that come from code
+	@$(VENVS)/dev/bin/python tests/workspace/tables.py
+
+lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files
+	@sh .ci/lock $(VENVS)/dev/bin/uv
+
+clean: ## Remove what was installed and measured here; artefacts of rehearsals stay
+	rm -rf $(VENVS) .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# ---- environments -------------------------------------------------------------------------------------------------
+
+.venvs/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Airlock needs Python 3.11 or newer; found: $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 ..." >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "Python's venv is missing. On Debian: apt-get install python3-venv" >&2; exit 2; }
+	@mkdir -p $(VENVS) && touch $@
+
+$(VENVS)/online/.done: online/requirements.txt shared/pyproject.toml online/pyproject.toml | .venvs/.python
+	@echo "Setting up the online half ..."
+	@$(PYTHON) -m venv --clear $(VENVS)/online
+	@$(VENVS)/online/bin/python $(PINNED) online/requirements.txt
+	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online
+	@touch $@
+
+$(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
+	@echo "Setting up the offline half ..."
+	@$(PYTHON) -m venv --clear $(VENVS)/offline
+	@$(VENVS)/offline/bin/python $(PINNED) offline/requirements.txt
+	@$(VENVS)/offline/bin/python $(MEMBERS) -e shared -e offline
+	@touch $@
+
+$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml offline/pyproject.toml | .venvs/.python
+	@echo "Setting up the development environment ..."
+	@$(PYTHON) -m venv --clear $(VENVS)/dev
+	@$(VENVS)/dev/bin/python $(PINNED) requirements.txt
+	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e offline
+	@touch $@
+
+# The test tools stand beside the offline environment, not in it: it stays exactly its closure.
+$(TOOLS)/.done: tests/requirements.txt $(VENVS)/offline/.done
+	@rm -rf $(TOOLS) && mkdir -p $(TOOLS)
+	@$(VENVS)/offline/bin/python $(PINNED) tests/requirements.txt --target $(TOOLS)
+	@touch $@

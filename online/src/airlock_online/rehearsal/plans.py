@@ -1,0 +1,77 @@
+"""The example plans of a rehearsal: three ceremonies as a custodian would agree on them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+"""The software Ledger's account at the path below: its seed is public, so nothing of value is ever behind it."""
+
+PATH = "m/44'/60'/0'/0/0"
+DELEGATE = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
+
+
+class Ceremony(NamedTuple):
+    """A ceremony to rehearse: its id, what it is for, and its plan in TOML."""
+
+    id: str
+    title: str
+    plan: str
+
+
+def ceremonies(deployment: str, now: datetime) -> list[Ceremony]:
+    """Return the rehearsal's ceremonies for a deployment."""
+    expiry = (now.astimezone(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
+    return [
+        _ceremony(
+            deployment,
+            "delegate-key",
+            "A delegate key for the trading desk",
+            "delegate",
+            f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {expiry}\n',
+        ),
+        _ceremony(
+            deployment,
+            "referral-code",
+            "The treasury adopts a referral code",
+            "referral-set-code",
+            f'referee = "{TRADER}"\ncode = "TREASURY"\n',
+        ),
+        _ceremony(
+            deployment,
+            "market-close",
+            "Close the BTC position at the market",
+            "close",
+            f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
+            'expectedPrice = { at_least = "63000", at_most = "65000" }\n',
+        ),
+    ]
+
+
+def _ceremony(deployment: str, ceremony_id: str, title: str, action: str, fields: str) -> Ceremony:
+    plan = f"""\
+format = "airlock/plan@1"
+
+[ceremony]
+id = "{ceremony_id}"
+title = "{title}"
+deployment = "{deployment}"
+roles = ["signer", "facilitator", "witness"]
+
+[limits]
+deadline_at_most = "30m"
+slippage_percent_at_most = "1"
+remaining_at_least = "3m"
+
+[signers.treasury]
+address = "{TRADER}"
+path = "{PATH}"
+
+[[steps]]
+id = "{ceremony_id}"
+action = "{action}"
+signer = "treasury"
+[steps.fields]
+{fields}"""
+    return Ceremony(ceremony_id, title, plan)

@@ -1,0 +1,103 @@
+"""The processes of a rehearsal: both commands as an operator runs them, and the software Ledger beside them.
+
+What a command prints passes through to the terminal as it comes, and is kept, so that the rehearsal can compare what the
+two screens showed. Every process that is started here is ended here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_shared.errors import DeviceError, UsageError
+
+_STOP_TIMEOUT_S = 10
+
+
+class Ended(NamedTuple):
+    """A command that ended: everything that it printed, and its exit code."""
+
+    screen: str
+    code: int
+
+
+def find_command(name: str, given: Path | None) -> Path:
+    """Return the path of a program: the one given, the one beside this program, or the one on the PATH."""
+    beside = Path(sys.argv[0]).absolute().parent / name
+    found = given or (beside if beside.is_file() else None) or shutil.which(name)
+    if found is None or not Path(found).is_file():
+        raise UsageError(
+            f"the command {name} was not found" + (f" at {given}" if given else ""),
+            do="use `make rehearse`, which installs both halves, or name it with --offline-command",
+        )
+    return Path(found).absolute()
+
+
+def run_command(words: Sequence[str | Path], answers: str | None) -> Ended:
+    """Run a command to its end, its output passing through.
+
+    ``answers`` is what is typed; None leaves the keyboard to the person.
+    """
+    process = subprocess.Popen(  # noqa: S603  (our own two programs)
+        [str(word) for word in words],
+        stdin=subprocess.PIPE if answers is not None else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        if answers is not None and process.stdin is not None:
+            process.stdin.write(answers.encode())
+            process.stdin.close()
+        screen = _pass_through(process)
+        return Ended(screen, process.wait())
+    finally:
+        _stop(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _pass_through(process: subprocess.Popen[bytes]) -> str:
+    kept = bytearray()
+    if process.stdout is not None:
+        while chunk := os.read(process.stdout.fileno(), 4096):
+            kept += chunk
+            sys.stdout.write(chunk.decode(errors="replace"))
+            sys.stdout.flush()
+    return kept.decode(errors="replace")
+
+
+@contextmanager
+def software_ledger(command: Path, arguments: Sequence[str]) -> Iterator[int]:
+    """Run the software Ledger and give its port; its screens go to the terminal. Raises ``DeviceError``."""
+    process = subprocess.Popen(  # noqa: S603  (our own program)
+        [str(command), "emulator", *arguments], stdout=subprocess.PIPE
+    )
+    try:
+        line = process.stdout.readline() if process.stdout is not None else b""
+        try:
+            port = int(json.loads(line)["port"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeviceError("the software Ledger did not start", do="see what it said above") from error
+        yield port
+    finally:
+        _stop(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process that we started, and wait until it is gone."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,153 @@
+"""A whole rehearsal on one machine: two folders for two machines, files crossing between them, nothing at stake."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_online.rehearsal.plans import Ceremony, ceremonies
+from airlock_online.rehearsal.processes import Ended, run_command
+from airlock_shared.documents import parse_json
+from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.files import read_input, write_new
+
+DEPLOYMENT = "rehearsal"
+_ANSWERS = "Yes\n" * 8
+_FINGERPRINT = re.compile(r"requests fingerprint\n((?:  .+\n){3})")
+_RULE = "#" * 80
+
+
+class Stage(NamedTuple):
+    """What a rehearsal is played on: the folder, both programs, the services' addresses, the software Ledger's port."""
+
+    folder: Path
+    online: Path
+    offline: Path
+    urls: dict[str, str]
+    ledger_port: int
+    unattended: bool
+    say: Callable[[str], None]
+
+
+class Row(NamedTuple):
+    """A ceremony's line in the summary."""
+
+    ceremony: str
+    same_fingerprint: bool
+    signer: str
+    digest: str
+    outcome: str
+
+
+class RehearsalFailed(AirlockError):
+    """A command of the rehearsal ended otherwise than it should; its exit code is the rehearsal's."""
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(what, do="read what it said above; the folder is kept as it is")
+        known = [known for known in ExitCode if known == code and code != 0]
+        self.exit_code = known[0] if known else ExitCode.UNKNOWN
+
+
+def rehearse(stage: Stage) -> list[Row]:
+    """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
+    for machine in ("online", "offline"):
+        (stage.folder / machine).mkdir(parents=True)
+    _set_up(stage)
+    return [_play(stage, ceremony) for ceremony in ceremonies(DEPLOYMENT, datetime.now(UTC))]
+
+
+def _online(stage: Stage, *words: str) -> Ended:
+    return _run(stage, "ONLINE MACHINE", [stage.online, "--home", stage.folder / "online" / "home", *words])
+
+
+def _offline(stage: Stage, *words: str) -> Ended:
+    return _run(stage, "AIR-GAPPED MACHINE", [stage.offline, "--home", stage.folder / "offline" / "home", *words])
+
+
+def _run(stage: Stage, machine: str, words: list[str | Path]) -> Ended:
+    shown = [Path(words[0]).name, *(_short(stage, str(word)) for word in words[3:])]
+    stage.say(f"\n--- {machine} $ {' '.join(shown)}")
+    ended = run_command(words, _ANSWERS if stage.unattended else None)
+    if ended.code != 0:
+        raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
+    return ended
+
+
+def _short(stage: Stage, word: str) -> str:
+    """Return a word of a command line as an operator on that machine would type it."""
+    return Path(word).name if word.startswith(str(stage.folder)) else word
+
+
+def _carry(stage: Stage, name: str, source: str, target: str) -> str:
+    """Carry a file across the gap, as a USB stick would, and return its path on the other machine."""
+    destination = stage.folder / target / name
+    shutil.copyfile(stage.folder / source / name, destination)
+    stage.say(f"\n=== {name} crosses the gap: {source} -> {target}")
+    return str(destination)
+
+
+def _set_up(stage: Stage) -> None:
+    stage.say(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
+    names = {
+        "builder": "builder",
+        "batched": "batched-market",
+        "relayer": "relayer",
+        "twap": "twap",
+        "core": "core-api",
+    }
+    services = [word for name, option in names.items() for word in (f"--{option}", stage.urls[name])]
+    document = str(stage.folder / "online" / "deployment.json")
+    _online(stage, "deployment", "fetch", "--name", DEPLOYMENT, *services, "-o", document)
+    _offline(stage, "trust", _carry(stage, "deployment.json", "online", "offline"))
+    _offline(stage, "preflight", *_ledger(stage))
+    _offline(stage, "address", "--confirm", *_ledger(stage))
+
+
+def _ledger(stage: Stage) -> tuple[str, str]:
+    return ("--emulator", str(stage.ledger_port))
+
+
+def _play(stage: Stage, ceremony: Ceremony) -> Row:
+    stage.say(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
+    plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
+    write_new(stage.folder / "online" / plan, ceremony.plan.encode())
+    plan_offline = _carry(stage, plan, "online", "offline")
+    _online(stage, "plan", "show", str(stage.folder / "online" / plan))
+    _offline(stage, "plan", "show", plan_offline)
+    prepared = _online(
+        stage, "prepare", str(stage.folder / "online" / plan), "-o", str(stage.folder / "online" / requests)
+    )
+    carried = _carry(stage, requests, "online", "offline")
+    _offline(stage, "verify", carried, "--plan", plan_offline)
+    output = str(stage.folder / "offline" / signatures)
+    signed = _offline(stage, "sign", carried, "--plan", plan_offline, "-o", output, *_ledger(stage))
+    same = _fingerprint(prepared.screen) == _fingerprint(signed.screen) != ""
+    stage.say(f"\n=== the requests fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
+    submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))
+    item = parse_json(read_input(Path(output)))["signatures"][0]
+    outcomes = re.findall(r"outcome: (\w+)", submitted.screen)
+    return Row(ceremony.id, same, item["signer"], item["digest"], outcomes[-1] if outcomes else "none")
+
+
+def _fingerprint(screen: str) -> str:
+    found = _FINGERPRINT.search(screen.replace("\r\n", "\n"))
+    return found[1] if found else ""
+
+
+def summary_lines(rows: list[Row], folder: Path) -> list[str]:
+    """Return the table that ends a rehearsal."""
+    lines = [f"\n{_RULE}", "# Summary", _RULE]
+    for row in rows:
+        lines += [
+            row.ceremony,
+            f"  fingerprint   {'equal on both machines' if row.same_fingerprint else 'NOT EQUAL'}",
+            f"  signer        {row.signer}, recovered from the signature",
+            f"  digest        {row.digest[:42]}",
+            f"                {row.digest[42:]}",
+            f"  outcome       {row.outcome}",
+        ]
+    return [*lines, f"\nEverything that crossed or was kept is in {folder}"]

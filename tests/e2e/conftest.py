@@ -1,0 +1,126 @@
+"""Both halves as two installed commands that exchange files, as on two machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from airlock_online.rehearsal.plans import TRADER, ceremonies
+from airlock_online.rehearsal.services import RehearsalServices, Settings
+
+ROOT = Path(__file__).parents[2]
+ONLINE = Path(sys.executable).parent / "airlock-online"
+OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
+
+
+class Ended(NamedTuple):
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Desk:
+    """A table with both machines on it: a folder for each, the services, and the software Ledger when it is asked for."""
+
+    def __init__(self, folder: Path, services: RehearsalServices) -> None:
+        self.folder = folder
+        self.services = services
+
+    def run(self, program: Path, words: tuple[object, ...], typed: str = "") -> Ended:
+        home = self.folder / ("online-home" if program == ONLINE else "offline-home")
+        ended = subprocess.run(
+            [str(program), "--home", str(home), *map(str, words)],
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert "Traceback" not in ended.stderr, ended.stderr
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def online(self, *words: object, typed: str = "") -> Ended:
+        return self.run(ONLINE, words, typed)
+
+    def offline(self, *words: object, typed: str = "") -> Ended:
+        return self.run(OFFLINE, words, typed)
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def pin(self) -> None:
+        """Fetch the deployment and pin it."""
+        urls = self.services
+        words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
+        assert self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code == 0
+        assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
+
+    def write_plan(self, ceremony: str) -> Path:
+        """Write one of the rehearsal's plans and return its path."""
+        from datetime import UTC, datetime
+
+        path = self.path(f"{ceremony}.plan.toml")
+        text = next(c.plan for c in ceremonies("rehearsal", datetime.now(UTC)) if c.id == ceremony)
+        path.write_text(text)
+        return path
+
+    def prepare(self, ceremony: str) -> tuple[Path, Path]:
+        """Prepare a ceremony and return the paths of its plan and its requests."""
+        plan, requests = self.write_plan(ceremony), self.path(f"{ceremony}.requests.json")
+        ended = self.online("prepare", plan, "-o", requests)
+        assert ended.code == 0, ended.err
+        return plan, requests
+
+
+class Ledger(NamedTuple):
+    """The software Ledger as a process of its own, and its port."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+
+def start_ledger(*words: str) -> Ledger:
+    process = subprocess.Popen(
+        [str(OFFLINE), "emulator", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    return Ledger(process, int(json.loads(process.stdout.readline())["port"]))
+
+
+def stop_ledger(ledger: Ledger) -> None:
+    ledger.process.terminate()
+    ledger.process.wait(20)
+    if ledger.process.stdout is not None:
+        ledger.process.stdout.close()
+
+
+@pytest.fixture
+def services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as running:
+        yield running
+
+
+@pytest.fixture
+def desk(tmp_path: Path, services: RehearsalServices) -> Desk:
+    made = Desk(tmp_path, services)
+    made.pin()
+    return made
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    started = start_ledger()
+    yield started
+    stop_ledger(started)

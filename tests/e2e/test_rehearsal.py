@@ -1,0 +1,90 @@
+"""The one command: three ceremonies through both halves."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import OFFLINE, ONLINE
+
+CEREMONIES = {"delegate-key": "CONFIRMED", "referral-code": "CONFIRMED", "market-close": "FILLED"}
+
+
+@pytest.fixture(scope="module")
+def screen(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("rehearsal") / "artefacts"
+    ended = subprocess.run(
+        [str(ONLINE), "rehearse", "--yes", "--folder", str(folder), "--offline-command", str(OFFLINE)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout + "\n" + ended.stderr
+
+
+def test_each_ceremony_shows_an_equal_fingerprint_on_both_sides(screen: str) -> None:
+    assert screen.count("the requests fingerprint is EQUAL on both screens") == len(CEREMONIES)
+    assert "NOT EQUAL" not in screen
+
+
+@pytest.mark.parametrize(("ceremony", "outcome"), CEREMONIES.items())
+def test_each_ceremony_ends_with_its_outcome(screen: str, ceremony: str, outcome: str) -> None:
+    summary = screen[screen.rindex("# Summary") :]
+    part = summary[summary.index(ceremony) :]
+    assert re.search(r"outcome\s+(\w+)", part)[1] == outcome  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "DECIDED BY THE PLAN",
+        "CHOSEN BY THE BUILDER, within the plan's limits",
+        "domain hash",
+        "struct hash",
+        "digest",
+        "THE LEDGER WILL SHOW",
+        "The signature recovers to 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+        "outcome: ",
+    ],
+)
+def test_each_ceremony_shows_every_part_of_the_review(screen: str, shown: str) -> None:
+    assert screen.count(shown) >= len(CEREMONIES)
+
+
+@pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TREASURY"', "2027-", "MarketOrderExecuted"])
+def test_fields_are_shown_in_human_units_beside_raw_values(screen: str, shown: str) -> None:
+    assert shown in screen
+
+
+def test_the_review_fits_eighty_columns(screen: str) -> None:
+    review = screen[screen.index("STEP 1 of 1") : screen.index("Wrote ")]
+    assert [line for line in review.splitlines() if len(line) > 80] == []
+
+
+def test_an_interrupted_rehearsal_leaves_no_process_behind(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [str(ONLINE), "rehearse", "--yes", "--folder", str(tmp_path / "r"), "--offline-command", str(OFFLINE)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    with process.stdout as out:
+        for line in out:
+            if "airlock-offline sign" in line:
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        rest = out.read()
+    assert process.wait(60) == 130, rest
+    with pytest.raises(ProcessLookupError):  # the whole group is gone: services, Ledger, commands
+        os.killpg(process.pid, 0)

@@ -1,0 +1,59 @@
+"""Orders that no builder endpoint builds, and the check that one was refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from online.rehearsal.desk import (
+    START_MS,
+    TRADER,
+    Desk,
+    Json,
+    handmade,
+)
+
+T = TRADER.address
+ONE = 10**10
+DEADLINE = str(START_MS + 60_000)
+
+
+def trade(pair_index: int = 0, **other: Any) -> Json:
+    base = {
+        "trader": T, "pairIndex": str(pair_index), "index": "0", "initialPosToken": "0", "positionSizeUSDC": "100000000",
+        "openPrice": str(64_000 * ONE), "buy": True, "leverage": str(10 * ONE), "tp": "0", "sl": "0", "timestamp": "0",
+    }  # fmt: skip
+    return base | other
+
+
+COINS = {0: ONE // 64, 3: 3 * ONE}
+"""Exposures of 100 USDC at 10x on the BTC pair, and at 96x on the PnL pair."""
+
+
+def coin_open(desk: Desk, pair_index: int, price: int, kind: str, **other: Any) -> Json:
+    message = {
+        "_t": trade(pair_index, openPrice=str(price * ONE)), "_type": kind, "_coinExposure": str(COINS[pair_index]),
+        "_minLeverage": str(ONE), "_maxLeverage": str(200 * ONE), "_slippageP": str(ONE), "_deadline": DEADLINE,
+        "_nonce": "99",
+    }  # fmt: skip
+    return handmade(desk, "OpenTradeCoinExposureReq", message | other)
+
+
+def coin_close(desk: Desk, pair_index: int, price: int, coins: str) -> Json:
+    position = desk.position(pair_index)
+    assert position is not None
+    message = {
+        "_trader": T, "_pairIndex": str(pair_index), "_index": "0", "_openTimestamp": position["timestamp"],
+        "_coinExposure": coins, "_wantedPrice": str(price * ONE), "_deadline": DEADLINE, "_nonce": "98",
+    }  # fmt: skip
+    return handmade(desk, "CloseTradeCoinExposureReq", message)
+
+
+def refused(desk: Desk, body: Any, words: str) -> None:
+    before = len(desk.world.positions), set(desk.world.used_nonces)
+    reply = desk.post_order(body)
+    assert reply.status_code == 400
+    assert reply.headers["x-airlock-rehearsal"] == "simulator"
+    assert set(reply.json()) == {"statusCode", "message", "error"}
+    assert (reply.json()["statusCode"], reply.json()["error"]) == (400, "Bad Request")
+    assert words in str(reply.json()["message"])
+    assert (len(desk.world.positions), set(desk.world.used_nonces)) == before

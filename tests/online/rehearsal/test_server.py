@@ -1,0 +1,153 @@
+"""Starting, stopping, and what the services refuse to be."""
+
+from __future__ import annotations
+
+import ast
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from airlock_online.rehearsal import services as package
+from airlock_online.rehearsal.services import RehearsalServices, Settings, settings
+from airlock_shared.errors import ServiceError, UsageError
+from online.rehearsal.conftest import OpenDesk
+from online.rehearsal.desk import PROMPT, TRADER, Clock
+
+
+def thread_names() -> list[str]:
+    return [t.name for t in threading.enumerate() if "rehearsal" in t.name]
+
+
+def test_services_start_on_loopback_and_leave_no_thread() -> None:
+    services = RehearsalServices(trader=TRADER.address, settings=PROMPT)
+    with services:
+        assert services.url.startswith("http://127.0.0.1:")
+        assert thread_names() == ["airlock rehearsal services"]
+        assert httpx.get(services.builder_url + "/ready").status_code == 200
+    assert thread_names() == []
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(services.builder_url + "/ready")
+    services.stop()
+
+
+def test_each_service_has_its_prefix() -> None:
+    with RehearsalServices() as services:
+        assert services.urls == {
+            "builder": services.builder_url, "batched": services.batched_url, "relayer": services.relayer_url,
+            "twap": services.twap_url, "core": services.core_url,
+        }  # fmt: skip
+        assert services.batched_url == services.url + "/batched"
+
+
+def test_two_rehearsals_do_not_meet() -> None:
+    with RehearsalServices() as first, RehearsalServices() as second:
+        assert first.url != second.url
+        assert first.world is not second.world
+
+
+def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenDesk) -> None:
+    desk = open_desk(PROMPT._replace(pacing_s=60))
+    body = desk.order(1, desk.close_payload())
+    with desk.http.stream("POST", desk.services.batched_url + "/market/execute-batched", json=body) as reply:
+        assert next(reply.iter_raw()).startswith(b": open")
+        desk.services.stop()
+        assert thread_names() == []
+
+
+def test_a_rehearsal_stops_while_it_owes_an_answer(open_desk: OpenDesk) -> None:
+    desk = open_desk(PROMPT)
+    desk.faults("silent")
+    answers: list[int] = []
+    url = desk.services.relayer_url + "/intents"
+    asking = threading.Thread(target=lambda: answers.append(httpx.post(url, json={}, timeout=10).status_code))
+    asking.start()
+    for _ in range(10_000):
+        if desk.http.get(desk.services.url + "/rehearsal/counters").json()["posts"]:
+            break
+    desk.services.stop()
+    asking.join(10)
+    assert answers == [503]
+    assert thread_names() == []
+
+
+def test_a_port_that_is_taken_is_said_to_be() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ServiceError, match="cannot listen"):
+            RehearsalServices().start(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("chain_id", [1, 10, 56, 100, 137, 8453, 42161, 43114, 11155111, 84532, 0, -1, 31338])
+def test_a_chain_that_is_not_for_development_is_refused(chain_id: int) -> None:
+    with pytest.raises(UsageError, match="do not serve chain id"):
+        RehearsalServices(settings=Settings(chain_id=chain_id))
+
+
+@pytest.mark.parametrize("trader", ["", "0x", "me", "0x" + "1" * 39])
+def test_a_trader_who_is_no_address_is_refused(trader: str) -> None:
+    with pytest.raises(UsageError, match="is not an address"):
+        RehearsalServices(trader=trader)
+
+
+def test_an_unknown_mode_is_refused() -> None:
+    with pytest.raises(UsageError, match="no execution mode"):
+        RehearsalServices(settings=Settings(execution="eip1559"))
+
+
+def test_the_contracts_are_nobodys() -> None:
+    names = {
+        "tradingRouter": settings.TRADING_ROUTER, "tradingStorage": settings.TRADING_STORAGE, "usdc": settings.USDC,
+        "referral": settings.REFERRAL, "stranger": settings.STRANGER,
+    }  # fmt: skip
+    for name, address in names.items():
+        assert address == to_checksum_address(keccak(f"airlock rehearsal {name}".encode())[-20:])
+
+
+def test_the_world_depends_on_seed_and_clock_alone() -> None:
+    first, second = (RehearsalServices(settings=PROMPT, now_ms=Clock()).world for _ in range(2))
+    assert first.positions == second.positions
+    assert [first.draw_id("x") for _ in range(3)] == [second.draw_id("x") for _ in range(3)]
+
+
+def test_nothing_of_the_gate_is_imported() -> None:
+    allowed = {"airlock_shared.errors"}
+    for path in Path(package.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            shared = {name for name in names if name.startswith("airlock_shared")}
+            assert shared <= allowed, path.name
+
+
+SERVE = (
+    "from airlock_online.rehearsal.services import RehearsalServices, serve_forever; serve_forever(RehearsalServices())"
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.Signals) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        assert ready["simulator"] is True
+        assert httpx.get(ready["services"]["builder"] + "/ready").status_code == 200
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert out == ""
+    assert err.startswith("SIMULATOR: ")
+    assert err.count("\n") == 1

@@ -1,0 +1,156 @@
+"""The TWAP service and the core API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from online.rehearsal.desk import START_MS, STRANGER, TRADER, Desk, Json, handmade, signature
+
+T = TRADER.address
+
+
+def cancel_body(payload: Json, key: Any = TRADER) -> Json:
+    message = payload["message"]
+    return {
+        "trader": message["trader"],
+        "twapId": int(message["twapId"]),
+        "nonce": message["nonce"],
+        "deadline": message["deadline"],
+        "signature": signature(payload, key),
+    }
+
+
+def trigger_body(payload: Json, key: Any = TRADER) -> Json:
+    message = payload["message"]
+    numbers = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
+    body = {name: int(value) if name in numbers else value for name, value in message.items()}
+    return body | {"signedMessage": signature(payload, key)}
+
+
+def cancel_payload(desk: Desk, **fields: Any) -> Json:
+    return desk.build("twap-cancel", **({"trader": T, "twapId": 41} | fields))
+
+
+def trigger_payload(desk: Desk, **fields: Any) -> Json:
+    asked = {
+        "trader": T,
+        "tradeIndex": 0,
+        "pairIndex": 0,
+        "kind": "take_profit",
+        "coinExposure": "0.05",
+        "side": "long",
+    }
+    return desk.build("tpsl-partial", **(asked | ({"price": "70000"} if "percentage" not in fields else {}) | fields))
+
+
+def cancel(desk: Desk, body: Json) -> httpx.Response:
+    return desk.http.post(desk.services.twap_url + "/twaps/cancel", json=body)
+
+
+def arm(desk: Desk, body: Json) -> httpx.Response:
+    return desk.http.post(desk.services.core_url + "/price-triggers", json=body)
+
+
+# ---- TWAP ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_twap_is_cancelled_once(desk: Desk) -> None:
+    payload = cancel_payload(desk)
+    reply = cancel(desk, cancel_body(payload))
+    assert reply.status_code == 201
+    assert set(reply.json()) == {"twapId", "transactionHash", "blockNumber"}
+    assert reply.json()["twapId"] == 41
+    assert desk.nonce_used(payload)
+    assert cancel(desk, cancel_body(payload)).status_code == 400
+    assert cancel(desk, cancel_body(cancel_payload(desk))).status_code == 404
+    assert cancel(desk, cancel_body(cancel_payload(desk, twapId=42))).status_code == 201
+
+
+def test_a_twap_of_nobody_is_not_found(shared_desk: Desk) -> None:
+    assert cancel(shared_desk, cancel_body(cancel_payload(shared_desk, twapId=5))).status_code == 404
+
+
+@pytest.mark.parametrize("change", [
+    {"trader": T.lower()}, {"trader": STRANGER.address}, {"trader": None}, {"twapId": 42}, {"twapId": "x"}, {"twapId": -1},
+    {"nonce": "1"}, {"nonce": None}, {"deadline": str(START_MS + 1)}, {"deadline": 1.5}, {"signature": "0x"},
+    {"signature": "0x" + "00" * 65}, {"colour": "red"},
+])  # fmt: skip
+def test_a_cancel_that_was_not_signed_is_refused(shared_desk: Desk, change: Json) -> None:
+    reply = cancel(shared_desk, cancel_body(cancel_payload(shared_desk)) | change)
+    assert (reply.status_code, reply.json()["statusCode"]) == (400, 400)
+
+
+def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: Desk) -> None:
+    payload = cancel_payload(desk)
+    assert cancel(desk, cancel_body(payload, STRANGER)).status_code == 400
+    desk.clock.ms += 600_000
+    assert "deadline" in cancel(desk, cancel_body(payload)).json()["message"]
+
+
+# ---- price triggers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"kind": "stop_loss", "price": "60000"}, {"triggerType": "percentage", "percentage": "15"},
+    {"triggerType": "percentage", "percentage": "-10", "kind": "stop_loss"},
+])  # fmt: skip
+def test_a_trigger_is_stored(desk: Desk, fields: Json) -> None:
+    payload = trigger_payload(desk, **fields)
+    reply = arm(desk, trigger_body(payload))
+    assert reply.status_code == 201
+    assert list(reply.json()) == ["entityId"]
+    assert desk.world.triggers[reply.json()["entityId"]] == payload["message"]
+
+
+def test_a_trigger_is_replaced_under_a_new_id(desk: Desk) -> None:
+    old = arm(desk, trigger_body(trigger_payload(desk))).json()["entityId"]
+    url = f"{desk.services.core_url}/price-triggers/{old}"
+    reply = desk.http.put(url, json=trigger_body(trigger_payload(desk, price="71000")))
+    assert reply.status_code == 200
+    assert reply.json()["oldEntityId"] == old != reply.json()["newEntityId"]
+    assert list(desk.world.triggers) == [reply.json()["newEntityId"]]
+    assert desk.http.put(url, json=trigger_body(trigger_payload(desk))).status_code == 404
+
+
+def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: Desk) -> None:
+    payload = trigger_payload(desk)
+    assert arm(desk, trigger_body(payload)).status_code == 201
+    assert "nonce is consumed" in arm(desk, trigger_body(payload)).json()["message"]
+    assert not desk.nonce_used(payload)
+    assert desk.services.posts["core"] == {payload["message"]["nonce"]: 2}
+
+
+BAD_TRIGGERS: list[Json] = [
+    {"pairIndex": "0"}, {"pairIndex": True}, {"pairIndex": 9}, {"index": 4}, {"index": -1}, {"triggerType": 2},
+    {"triggerType": 1}, {"orderType": 1}, {"orderType": 5}, {"coinSize": 500}, {"coinSize": "0"}, {"coinSize": "x"},
+    {"price": "0"}, {"price": 700}, {"percentage": "1"}, {"percentage": "--1"}, {"percentage": 0}, {"nonce": 5},
+    {"nonce": "5"}, {"buy": False}, {"buy": "true"}, {"timestamp": 5}, {"signTimestamp": START_MS + 1},
+    {"signTimestamp": START_MS - 600_001}, {"trader": STRANGER.address}, {"signedMessage": "0x00"}, {"signedMessage": 1},
+    {"colour": "red"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", BAD_TRIGGERS, ids=str)
+def test_a_trigger_that_was_not_signed_is_refused(shared_desk: Desk, change: Json) -> None:
+    reply = arm(shared_desk, trigger_body(trigger_payload(shared_desk)) | change)
+    assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
+    assert shared_desk.world.triggers == {}
+
+
+@pytest.mark.parametrize("change", [
+    {"coinSize": str(10**18)}, {"percentage": "5"}, {"price": "0"}, {"orderType": "1"}, {"timestamp": "5"},
+    {"signTimestamp": str(START_MS + 1)}, {"percentage": "-" + str(1 << 255), "price": "0", "triggerType": "1"},
+])  # fmt: skip
+def test_a_signed_trigger_that_cannot_be_is_refused(shared_desk: Desk, change: Json) -> None:
+    message = trigger_payload(shared_desk)["message"] | change
+    payload = handmade(shared_desk, "TpSlReq", message)
+    assert arm(shared_desk, trigger_body(payload)).status_code == 400
+
+
+@pytest.mark.parametrize("body", [[], None, 5, {}])
+def test_a_body_of_another_shape_is_refused(shared_desk: Desk, body: Any) -> None:
+    assert arm(shared_desk, body).status_code == 400
+    assert cancel(shared_desk, body).status_code == 400

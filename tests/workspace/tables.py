@@ -1,0 +1,121 @@
+"""The documentation tables that come from code. Run it to write them; a test compares them with the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airlock_online.journal_schema import TRANSITIONS
+from airlock_shared.actions import ACTIONS
+from airlock_shared.checks.table import CHECKS
+from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.intents import CATALOGUE
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+_FAMILIES = {
+    "DOC": "The document as a whole",
+    "PIN": "The pinned deployment",
+    "AIRGAP": "The network guard",
+    "TYPES": "The type definitions",
+    "DOMAIN": "The EIP-712 domain",
+    "MSG": "The message's values",
+    "DIGEST": "The digest",
+    "ENC": "The ABI encoding",
+    "PLAN": "The plan",
+    "SIGNER": "The signer",
+    "TIME": "Times",
+    "ORDER": "Route and order type",
+    "SIG": "Signatures",
+}
+_RULES = {"plan": "the plan", "plan-or-zero": "the plan, else zero", "zero": "always zero", "builder": "the plan, else the builder"}
+
+
+def checks() -> str:
+    """Return ``docs/checks.md``."""
+    lines = [
+        "# The checks",
+        "",
+        "Every check has one id, the same in the code, in messages, in JSON, in the transcript, here and in the tests.",
+        "Both halves run all of them; only the offline verdict counts, and there is no way to skip one. This page is",
+        "written from `airlock_shared.checks.table` by `make docs`.",
+    ]
+    for family, title in _FAMILIES.items():
+        lines += ["", f"## {family}: {title.lower()}"]
+        for check, info in CHECKS.items():
+            if check.split("-")[0] == family:
+                lines += ["", f"### {check}", "", f"Refuses: {info.refusal}.", "", f"Protects from: {info.protects}"]
+                lines += ["", f"What to do: {info.do}"]
+    return "\n".join(lines) + "\n"
+
+
+def intents() -> str:
+    """Return ``docs/intents.md``."""
+    lines = [
+        "# The catalogue of intents",
+        "",
+        "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written from",
+        "`airlock_shared.intents` and `airlock_shared.actions` by `make docs`.",
+    ]
+    for intent in CATALOGUE.values():
+        action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
+        lines += ["", f"## {intent.name}", "", f"{intent.title}. Action `{action.name}`, "]
+        lines[-1] += f"endpoint `{action.path}`." if action.path else "no documented endpoint."
+        lines += ["", "```", intent.encode_type, "```", "", f"- domain: {intent.domain}; signed by: {intent.signer_rule}"]
+        lines += [f"- goes to: {intent.route}"]
+        if intent.order_types:
+            ordinary, pnl = intent.order_types
+            lines += [f"- batched order type: {ordinary} on an ordinary pair, {pnl if pnl >= 0 else 'none'} on a PnL pair"]
+        if intent.abi_order:
+            lines += [f"- encoded in another order than hashed: {', '.join(intent.abi_order)}"]
+        lines += ["", "| field | unit | decided by | meaning |", "|---|---|---|---|"]
+        for field in intent.fields:
+            parameter = f" (`{field.rule.parameter}`)" if field.rule.parameter else ""
+            lines += [f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.kind]}{parameter} | {field.meaning} |"]
+    return "\n".join(lines) + "\n"
+
+
+def exit_codes() -> str:
+    """Return ``docs/exit-codes.md``."""
+    lines = [
+        "# Exit codes",
+        "",
+        "Nothing ever exits 0 without having done what was asked. This page is written from `airlock_shared.errors` by",
+        "`make docs`.",
+        "",
+        "| code | name | when |",
+        "|---|---|---|",
+        "| 0 | done | what was asked was done |",
+    ]
+    kinds = {kind.exit_code: kind for kind in reversed(AirlockError.__subclasses__() + _below(AirlockError))}
+    for code in ExitCode:
+        if code in kinds and code is not ExitCode.DONE:
+            said = (kinds[code].__doc__ or "").split("\n")[0]
+            lines += [f"| {int(code)} | {code.name.lower().replace('_', ' ')} | {said} |"]
+    return "\n".join([*lines, "| 130 | interrupted | Ctrl-C; what was done is recorded, the same command goes on |"]) + "\n"
+
+
+def _below(kind: type[AirlockError]) -> list[type[AirlockError]]:
+    shared = [sub for sub in kind.__subclasses__() if sub.__module__ == "airlock_shared.errors"]
+    return [sub for child in shared for sub in (child, *_below(child))]
+
+
+def journal() -> str:
+    """Return ``docs/journal.md``."""
+    lines = [
+        "# The journal's states",
+        "",
+        "One row a digest. A state is on the disk before what it announces is done. This page is written from",
+        "`airlock_online.journal_schema` by `make docs`.",
+        "",
+        "| from | to |",
+        "|---|---|",
+    ]
+    lines += [f"| {state} | {', '.join(sorted(following)) or 'nothing: it is final'} |" for state, following in TRANSITIONS.items()]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"checks.md": checks, "intents.md": intents, "exit-codes.md": exit_codes, "journal.md": journal}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())

@@ -1,0 +1,82 @@
+"""The pinned closures: what is installed on each machine is written down, by hash, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt")
+
+OFFLINE_CLOSURE = {
+    "annotated-types", "bitarray", "cbor2", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",
+    "eth-keyfile", "eth-keys", "eth-rlp", "eth-typing", "eth-utils", "flit-core", "hexbytes", "hidapi", "ledgerblue",
+    "parsimonious", "py-ecc", "pycryptodome", "pydantic", "pydantic-core", "regex", "rlp", "safe-pysha3", "toolz",
+    "typing-extensions", "typing-inspection",
+}  # fmt: skip
+"""Everything that is installed on the signing machine. A new name here is a decision, not a detail."""
+
+NETWORK_CLIENTS = ("httpx", "requests", "urllib3", "websocket", "bleak", "nfc", "airlock_online")
+
+
+def _entries(name: str) -> dict[str, str]:
+    """Return each pinned package of a requirements file with the text of its entry."""
+    text = (ROOT / name).read_text()
+    entries: dict[str, str] = {}
+    for entry in re.split(r"\n(?=[a-z0-9])", text):
+        match = re.match(r"([a-z0-9-]+)==([^ \\;]+)", entry)
+        assert match, entry[:80]
+        entries[match[1]] = entry
+    return entries
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_requirements_file_holds_an_address(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert not re.search(r"^\s*--?(index|extra-index|find-links|trusted-host|i |f )", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_requirement_is_pinned_with_hashes(name: str) -> None:
+    entries = _entries(name)
+    assert len(entries) >= 5
+    assert [package for package, entry in entries.items() if "--hash=sha256:" not in entry] == []
+
+
+def test_the_offline_closure_is_the_allow_list() -> None:
+    assert set(_entries("offline/requirements.txt")) == OFFLINE_CLOSURE
+
+
+def test_both_halves_pin_the_same_versions_of_what_they_share() -> None:
+    def versions(name: str) -> dict[str, str]:
+        return {package: entry.split()[0] for package, entry in _entries(name).items()}
+
+    offline, online, development = (versions(n) for n in ("offline/requirements.txt", "online/requirements.txt", FILES[0]))
+    assert {p: v for p, v in offline.items() if development.get(p) != v} == {}
+    assert {p: v for p, v in online.items() if development.get(p) != v} == {}
+
+
+def _offline_python() -> Path:
+    command = os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline"))
+    return Path(command).parent / "python"
+
+
+@pytest.mark.parametrize("module", NETWORK_CLIENTS)
+def test_the_offline_environment_cannot_import_a_network_client(module: str) -> None:
+    script = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is not None)"
+    assert subprocess.run([_offline_python(), "-I", "-c", script], check=False).returncode == 0
+
+
+def test_the_offline_environment_does_import_the_offline_half() -> None:
+    script = "import airlock_offline.cli.main, airlock_shared, ledgerblue.ledgerWrapper, hid"
+    subprocess.run([_offline_python(), "-I", "-c", script], check=True)
+
+
+def test_no_lock_file_is_committed() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in tracked if name.endswith((".lock", "package-lock.json"))] == []
