@@ -6,11 +6,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from airlock_online.builder import BuilderClient, BuilderError
-from airlock_online.http import MAX_JSON_BYTES, Http, NotSent, Timeouts
+from airlock_online.http import MAX_JSON_BYTES, Call, Http, NotSent, Timeouts
 from airlock_online.urls import join, segment
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
@@ -72,11 +73,16 @@ def test_a_cookie_is_never_sent_back(client: Http) -> None:
     assert "cookie" not in wire.seen[1].headers
 
 
-def test_the_environment_adds_no_proxy_and_no_credential(monkeypatch: pytest.MonkeyPatch, naps: Naps) -> None:
+def test_the_environment_adds_no_proxy_and_no_credential(
+    monkeypatch: pytest.MonkeyPatch, naps: Naps, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login user password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
     with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []})]}) as wire, Http(sleep=naps) as client:
         assert BuilderClient(wire.url, client).read("/v2/pairs") == []
+    assert "authorization" not in wire.seen[0].headers
 
 
 @pytest.mark.parametrize("value", [1.5, True, None, ["1"], {"a": 1}])
@@ -226,6 +232,13 @@ def test_a_reply_that_drips_without_end_is_cut_off(naps: Naps) -> None:
     hours = iter(range(0, 10**9, 3600))
     with Http(monotonic=lambda: next(hours), sleep=naps) as client, pytest.raises(ServiceError, match="in time"):
         answer_to_close(client, http(200, OK))
+
+
+def test_a_reply_is_not_read_past_its_cap(client: Http) -> None:
+    with Wire({"GET /x": [http(200, b"x" * 1000)]}) as wire:
+        assert len(client.exchange(Call("GET", wire.url + "/x"), max_bytes=1000).body) == 1000
+        with pytest.raises(ServiceError, match="larger than 999"):
+            client.exchange(Call("GET", wire.url + "/x"), max_bytes=999)
 
 
 def test_no_listener_means_that_nothing_was_sent(client: Http) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
 EXECUTED = frame("MarketOrderExecuted", {"orderId": 1}, 2)
 TIMED_OUT = frame("Error", {"status": "failed", "code": "STREAM_TIMEOUT", "message": "m", "trackingId": "t-1"})
 TX = "0x" + "ee" * 32
+AFTER = unsent().deadline_ms or 0
 
 
 def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
@@ -46,7 +47,7 @@ def desk(path: Path) -> Iterator[Desk]:
         yield opened
 
 
-def deliver(desk: Desk, script: dict[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+def deliver(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(unsent(wire.url, **changes), desk.world)
     return outcome, wire.seen
@@ -256,6 +257,9 @@ SILENCE = [
     reply(202, {}),
     http(204, b"", "text/event-stream"),
     stream(content_type="text/plain"),
+    stream(ACCEPTED, EXECUTED, content_type="text/plain"),
+    Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 500 ", 1)),
+    Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 202 ", 1)),
     stream(),
     stream(b": open\n\n: keep-alive\n\n"),
     stream(b"event: MarketOrderAccepted\nid: 0\ndata: {"),
@@ -415,6 +419,8 @@ def test_an_event_of_another_order_does_not_end_this_one(desk: Desk) -> None:
     other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
     assert (outcome.state, outcome.anomalies) == (State.ACCEPTED, ("other-tracking-id",))
+    assert desk.types == ["MarketOrderAccepted"]
+    assert [event.type for event in desk.world.journal.events(unsent().digest)] == ["MarketOrderAccepted"]
 
 
 # ---- crashes -------------------------------------------------------------------------------------------------------
@@ -472,6 +478,14 @@ def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: D
     assert submit(unsent("http://127.0.0.1:1"), desk.world).state is State.UNKNOWN
 
 
+def test_what_was_sent_is_followed_even_after_its_deadline(desk: Desk) -> None:
+    with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
+        submit(unsent(wire.url), desk.world)
+        desk.now_ms = AFTER + 1
+        wire._server.script[STATUS] = [FILLED]
+        assert submit(unsent(wire.url), desk.world).state is State.FILLED
+
+
 def test_following_what_was_never_submitted_is_an_error(desk: Desk) -> None:
     with pytest.raises(JournalError, match="knows nothing"):
         follow(unsent().digest, desk.world)
@@ -483,8 +497,6 @@ def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
 
 
 # ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
-
-AFTER = unsent().deadline_ms or 0
 
 
 @pytest.mark.parametrize(
@@ -550,7 +562,7 @@ def relayed(status: object, **more: object) -> Answer:
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
-def relay(desk: Desk, script: dict[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+def relay(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(referral(wire.url, **changes), desk.world)
     return outcome, wire.seen
@@ -600,6 +612,7 @@ def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
     "answer",
     [
         reply(500, {}),
+        reply(500, {"ok": True, "data": {"id": "r-1", "status": "pending"}}),
         reply(302, {}, "location: /x"),
         reply(204, {}),
         reply(202, []),

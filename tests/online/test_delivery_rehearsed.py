@@ -38,7 +38,13 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def an_open(services: RehearsalServices, desk: Desk) -> Delivery:
-    fields = {"side": "long", "collateralUsdc": "100", "leverage": "5", "pairIndex": 0, "orderType": "market"}
+    fields: dict[str, str | int] = {
+        "side": "long",
+        "collateralUsdc": "100",
+        "leverage": "5",
+        "pairIndex": 0,
+        "orderType": "market",
+    }
     return signed(services, desk.world.http, "/v2/intents/open", 0, trader=DEFAULT_TRADER, **fields)
 
 
@@ -99,7 +105,7 @@ def test_an_open_is_filled_and_each_event_is_shown_once(services: RehearsalServi
 
 
 def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: Desk) -> None:
-    fields = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
+    fields: dict[str, str | int] = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
     delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
     outcome = submit(delivery, desk.world)
     assert (outcome.state, outcome.anomalies) == (State.FILLED, ())
@@ -192,7 +198,7 @@ def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
 
 def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, desk: Desk) -> None:
     delegate, expiry_s = "0x" + "11" * 20, desk.now_ms // 1000 + 86_400
-    fields = {"delegate": delegate, "expirySeconds": expiry_s}
+    fields: dict[str, str | int] = {"delegate": delegate, "expirySeconds": expiry_s}
     delivery = signed(services, desk.world.http, "/v2/intents/delegate", None, trader=DEFAULT_TRADER, **fields)
     assert submit(delivery, desk.world).state is State.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]

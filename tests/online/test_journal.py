@@ -216,8 +216,8 @@ def test_an_event_of_nothing_submitted_is_refused(journal: Journal) -> None:
 
 def test_texts_that_have_no_utf8_form_are_kept_escaped(journal: Journal) -> None:
     put(journal, State.SENDING)
-    assert journal.move(DIGEST, State.REJECTED, note="a\ud800b")
-    assert journal.get(DIGEST).note == "a\\ud800b"
+    assert journal.move(DIGEST, State.REJECTED, note="a\ud800b\0")
+    assert journal.get(DIGEST).note == "a\\ud800b\\0"
     assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800"}))
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800"}
 

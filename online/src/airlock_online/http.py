@@ -26,7 +26,6 @@ MAX_JSON_BYTES = 8 << 20
 MAX_REASON_BYTES = 16 << 10
 READ_ATTEMPTS = 4  # of a GET that answers 429
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
-_FIRST_WAIT_S = 1
 
 
 class NotSent(ServiceError):
@@ -182,7 +181,7 @@ class Http:
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
         """GET, and when told 429, wait as told (bounded) and ask again; nothing else is ever asked twice."""
-        wait: float = _FIRST_WAIT_S
+        wait = 1
         for _ in range(READ_ATTEMPTS - 1):
             reply = self.exchange(Call("GET", url, query or {}))
             if reply.status != 429:

@@ -10,46 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.database import JournalError, open_engine, wrapped
-from airlock_online.journal_schema import EVENTS, SUBMISSIONS, before
+from airlock_online.journal_schema import EVENTS, SUBMISSIONS, Record, Submission, before, submission_of
 from airlock_online.lifecycle import Anomaly, OrderEvent, State
 
+__all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
+
 _APPEND_ATTEMPTS = 5
-
-
-class Record(NamedTuple):
-    """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex."""
-
-    digest: str
-    step: str
-    ceremony: str
-    primary_type: str
-    route: str
-    url: str
-    trader: str
-    signer: str
-    contract: str
-    nonce: str
-    deadline_ms: int | None
-    body_sha256: str
-
-
-class Submission(NamedTuple):
-    """A row of the journal: the record, and what is known of it."""
-
-    record: Record
-    state: State
-    tracking_id: str
-    last_seq: int | None
-    created_ms: int
-    updated_ms: int
-    code: str
-    note: str
 
 
 class Journal:
@@ -209,7 +181,7 @@ class Journal:
         """Return the submission of a digest, or None."""
         with wrapped("read"), self._engine.begin() as connection:
             row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
-        return _submission(row) if row else None
+        return submission_of(row) if row else None
 
     def get(self, digest: str) -> Submission:
         """Return the submission of a digest. Raises ``JournalError`` when there is none."""
@@ -226,7 +198,7 @@ class Journal:
         if ceremony is not None:
             query = query.where(SUBMISSIONS.c.ceremony == ceremony)
         with wrapped("read"), self._engine.begin() as connection:
-            return [_submission(row) for row in connection.execute(query).mappings()]
+            return [submission_of(row) for row in connection.execute(query).mappings()]
 
     def events(self, digest: str) -> list[OrderEvent]:
         """Return a submission's events in the order in which they came."""
@@ -250,15 +222,9 @@ def open_journal(where: str, clock_ms: Callable[[], int]) -> Journal:
     return Journal(open_engine(where), clock_ms)
 
 
-def _submission(row: RowMapping) -> Submission:
-    record = Record(**{name: row[name] for name in Record._fields})
-    rest = {name: row[name] for name in Submission._fields if name not in ("record", "state")}
-    return Submission(record, State(row["state"]), **rest)
-
-
 def _storable(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values whose texts have a UTF-8 form: a lone surrogate, which JSON can smuggle in, has none."""
+    """Return values whose texts every database can hold: no lone surrogate, which JSON can smuggle in, and no NUL."""
     return {
-        name: value.encode("utf-8", "backslashreplace").decode() if type(value) is str else value
+        name: value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0") if type(value) is str else value
         for name, value in values.items()
     }

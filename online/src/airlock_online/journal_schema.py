@@ -1,6 +1,8 @@
-"""The journal's tables, and which state may follow which: the one table that decides whether anything may be sent."""
+"""The journal's tables and rows, and which state may follow which: the table that decides whether anything is sent."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -8,6 +10,7 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
+    RowMapping,
     String,
     Table,
     Text,
@@ -85,3 +88,40 @@ EVENTS = Table(
     UniqueConstraint("digest", "seq"),
 )
 """What came, in the order in which it came. An anomaly has its kind as type, and no seq: the event's is in its payload."""
+
+
+class Record(NamedTuple):
+    """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex."""
+
+    digest: str
+    step: str
+    ceremony: str
+    primary_type: str
+    route: str
+    url: str
+    trader: str
+    signer: str
+    contract: str
+    nonce: str
+    deadline_ms: int | None
+    body_sha256: str
+
+
+class Submission(NamedTuple):
+    """A row of the journal: the record, and what is known of it."""
+
+    record: Record
+    state: State
+    tracking_id: str
+    last_seq: int | None
+    created_ms: int
+    updated_ms: int
+    code: str
+    note: str
+
+
+def submission_of(row: RowMapping) -> Submission:
+    """Return a row of the table as what it means."""
+    record = Record(**{name: row[name] for name in Record._fields})
+    rest = {name: row[name] for name in Submission._fields if name not in ("record", "state")}
+    return Submission(record, State(row["state"]), **rest)

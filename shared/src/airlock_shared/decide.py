@@ -19,6 +19,9 @@ from airlock_shared.referral import code_text
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
 MAX_TERMS_CHARACTERS = 20_000
+_CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
+_ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
+_JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce": "any unused number"}
 
 
 class Decision(NamedTuple):
@@ -67,20 +70,14 @@ def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Exact | 
     if wanted is None or type(wanted) is Bounds:
         return wanted
     choices = choices_of(parameter, deployment)
-    if choices:
-        return Exact(choices.get(wanted.text), wanted.text)
-    return wanted
+    return Exact(choices.get(wanted.text), wanted.text) if choices else wanted
 
 
 def choices_of(parameter: str, deployment: Deployment) -> Mapping[str, int]:
     """Return the raw value of each choice of a parameter; empty when the parameter is no choice."""
-    table: dict[str, Mapping[str, int]] = {
-        "side": SIDES,
-        "kind": KINDS,
-        "triggerType": deployment.enums.get("triggerType", {}),
-        "orderType": deployment.enums.get("openOrderType", {}),
-    }
-    return table.get(parameter, {})
+    if parameter in _ENUMS:
+        return deployment.enums.get(_ENUMS[parameter], {})
+    return _CHOICES.get(parameter, {})
 
 
 def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
@@ -93,14 +90,12 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
     if limit == "terms":
         ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
         return "any text that you have read; pin it with terms_sha256", ok
-    if limit == "deadline" and plan.limits.deadline_at_most_ms is None:
-        return "deadlineMs in the plan, or the limit deadline_at_most", False
-    return {
-        "deadline": f"at most {span_text((plan.limits.deadline_at_most_ms or 0) // 1000)} from now",
-        "nonce": "any unused number",
-        "open-time": "in the past",
-        "sign-time": "just now",
-    }[limit], True
+    if limit == "deadline":
+        most_ms = plan.limits.deadline_at_most_ms
+        if most_ms is None:
+            return "deadlineMs in the plan, or the limit deadline_at_most", False
+        return f"at most {span_text(most_ms // 1000)} from now", True
+    return _JUDGED_ELSEWHERE[limit], True
 
 
 def shown_value(field: Field, raw: object) -> str:

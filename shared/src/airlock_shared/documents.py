@@ -1,31 +1,29 @@
 """Documents that cross the gap: strict JSON in a file, deterministic CBOR on a screen, one fingerprint for both.
 
 The fingerprint is SHA-256 over the deterministic CBOR form (RFC 8949, section 4.2.1), so it does not depend on white
-space, escapes or the channel. A batch document is ``{"format", "header", LIST}`` in this order, with ``header.count``
-items in its list: it is then read, checked and fingerprinted item by item, in memory that does not grow with it.
+space, escapes or the channel. Long documents are read item by item, by :mod:`airlock_shared.batch`.
 """
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
-from io import BytesIO
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
+from airlock_shared.depth import is_too_deep, recursion_is_unbounded
 from airlock_shared.errors import DocumentError
 
 MAX_DOCUMENT_BYTES = 64 << 20
-MAX_ITEM_BYTES = 256 << 10
-MAX_ITEMS = 20_000
 MAX_DEPTH = 24
-_CHUNK_BYTES = 64 << 10
-_SPACE = re.compile(r"[ \t\r\n]*")
+MAX_PARSED_DEPTH = 100  # beyond it nothing is even parsed
+SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def _damaged(check: str, what: str, **details: str) -> DocumentError:
+def damaged(check: str, what: str, **details: str) -> DocumentError:
+    """Return the error of a document that is not as it should be; by default it has to be brought again."""
     return DocumentError(check, what, do=details.pop("do", "fetch or copy the document again"), **details)
 
 
@@ -34,22 +32,35 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _damaged("DOC-DUPLICATE", f"the member {twice[:80]!r} appears twice in one object")
+        raise damaged("DOC-DUPLICATE", f"the member {twice[:80]!r} appears twice in one object")
     return members
 
 
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _damaged("DOC-NUMBER", "a number is too large", got=text[:40])
+        raise damaged("DOC-NUMBER", "a number is too large", got=text[:40])
     return value
 
 
 def _constant(text: str) -> object:
-    raise _damaged("DOC-NUMBER", f"{text} is not JSON")
+    raise damaged("DOC-NUMBER", f"{text} is not JSON")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=_float, parse_constant=_constant)
+def strict_decoder(on_fraction: Callable[[], None] = lambda: None) -> json.JSONDecoder:
+    """Return a JSON decoder that refuses what two parsers could read differently.
+
+    ``on_fraction`` is called for each number with a fraction or an exponent.
+    """
+
+    def read_float(text: str) -> float:
+        on_fraction()
+        return _float(text)
+
+    return json.JSONDecoder(object_pairs_hook=_pairs, parse_float=read_float, parse_constant=_constant)
+
+
+_decoder = strict_decoder()
 
 
 def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: int = MAX_DEPTH) -> Any:
@@ -59,12 +70,12 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
     ``DOC-DEPTH``.
     """
     if len(data) > max_bytes:
-        raise _damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
     text = _utf8(data)
-    start = _SPACE.match(text).end()  # type: ignore[union-attr]
-    value, end = _parse_at(text, start)
-    if _SPACE.fullmatch(text, end) is None:
-        raise _damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
+    start = SPACE.match(text).end()  # type: ignore[union-attr]
+    value, end = parse_at(_decoder, text, start)
+    if SPACE.fullmatch(text, end) is None:
+        raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
     check_depth(value, max_depth)
     return value
 
@@ -73,18 +84,21 @@ def _utf8(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise _damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
 
 
-def _parse_at(text: str, start: int) -> tuple[Any, int]:
+def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`."""
+    if recursion_is_unbounded() and is_too_deep(text, start, MAX_PARSED_DEPTH):
+        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels")
     try:
-        return _decoder.raw_decode(text, start)
+        return decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise _damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
+        raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
     except RecursionError as error:
-        raise _damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
+        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
     except ValueError as error:  # an integer of thousands of digits
-        raise _damaged("DOC-NUMBER", "a number is too long") from error
+        raise damaged("DOC-NUMBER", "a number is too long") from error
 
 
 def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
@@ -99,13 +113,13 @@ def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
         ]
         if not level:
             return
-    raise _damaged("DOC-DEPTH", "nested too deep", expected=f"<= {max_depth} levels")
+    raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {max_depth} levels")
 
 
 def refuse_floats(value: Any, where: str = "") -> None:
     """Refuse a fraction or exponent anywhere but under a member named ``meta`` with ``DocumentError("DOC-FLOAT")``."""
     if type(value) is float:
-        raise _damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
+        raise damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
     if type(value) is dict:
         for name, member in value.items():
             if name != "meta":
@@ -121,15 +135,60 @@ def refuse_floats(value: Any, where: str = "") -> None:
 def to_cbor(value: Any) -> bytes:
     """Return the deterministic CBOR form of a JSON value.
 
-    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form.
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for a name that is no text.
     """
+    try:
+        return _encoded(value)
+    except UnicodeEncodeError as error:
+        raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+
+
+_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
+_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+_SHORT = 32  # texts up to this length are mostly names and types, which come again and again
+
+
+def _encoded(value: Any) -> bytes:
+    kind = type(value)
+    if kind is str:
+        return _short_text(value) if len(value) <= _SHORT else _text(value)
+    if kind is dict:
+        head, names = _map_order(tuple(value))
+        return head + b"".join([key + _encoded(value[name]) for key, name in names])
+    if kind is list:
+        return cbor_head(ARRAY, len(value)) + b"".join([_encoded(member) for member in value])
+    if kind is bool or value is None:
+        return _SIMPLE[value]
+    if kind is int and -(1 << 64) <= value < 1 << 64:
+        return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
     from cbor2 import dumps
 
-    try:
-        encoded: bytes = dumps(value, canonical=True)
-    except UnicodeEncodeError as error:
-        raise _damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+    encoded: bytes = dumps(value, canonical=True)  # what is rare: a float in a builder's ``meta``, a huge integer
     return encoded
+
+
+def cbor_head(major: int, number: int) -> bytes:
+    """Return the head of a CBOR item in its shortest form: a major type and its length or value (section 3)."""
+    if number < 24:
+        return bytes((major | number,))
+    size = 0 if number < 1 << 8 else 1 if number < 1 << 16 else 2 if number < 1 << 32 else 3
+    return bytes((major | 24 + size,)) + number.to_bytes(1 << size, "big")
+
+
+def _text(text: str) -> bytes:
+    encoded = str.encode(text)
+    return cbor_head(_TEXT, len(encoded)) + encoded
+
+
+@lru_cache(maxsize=2048)
+def _short_text(text: str) -> bytes:
+    return _text(text)
+
+
+@lru_cache(maxsize=64)
+def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[bytes, str]]]:
+    """Return a map's head, and its names' forms in their bytewise order (section 4.2.1), each with its name."""
+    return cbor_head(MAP, len(names)), sorted([(_text(name), name) for name in names])
 
 
 def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
@@ -140,14 +199,14 @@ def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
     from cbor2 import CBORDecodeError, loads
 
     if len(data) > max_bytes:
-        raise _damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
     try:
         value = loads(data)
         same = to_cbor(value) == data
     except (CBORDecodeError, RecursionError, ValueError, TypeError, OverflowError) as error:
-        raise _damaged("DOC-CBOR", "not CBOR") from error
+        raise damaged("DOC-CBOR", "not CBOR") from error
     if not same:
-        raise _damaged("DOC-CBOR", "not the deterministic form")
+        raise damaged("DOC-CBOR", "not the deterministic form")
     check_depth(value)
     return value
 
@@ -166,139 +225,3 @@ def to_json(value: Any) -> bytes:
             items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value[last])
             return f"{head}, {json.dumps(last)}: [\n{items}\n]}}\n".encode()
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
-
-
-# ---- reading a batch item by item ---------------------------------------------------------------------------------
-
-
-class BatchReader:
-    """A batch document, read item by item.
-
-    ``format`` and ``header`` are there at once; iterate once for the items; then ``fingerprint`` is there. Every rule of
-    :func:`parse_json` holds, and the caps on the whole, on an item, on the number of items and on depth.
-    """
-
-    def __init__(
-        self, source: BinaryIO, *, format_name: str, list_name: str, max_bytes: int = MAX_DOCUMENT_BYTES
-    ) -> None:
-        self._source = source
-        self._left = max_bytes
-        self._text = ""
-        self._at = 0
-        self._ended = False
-        self._decode: Callable[[bytes, bool], str] = codecs.getincrementaldecoder("utf-8")().decode
-        self._hash = hashlib.sha256(b"\xa3")
-        self.fingerprint = ""
-        self._take("{")
-        self.format = self._member("format")
-        if self.format != format_name:
-            raise _damaged(
-                "DOC-FORMAT",
-                "another kind of document, or another version of it",
-                got=repr(self.format)[:80],
-                expected=format_name,
-                do="check that you opened the right file",
-            )
-        self._take(",")
-        self.header: dict[str, Any] = self._member("header")
-        count = self.header.get("count") if type(self.header) is dict else None
-        if type(count) is not int or not 0 <= count <= MAX_ITEMS:
-            raise _damaged("DOC-COUNT", "header.count is not a number of items", expected=f"0 to {MAX_ITEMS}")
-        self.count = count
-        self._take(",")
-        self._name(list_name)
-        self._take("[")
-        self._hash.update(to_cbor(list_name) + _array_head(count))
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for position in range(self.count):
-            if position:
-                self._take(",")
-            item = self._value(f"item {position + 1}")
-            if type(item) is not dict:
-                raise _damaged("DOC-JSON", f"item {position + 1} is not an object")
-            self._hash.update(to_cbor(item))
-            yield item
-        self._take("]")
-        self._take("}")
-        if self._peek():
-            raise _damaged("DOC-JSON", "something follows the document")
-        self.fingerprint = self._hash.hexdigest()
-
-    def _member(self, name: str) -> Any:
-        self._name(name)
-        value = self._value(name)
-        self._hash.update(to_cbor(name) + to_cbor(value))
-        return value
-
-    def _name(self, name: str) -> None:
-        got = self._value("a member's name") if self._peek() == '"' else None
-        if got != name:
-            raise _damaged("DOC-FORMAT", "not an Airlock document in its form", got=repr(got)[:80], expected=repr(name))
-        self._take(":")
-
-    def _value(self, what: str) -> Any:
-        self._peek()
-        while True:
-            try:
-                value, end = _parse_at(self._text, self._at)
-            except DocumentError as error:
-                if error.check != "DOC-JSON" or len(self._text) - self._at > MAX_ITEM_BYTES or not self._more():
-                    raise error.at(what) from None
-                continue
-            if end - self._at > MAX_ITEM_BYTES:
-                raise _damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")
-            self._at = end
-            check_depth(value)
-            refuse_floats(value, what)
-            return value
-
-    def _peek(self) -> str:
-        while True:
-            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
-
-    def _take(self, character: str) -> None:
-        got = self._peek()
-        if got != character:
-            raise _damaged(
-                "DOC-TRUNCATED" if not got else "DOC-JSON",
-                "the document ends too early" if not got else "not in the form of an Airlock document",
-                got=repr(got),
-                expected=repr(character),
-            )
-        self._at += 1
-
-    def _more(self) -> bool:
-        if self._ended:
-            return False
-        data = self._source.read(_CHUNK_BYTES)
-        self._left -= len(data)
-        if self._left < 0:
-            raise _damaged("DOC-SIZE", "the document is too large", expected=f"<= {MAX_DOCUMENT_BYTES} bytes")
-        self._ended = not data
-        try:
-            fresh = self._decode(data, self._ended)
-        except UnicodeDecodeError as error:
-            raise _damaged("DOC-UTF8", "not UTF-8") from error
-        self._text, self._at = self._text[self._at :] + fresh, 0
-        return not self._ended
-
-
-def _array_head(count: int) -> bytes:
-    """Return the CBOR head of an array of ``count`` items (RFC 8949, section 3, major type 4)."""
-    if count < 24:
-        return bytes([0x80 | count])
-    if count < 256:
-        return bytes([0x98, count])
-    return b"\x99" + count.to_bytes(2, "big")
-
-
-def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
-    """Return ``(header, items, fingerprint)`` of a batch document that is in memory."""
-    reader = BatchReader(BytesIO(data), format_name=format_name, list_name=list_name)
-    items = list(reader)
-    return reader.header, items, reader.fingerprint

@@ -19,8 +19,8 @@ from airlock_shared.shape import HEX_32, NAME
 from airlock_shared.units import ADDRESS, CHOICE, CODE, PERCENT, TEXT, UNIX_MS, UNIX_S, Unit, looks_like_seconds, to_raw
 
 FORMAT = "airlock/plan@1"
-MAX_BYTES = 1 << 20
-MAX_STEPS = 1000
+MAX_BYTES = 4 << 20
+MAX_STEPS = 10_000
 
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

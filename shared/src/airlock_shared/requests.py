@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from airlock_shared.documents import read_batch, to_json
+from airlock_shared.batch import read_batch
+from airlock_shared.documents import to_json
 from airlock_shared.shape import HEX_32, NAME, read_matching, read_members
 
 FORMAT = "airlock/requests@1"

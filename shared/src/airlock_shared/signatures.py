@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from airlock_shared.documents import read_batch, to_json
+from airlock_shared.batch import read_batch
+from airlock_shared.documents import to_json
 from airlock_shared.errors import Refusal
 from airlock_shared.shape import HEX_32, NAME, read_matching, read_members
 
@@ -22,7 +23,7 @@ _SIGNED = {"step": str, "result": str, "digest": str, "signature": str, "signer"
 _NOT_SIGNED = {"step": str, "result": str, "why": str}
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"0x[0-9a-f]{2,260}", re.ASCII)
-_RESULTS = ("signed", "refused", "declined")
+_RESULT = re.compile("signed|refused|declined")
 
 
 class Header(NamedTuple):
@@ -70,7 +71,7 @@ def read_item(value: Any, where: str = "item") -> Signed:
     signed = type(value) is dict and value.get("result") == "signed"
     read_members(value, where, _SIGNED if signed else _NOT_SIGNED)
     read_matching(value["step"], f"{where}.step", NAME, "a step's id")
-    read_matching(value["result"], f"{where}.result", re.compile("|".join(_RESULTS)), "a known result")
+    read_matching(value["result"], f"{where}.result", _RESULT, "a known result")
     if signed:
         read_matching(value["digest"], f"{where}.digest", _DIGEST, "32 bytes in hex")
         read_matching(value["signature"], f"{where}.signature", _SIGNATURE, "bytes in hex")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -88,6 +89,7 @@ def utc_text(unix_ms: int) -> str:
         return f"{unix_ms} ms, outside the calendar"
 
 
+@lru_cache(maxsize=256)
 def span_text(seconds: int) -> str:
     """Return a length of time for a person: its two largest units."""
     parts: list[str] = []

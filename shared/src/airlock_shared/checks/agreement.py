@@ -15,7 +15,7 @@ def step_exists(case: Case) -> Finding:
     steps = case.situation.plan.steps
     if case.request.step in steps:
         case.step = steps[case.request.step]
-    return Finding(case.request.step in steps, case.request.step, list(steps))
+    return Finding(case.request.step in steps, case.request.step, f"one of the plan's {len(steps)} steps")
 
 
 def action_is_planned(case: Case) -> Finding:
@@ -29,15 +29,15 @@ def action_is_planned(case: Case) -> Finding:
 def request_is_planned(case: Case) -> Finding:
     """What the online half asked of the builder is what the plan asks; the deadline is the limit's to judge."""
     step = case.step
-    got = {name: value for name, value in case.request.fields.items() if name != "deadlineMs"}
+    got, endpoint = dict(case.request.fields), case.request.endpoint
     try:
         expected = request_fields(step, case.situation.deployment)
     except PlanError as error:
         return Finding(False, got, error.expected, error.where)
-    if "deadlineMs" in expected:
-        got["deadlineMs"] = case.request.fields.get("deadlineMs", "")
-    same = got == expected and case.request.endpoint == (step.action.path or case.request.endpoint)
-    return Finding(same, {"endpoint": case.request.endpoint, **got}, {"endpoint": step.action.path, **expected})
+    if "deadlineMs" not in expected:
+        got.pop("deadlineMs", None)
+    same = got == expected and endpoint == (step.action.path or endpoint)
+    return Finding(same, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
 
 
 def _decisions(case: Case) -> list[Decision]:
@@ -54,13 +54,13 @@ def _decisions(case: Case) -> list[Decision]:
 
 
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
-    decisions = _decisions(case)
+    decisions = [decision for decision in _decisions(case) if decision.decided_by in deciders]
     for decision in decisions:
-        if not decision.ok and decision.decided_by in deciders:
+        if not decision.ok:
             got = f"{shown_value(decision.field, decision.raw)} (raw {raw_value(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
-    count = sum(decision.decided_by in deciders for decision in decisions)
-    return Finding(True, f"{count} fields", f"{count} fields")
+    count = f"{len(decisions)} fields"
+    return Finding(True, count, count)
 
 
 def fields_are_planned(case: Case) -> Finding:

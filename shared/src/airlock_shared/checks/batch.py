@@ -26,18 +26,19 @@ def examine_header(header: Header, situation: Situation) -> list[Verdict]:
 
 def examine_steps(steps: Iterable[str], planned: Sequence[str]) -> Verdict:
     """Return the verdict on the items' steps: all of the plan's, each once, in the plan's order."""
-    got = list(steps)
-    extra = [step for step in got if step not in planned]
-    missing = [step for step in planned if step not in got]
+    got, agreed = list(steps), list(planned)
+    in_document, in_plan = set(got), set(agreed)
+    extra = [step for step in got if step not in in_plan]
+    missing = [step for step in agreed if step not in in_document]
     if extra:
         where = f"not in the plan: {', '.join(extra)}"
     elif missing:
         where = f"missing: {', '.join(missing)}"
-    elif len(set(got)) != len(got):
+    elif len(in_document) != len(got):
         where = "a step appears twice"
     else:
-        where = "" if got == list(planned) else "in another order than the plan's"
-    return _verdict("PLAN-STEPS", Finding(not where, got, list(planned), where))
+        where = "" if got == agreed else "in another order than the plan's"
+    return _verdict("PLAN-STEPS", Finding(not where, got, agreed, where))
 
 
 def _same(got: object, expected: object) -> Finding:

@@ -15,6 +15,8 @@ from airlock_shared.intents import CATALOGUE, DOMAIN_MEMBERS, abi_type_of, abi_v
 from airlock_shared.keccak import keccak256
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
+_DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
+_SORTED_DOMAIN_NAMES = sorted(_DOMAIN_NAMES)
 
 
 @lru_cache(maxsize=32)
@@ -57,7 +59,7 @@ def intent_is_primary_type(case: Case) -> Finding:
 def types_are_pinned(case: Case) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
-    expected = types_of(case.request.payload["primaryType"])
+    expected = types_of(case.intent.name)
     if DOMAIN_TYPE in types:
         expected = {DOMAIN_TYPE: DOMAIN_DEFINITION, **expected}
     same = types == expected
@@ -67,8 +69,7 @@ def types_are_pinned(case: Case) -> Finding:
 def domain_fields(case: Case) -> Finding:
     """The domain has exactly the four fields."""
     got = list(case.request.payload["domain"])
-    expected = [name for name, _ in DOMAIN_MEMBERS]
-    return Finding(sorted(got) == sorted(expected), got, expected)
+    return Finding(sorted(got) == _SORTED_DOMAIN_NAMES, got, _DOMAIN_NAMES)
 
 
 def domain_name(case: Case) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks import agreement, payload, times
@@ -33,12 +34,18 @@ def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def _run(checks: Iterable[Check], case: Case) -> list[Verdict]:
     verdicts = []
     for check in checks:
-        if any(not hasattr(case, need) for need in check.needs):
+        if _reached(check, case):
+            verdicts.append(_verdict(check.id, check.run(case)))
+        else:
             verdicts.append(Verdict(check.id, "not-reached"))
-            continue
-        finding = check.run(case)
-        verdicts.append(_verdict(check.id, finding))
     return verdicts
+
+
+def _reached(check: Check, case: Case) -> bool:
+    for need in check.needs:  # noqa: SIM110  (a generator takes longer than most checks)
+        if not hasattr(case, need):
+            return False
+    return True
 
 
 def _verdict(check: str, finding: Finding | None) -> Verdict:
@@ -87,4 +94,9 @@ def _group(ids: tuple[str, ...], run: Callable[[], None]) -> list[Verdict]:
             else Verdict(check, "not-reached")
             for check in ids
         ]
-    return [Verdict(check, "pass", "well-formed", "well-formed") for check in ids]
+    return list(_well_formed(ids))
+
+
+@cache
+def _well_formed(ids: tuple[str, ...]) -> tuple[Verdict, ...]:
+    return tuple(Verdict(check, "pass", "well-formed", "well-formed") for check in ids)

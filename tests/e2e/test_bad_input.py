@@ -1,0 +1,291 @@
+"""Bad input through the installed commands: a clear message, what to do, the exit code, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_online.rehearsal.services import Faults
+from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+
+
+def _refused(ended: Ended, code: int, *said: str) -> None:
+    assert ended.code == code, ended.out + ended.err
+    for text in said:
+        assert text in ended.err
+    assert "do:" in ended.err
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def _flipped(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"count": 1', b'"count": 2'))
+
+
+def _foreign(path: Path) -> None:
+    path.write_text('{"hello": "world"}')
+
+
+def _oversized(path: Path) -> None:
+    os.truncate(path, 65 << 20)
+
+
+def _not_utf8(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"delegate", b"delegat\xff", 1))
+
+
+def _linked(path: Path) -> None:
+    path.rename(path.with_suffix(".real"))
+    path.symlink_to(path.with_suffix(".real"))
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        (_truncated, "DOC-TRUNCATED"),
+        (_flipped, "DOC-"),
+        (_foreign, "DOC-FORMAT"),
+        (_oversized, "DOC-SIZE"),
+        (_not_utf8, "DOC-UTF8"),
+        (_linked, "DOC-LINK"),
+        (_folder, "DOC-FILE"),
+    ],
+)
+@pytest.mark.parametrize("command", ["verify", "sign"])
+def test_a_damaged_document_is_refused_with_exit_code_4(
+    desk: Desk, damage: Callable[[Path], None], check: str, command: str
+) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    damage(requests)
+    output = desk.path("out.json")
+    more = ("-o", output) if command == "sign" else ()
+    ended = desk.offline(command, requests, "--plan", plan, *more, typed="Yes\n")
+    if check == "DOC-":
+        assert (ended.code, "DOC-" in ended.err) == (4, True)
+    else:
+        _refused(ended, 4, check)
+    assert not output.exists()
+
+
+def test_a_file_that_is_not_there_is_named(desk: Desk) -> None:
+    _refused(desk.offline("verify", desk.path("nothing.json"), "--plan", desk.path("none.toml")), 2, "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [
+        ('action = "delegate"', 'action = "steal"', "PLAN-ACTION"),
+        ("delegate = ", "delegat = ", "PLAN-FIELD"),
+        ('deadline_at_most = "30m"', 'deadline_at_most = "soon"', "PLAN-FORM"),
+        ('signer = "treasury"', 'signer = "nobody"', "PLAN-SIGNER"),
+        ("[limits]", "[limitz]", "PLAN-FIELD"),
+        ('format = "airlock/plan@1"', 'format = "airlock/plan@2"', "PLAN-FORM"),
+        ("0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", "0xdad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", "PLAN-ADDRESS"),
+        ("[ceremony]", "[ceremony", "PLAN-FORM"),
+    ],
+)
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_a_wrong_plan_is_a_mistake_with_its_place(desk: Desk, old: str, new: str, check: str, half: str) -> None:
+    plan = desk.write_plan("delegate-key")
+    plan.write_text(plan.read_text().replace(old, new))
+    run = desk.online if half == "online" else desk.offline
+    _refused(run("plan", "show", plan), 2, check)
+
+
+def test_an_existing_file_is_never_overwritten(desk: Desk) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    before = requests.read_bytes()
+    _refused(desk.online("prepare", plan, "-o", requests), 2, "exists already")
+    assert requests.read_bytes() == before
+
+
+def test_what_crosses_is_readable_by_its_owner_alone(desk: Desk) -> None:
+    _, requests = desk.prepare("delegate-key")
+    assert requests.stat().st_mode & 0o777 == 0o600
+
+
+# ---- services -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("http-500", "500"), ("http-429", "429"), ("http-503", "503"), ("not-json", "JSON"), ("huge-body", "")],
+)
+def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: Desk, fault: str, said: str) -> None:
+    plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
+    desk.services.faults = Faults.of(f"{fault}@builder")
+    ended = desk.online("prepare", plan, "-o", output)
+    assert ended.code == 8, ended.err
+    assert said in ended.err
+    assert not output.exists()
+
+
+def test_an_unreachable_builder_ends_with_exit_code_8(desk: Desk) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    output = desk.path("d2.json")
+    ended = desk.online("deployment", "fetch", "--name", "gone", "--builder", f"http://127.0.0.1:{port}/x", "-o", output)
+    assert ended.code == 8, ended.err
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [
+        ("digest-flipped", "DIGEST-MATCH"),
+        ("types-renamed", "TYPES-PINNED"),
+        ("types-reordered", "TYPES-PINNED"),
+        ("domain-crossed", "DOMAIN-CONTRACT"),
+        ("wrong-chain", "DOMAIN-CHAIN"),
+        ("message-altered", "PLAN-FIELD"),
+        ("encoded-altered", "ENC-MATCH"),
+        ("delegate-order", "ENC-MATCH"),
+    ],
+)
+def test_a_lying_builder_is_refused_with_the_checks_id(desk: Desk, fault: str, check: str) -> None:
+    plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
+    desk.services.faults = Faults.of(fault)
+    _refused(desk.online("prepare", plan, "-o", output), 3, check)
+    assert not output.exists()
+
+
+def test_a_service_that_rejects_the_post_may_be_tried_again(desk: Desk, ledger: Ledger) -> None:
+    signatures = _sign(desk, ledger, "market-close")
+    desk.services.faults = Faults.of("http-429@batched")
+    assert desk.online("submit", signatures).code == 8
+    desk.services.faults = Faults()
+    ended = desk.online("submit", signatures)
+    assert (ended.code, "FILLED" in ended.out) == (0, True), ended.err
+
+
+@pytest.mark.parametrize("fault", ["drop-before-accepted", "http-500@batched"])
+def test_an_unknown_outcome_is_exit_code_9_and_is_never_sent_again(desk: Desk, ledger: Ledger, fault: str) -> None:
+    signatures = _sign(desk, ledger, "market-close")
+    desk.services.faults = Faults.of(fault)
+    assert desk.online("submit", signatures, "--patience", 0).code == 9
+    desk.services.faults = Faults()
+    assert desk.online("submit", signatures, "--patience", 0).code == 9
+    assert list(desk.services.posts["batched"].values()) == [1]
+
+
+def test_a_declined_fill_is_exit_code_10(desk: Desk, ledger: Ledger) -> None:
+    signatures = _sign(desk, ledger, "market-close")
+    desk.services.faults = Faults.of("cancel-fill")
+    assert desk.online("submit", signatures).code == 10
+
+
+def test_a_failed_execution_is_exit_code_11(desk: Desk, ledger: Ledger) -> None:
+    signatures = _sign(desk, ledger, "market-close")
+    desk.services.faults = Faults.of("fail-terminal")
+    assert desk.online("submit", signatures).code == 11
+
+
+def test_what_was_submitted_is_followed_and_not_sent_again(desk: Desk, ledger: Ledger) -> None:
+    signatures = _sign(desk, ledger, "market-close")
+    assert [desk.online("submit", signatures).code for _ in range(3)] == [0, 0, 0]
+    assert list(desk.services.posts["batched"].values()) == [1]
+    assert desk.online("follow").code == 0
+
+
+# ---- the device and the people ------------------------------------------------------------------------------------
+
+
+def _sign(desk: Desk, ledger: Ledger, ceremony: str) -> Path:
+    plan, requests = desk.prepare(ceremony)
+    output = desk.path(f"{ceremony}.signatures.json")
+    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code == 0, ended.err
+    return output
+
+
+@pytest.fixture
+def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    started = start_ledger("--fault", request.param)
+    yield started
+    stop_ledger(started)
+
+
+@pytest.mark.parametrize(
+    ("faulty", "code", "said"),
+    [
+        ("lock", 5, "locked"),
+        ("refuse", 6, ""),
+        ("disconnect", 5, ""),
+        ("wrong-account", 3, "SIGNER-DEVICE"),
+        ("wrong-hash", 3, "SIG-SIGNER"),
+        ("high-s", 3, "SIG-LOW-S"),
+        ("wrong-app", 5, "app"),
+        ("old-version", 5, "1.22.0"),
+    ],
+    indirect=["faulty"],
+)
+def test_a_device_that_fails_is_named_and_the_ceremony_can_be_resumed(
+    desk: Desk, faulty: Ledger, code: int, said: str
+) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    output = desk.path("out.json")
+    words = ("sign", requests, "--plan", plan)
+    ended = desk.offline(*words, "-o", output, "--emulator", faulty.port, typed="Yes\n" * 3)
+    assert ended.code == code, ended.err
+    assert said in ended.err
+    if output.exists():
+        assert json.loads(output.read_text())["signatures"][0]["result"] == "declined"
+    good = start_ledger()
+    try:
+        again = desk.offline(*words, "-o", desk.path("again.json"), "--emulator", good.port, typed="Yes\n" * 3)
+    finally:
+        stop_ledger(good)
+    assert again.code == 0, again.err
+    assert desk.offline("transcript", "verify").code == 0
+
+
+@pytest.mark.parametrize("answer", ["yes\n", "y\n", "YES\n", " Yes\n", "\n", "", "No\n"])
+def test_only_the_whole_word_yes_signs(desk: Desk, ledger: Ledger, answer: str) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    output = desk.path("out.json")
+    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
+    assert desk.offline(*words, typed=answer).code == 6
+    assert not output.exists()
+    assert desk.offline(*words, typed="Yes\n" + answer).code == 6
+
+
+def test_a_signature_that_was_made_is_not_asked_for_again(desk: Desk, ledger: Ledger) -> None:
+    first = _sign(desk, ledger, "delegate-key")
+    words = ("sign", desk.path("delegate-key.requests.json"), "--plan", desk.path("delegate-key.plan.toml"))
+    again = desk.offline(*words, "-o", desk.path("again.json"), typed="Yes\n")
+    assert again.code == 0, again.err
+    signatures = [json.loads(path.read_text())["signatures"] for path in (first, desk.path("again.json"))]
+    assert signatures[0] == signatures[1]
+
+
+def test_without_a_ledger_the_error_says_so(desk: Desk) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
+    _refused(ended, 5, "Ledger")
+    assert not desk.path("out.json").exists()
+
+
+def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: Desk) -> None:
+    other = json.loads(desk.path("deployment.json").read_text())
+    other["pairs"][0]["name"] = "DOGE/USD"
+    desk.path("other.json").write_text(json.dumps(other))
+    ended = desk.offline("trust", desk.path("other.json"), typed="no\n")
+    assert (ended.code, "+ pair 0: DOGE/USD" in ended.err, "- pair 0: BTC/USD" in ended.err) == (6, True, True)
+    plan, requests = desk.prepare("delegate-key")
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
