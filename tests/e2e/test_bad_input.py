@@ -124,7 +124,7 @@ def test_what_crosses_is_readable_by_its_owner_alone(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "said"),
-    [("http-500", "500"), ("http-429", "429"), ("http-503", "503"), ("not-json", "JSON"), ("huge-body", "")],
+    [("http-500", "500"), ("http-429", "429"), ("http-503", "not ready"), ("not-json", "JSON"), ("huge-body", "")],
 )
 def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: Desk, fault: str, said: str) -> None:
     plan, output = desk.write_plan("delegate-key"), desk.path("out.json")

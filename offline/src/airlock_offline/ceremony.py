@@ -15,10 +15,11 @@ from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.run import check_signature, examine, refused
-from airlock_shared.eip712 import DOMAIN_TYPE, Member, TypedData
+from airlock_shared.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.second_opinion import confirm
 from airlock_shared.signatures import Signed
+from airlock_shared.struct_types import Member
 
 
 class Station(NamedTuple):

@@ -1,7 +1,7 @@
 """Solidity's ABI encoding, strict and in its canonical form only.
 
 A type is its canonical text, with tuples in parentheses: ``(address,uint256)[]``. Values are those of
-:mod:`airlock_shared.eip712`: int, bool, bytes (20 for an address), str, and sequences for arrays and tuples.
+:mod:`airlock_shared.struct_types`: int, bool, bytes (20 for an address), str, and sequences for arrays and tuples.
 Source of the rules: the Solidity contract ABI specification, "Formal Specification of the Encoding".
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from airlock_shared.eip712 import MAX_ARRAY_LENGTH, atomic_kind, split_array
 from airlock_shared.errors import Refusal
+from airlock_shared.struct_types import MAX_ARRAY_LENGTH, atomic_kind, split_array
 
 MAX_ENCODED_BYTES = 1 << 20
 MAX_NESTING = 16
@@ -31,7 +31,7 @@ def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return ``abi.encode`` of the values, one per type.
 
     A value that the type cannot hold is a programming error and raises ``ValueError`` or ``OverflowError``: values come
-    from :mod:`airlock_shared.eip712` or from :func:`decode`, which have read them strictly.
+    from :mod:`airlock_shared.struct_types` or from :func:`decode`, which have read them strictly.
     """
     return codec_of(f"({','.join(types)})").encode(values)
 

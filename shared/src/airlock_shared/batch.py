@@ -84,8 +84,8 @@ class BatchReader:
                 raise damaged("DOC-JSON", f"item {position + 1} is not an object")
             self._hash.update(to_cbor(item))
             yield item
-        if self._peek() == "," or (self.count == 0 and self._peek() == "{"):
-            raise self._miscounted(f"more than {self.count} items")
+        if self._peek() == ("," if self.count else "{"):
+            raise self._miscounted("more items")
         self._take("]")
         self._take("}")
         if self._peek():
@@ -114,9 +114,11 @@ class BatchReader:
             try:
                 value, end = parse_at(self._decoder, self._text, self._at)
             except DocumentError as error:
-                if error.check != "DOC-JSON" or len(self._text) - self._at > MAX_ITEM_BYTES or not self._more():
-                    raise error.at(what) from None
-                continue
+                if error.check == "DOC-JSON" and len(self._text) - self._at <= MAX_ITEM_BYTES and self._more():
+                    continue
+                if error.check == "DOC-JSON" and self._ended and not self._text.rstrip().endswith("}"):
+                    raise damaged("DOC-TRUNCATED", f"the document ends too early, within {what}") from None
+                raise error.at(what) from None
             if end - self._at > MAX_ITEM_BYTES:
                 raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")
             self._at = end

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
@@ -55,36 +56,43 @@ def explain(error: AirlockError) -> str:
     if isinstance(error, Refusal):
         lines += [f"  got:      {error.got}"] if error.got else []
         lines += [f"  expected: {error.expected}"] if error.expected else []
-    lines += [f"  do:       {error.do}"] if error.do else []
+    do = advice(error)
+    lines += [f"  do:       {do}"] if do else []
     return "\n".join(lines)
+
+
+def advice(error: AirlockError) -> str:
+    """Return what to do about an error: its own advice, else that of its check."""
+    if error.do or not isinstance(error, Refusal):
+        return error.do
+    info = CHECKS.get(error.check)
+    return info.do if info else ""
 
 
 def run(command: click.Command, arguments: list[str] | None = None) -> int:
     """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        command.main(args=words, standalone_mode=False)
+        code = command.main(args=words, standalone_mode=False)  # click returns the code of an Exit
+        return code if isinstance(code, int) else int(ExitCode.DONE)
     except AirlockError as error:
         return _failed(error, "--json" in words)
     except click.exceptions.Abort:
         return _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
     except click.ClickException as error:
         error.show()
         return int(ExitCode.USAGE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.INTERRUPTED)
-    return int(ExitCode.DONE)
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:
     say(explain(error))
     if as_json:
-        show_json({"ok": False, "error": error.as_json()})
+        show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
     return int(error.exit_code)
 
 

@@ -63,14 +63,17 @@ def _decide_leaf(field: Field, raw: object, step: Step, plan: Plan, deployment: 
 def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Exact | Bounds | None:
     """Return what the plan wants of a parameter, in the raw values that are signed; None when the plan is silent."""
     wanted = step.values.get(parameter)
-    if parameter == "pairIndex" and wanted is None and "pair" in step.values:
-        name = step.values["pair"].text
-        pair = deployment.pair_named(name)
-        return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
-    if wanted is None or type(wanted) is Bounds:
-        return wanted
-    choices = choices_of(parameter, deployment)
-    return Exact(choices.get(wanted.text), wanted.text) if choices else wanted
+    if wanted is None:
+        return _pair_by_name(step, deployment) if parameter == "pairIndex" and "pair" in step.values else None
+    if parameter in _CHOICES or parameter in _ENUMS:
+        return Exact(choices_of(parameter, deployment).get(wanted.text), wanted.text)
+    return wanted
+
+
+def _pair_by_name(step: Step, deployment: Deployment) -> Exact:
+    name = step.values["pair"].text
+    pair = deployment.pair_named(name)
+    return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
 
 
 def choices_of(parameter: str, deployment: Deployment) -> Mapping[str, int]:

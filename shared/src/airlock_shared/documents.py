@@ -132,39 +132,47 @@ def refuse_floats(value: Any, where: str = "") -> None:
 # ---- one form, one fingerprint ------------------------------------------------------------------------------------
 
 
+_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
+_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+
+
 def to_cbor(value: Any) -> bytes:
     """Return the deterministic CBOR form of a JSON value.
 
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for a name that is no text.
     """
+    form = bytearray()
     try:
-        return _encoded(value)
+        _encode(value, form)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+    return bytes(form)
 
 
-_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
-_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
-_SHORT = 32  # texts up to this length are mostly names and types, which come again and again
-
-
-def _encoded(value: Any) -> bytes:
+def _encode(value: Any, form: bytearray) -> None:
     kind = type(value)
     if kind is str:
-        return _short_text(value) if len(value) <= _SHORT else _text(value)
-    if kind is dict:
+        text = value.encode()
+        form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
+        form += text
+    elif kind is dict:
         head, names = _map_order(tuple(value))
-        return head + b"".join([key + _encoded(value[name]) for key, name in names])
-    if kind is list:
-        return cbor_head(ARRAY, len(value)) + b"".join([_encoded(member) for member in value])
-    if kind is bool or value is None:
-        return _SIMPLE[value]
-    if kind is int and -(1 << 64) <= value < 1 << 64:
-        return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
-    from cbor2 import dumps
+        form += head
+        for name, name_form in names:
+            form += name_form
+            _encode(value[name], form)
+    elif kind is list:
+        form += cbor_head(ARRAY, len(value))
+        for member in value:
+            _encode(member, form)
+    elif kind is bool or value is None:
+        form += _SIMPLE[value]
+    elif kind is int and -(1 << 64) <= value < 1 << 64:
+        form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
+    else:  # what is rare: a float in a builder's ``meta``, a huge integer
+        from cbor2 import dumps
 
-    encoded: bytes = dumps(value, canonical=True)  # what is rare: a float in a builder's ``meta``, a huge integer
-    return encoded
+        form += dumps(value, canonical=True)
 
 
 def cbor_head(major: int, number: int) -> bytes:
@@ -175,20 +183,15 @@ def cbor_head(major: int, number: int) -> bytes:
     return bytes((major | 24 + size,)) + number.to_bytes(1 << size, "big")
 
 
-def _text(text: str) -> bytes:
-    encoded = str.encode(text)
-    return cbor_head(_TEXT, len(encoded)) + encoded
+_TEXT_HEADS = [cbor_head(_TEXT, length) for length in range(128)]
 
 
-@lru_cache(maxsize=2048)
-def _short_text(text: str) -> bytes:
-    return _text(text)
-
-
-@lru_cache(maxsize=64)
-def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[bytes, str]]]:
-    """Return a map's head, and its names' forms in their bytewise order (section 4.2.1), each with its name."""
-    return cbor_head(MAP, len(names)), sorted([(_text(name), name) for name in names])
+@lru_cache(maxsize=64)  # the same few sets of names come with every item
+def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """Return a map's head, and its names in the bytewise order of their forms (section 4.2.1), each with its form."""
+    forms = [(name, str.encode(name)) for name in names]
+    ordered = sorted((cbor_head(_TEXT, len(text)) + text, name) for name, text in forms)
+    return cbor_head(MAP, len(names)), [(name, form) for form, name in ordered]
 
 
 def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:

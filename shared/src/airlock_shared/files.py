@@ -7,7 +7,6 @@ Output is written to a temporary file beside its place, synced, and linked into 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,6 +66,8 @@ def write_new(path: Path, data: bytes) -> None:
 
     Raises ``UsageError`` when the file exists or cannot be written.
     """
+    import secrets  # here, because it costs ``verify`` a millisecond and a half of its start
+
     require_new(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:

@@ -61,8 +61,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _span(milliseconds: int | None) -> str:
-    return "nothing: the plan fixes it" if milliseconds is None else span_text(milliseconds // 1000)
+    return "not given: no choice is left" if milliseconds is None else span_text(milliseconds // 1000)
 
 
 def _amount(raw: int | None, unit: Unit) -> str:
-    return "nothing: the plan fixes it" if raw is None else f"{to_human(raw, unit)} {unit.name}"
+    return "not given: no choice is left" if raw is None else f"{to_human(raw, unit)} {unit.name}"

@@ -81,6 +81,7 @@ def looks_like_seconds(value: int) -> bool:
     return value < SECONDS_AT_MOST
 
 
+@lru_cache(maxsize=64)
 def utc_text(unix_ms: int) -> str:
     """Return a time as UTC text, to the second; a time outside the calendar as the bare number."""
     try:

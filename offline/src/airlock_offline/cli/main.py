@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -64,4 +65,6 @@ def program(context: click.Context, home: Path | None) -> None:
 def main() -> None:
     """Run the program and leave with its exit code."""
     airgap.install()
-    sys.exit(run(program))
+    code = run(program)
+    gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
+    sys.exit(code)

@@ -13,12 +13,12 @@ import click
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
 from airlock_shared import requests, signatures
+from airlock_shared.batch import BatchReader
 from airlock_shared.checks.batch import examine_header, examine_steps
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.run import examine, refused
 from airlock_shared.command import INPUT, finish, json_option, say, show
 from airlock_shared.deployment import parse_deployment
-from airlock_shared.documents import BatchReader
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.files import open_input, read_input
 from airlock_shared.plan import parse_plan
@@ -90,7 +90,7 @@ def _report_text(
         steps.append(step)
         stopped = [v for v in verdicts if v.result == "refused"]
         wrong += len(stopped)
-        passed = sum(v.result == "pass" for v in verdicts)
+        passed = [v.result for v in verdicts].count("pass")
         show(f"{'REFUSED' if stopped else 'pass   '}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
         for verdict in stopped:
             show(_line(f"  {safe(step)}", verdict))

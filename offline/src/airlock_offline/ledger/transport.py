@@ -123,6 +123,9 @@ class LoopbackTransport:
 class HidDevice(Protocol):
     """What is used of ``hid.device``."""
 
+    def open_path(self, path: bytes) -> None:
+        """Open the interface at a path of the operating system."""
+
     def write(self, data: bytes) -> int:
         """Send one report, its id first; below zero on failure."""
 
@@ -168,27 +171,31 @@ def choose_ledger(plugged: list[PluggedLedger], path: str | None = None) -> Plug
     )
 
 
+def open_ledger(path: str | None = None) -> HidDevice:
+    """Open the Ledger at ``path``, or the only one plugged in. Raises ``DeviceNotFound`` or ``DeviceLost``."""
+    import hid
+
+    chosen = choose_ledger(plugged_ledgers(), path)
+    device: HidDevice = hid.device()
+    try:
+        device.open_path(chosen.path.encode())
+    except OSError as error:
+        raise DeviceLost(
+            f"the Ledger at {chosen.path} cannot be opened",
+            do="close other programs that use it (Ledger Wallet, a browser); on Linux install Ledger's udev rules",
+        ) from error
+    return device
+
+
 class HidTransport:
     """A real Ledger on USB."""
 
-    def __init__(self, device: HidDevice) -> None:
-        self._device: HidDevice | None = device
+    def __init__(self, path: str | None = None, *, device: HidDevice | None = None) -> None:
+        """Take ``device`` when it is open already, else open the Ledger at ``path``, or the only one.
 
-    @classmethod
-    def open(cls, path: str | None = None) -> HidTransport:
-        """Open the Ledger at ``path``, or the only one plugged in. Raises ``DeviceNotFound`` or ``DeviceLost``."""
-        import hid
-
-        chosen = choose_ledger(plugged_ledgers(), path)
-        device = hid.device()
-        try:
-            device.open_path(chosen.path.encode())
-        except OSError as error:
-            raise DeviceLost(
-                f"the Ledger at {chosen.path} cannot be opened",
-                do="close other programs that use it (Ledger Wallet, a browser); on Linux install Ledger's udev rules",
-            ) from error
-        return cls(device)
+        Raises ``DeviceNotFound`` or ``DeviceLost``.
+        """
+        self._device: HidDevice | None = device or open_ledger(path)
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Send one APDU and return its data and its status word (see ``Transport``)."""

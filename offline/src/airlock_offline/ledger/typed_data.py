@@ -26,7 +26,8 @@ from airlock_offline.ledger.apdu import (
     ethereum_apdu,
 )
 from airlock_offline.ledger.status import TooLargeForDevice
-from airlock_shared.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, Member, TypedData, Value, atomic_kind, split_array
+from airlock_shared.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, TypedData
+from airlock_shared.struct_types import Member, Value, atomic_kind, split_array
 
 MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device
@@ -51,7 +52,7 @@ class Leaf(NamedTuple):
 class ArrayCount(NamedTuple):
     """The number of elements of one array level, which precedes them."""
 
-    count: int
+    elements: int
 
 
 class FieldsFlow(NamedTuple):
@@ -168,9 +169,9 @@ def _values(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
     leaf_count = 0
     for item in items:
         if isinstance(item, ArrayCount):
-            if item.count > MAX_ARRAY_COUNT:
-                raise _too_large(f"an array has {item.count} elements", f"{MAX_ARRAY_COUNT}")
-            result.append(ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_ARRAY, bytes((item.count,))))
+            if item.elements > MAX_ARRAY_COUNT:
+                raise _too_large(f"an array has {item.elements} elements", f"{MAX_ARRAY_COUNT}")
+            result.append(ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_ARRAY, bytes((item.elements,))))
             continue
         leaf_count += 1
         if leaf_count > MAX_LEAVES:

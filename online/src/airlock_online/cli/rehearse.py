@@ -45,7 +45,7 @@ def REHEARSE(yes: bool, folder: Path | None, model: str, offline_command: Path |
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
     ledger_words = ["--model", model, *([] if unattended else ["--ask"])]
     with RehearsalServices(trader=TRADER) as services, software_ledger(offline, ledger_words) as port:
-        rows = rehearse(Stage(folder, online, offline, services.urls, port, unattended, show))
+        rows = rehearse(Stage(folder, online, offline, services.urls, port, model, unattended, show))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):

@@ -42,7 +42,9 @@ def _world(state: State, patience_s: int, as_json: bool) -> Iterator[World]:
                 )
             )
         else:
-            show(f"    {utc_text(event.at_ms or now_ms())}  {_seq(event)}  {safe(event.type):<26}{_told(event)}")
+            show(f"    {utc_text(event.at_ms or now_ms())}  {_seq(event)}  {safe(event.type)}")
+            for line in _told(event):
+                show(f"{'':<34}{line}" if len(line) < 46 else f"      {line}")
 
     config = state.config()
     with Http() as http, open_journal(state.journal_url(), now_ms) as journal:
@@ -54,11 +56,10 @@ def _seq(event: OrderEvent) -> str:
     return f"{event.seq:>3}" if event.seq is not None else "  -"
 
 
-def _told(event: OrderEvent) -> str:
-    """Return what an event says, for a person: the few members that decide or identify."""
-    payload = event.payload
+def _told(event: OrderEvent) -> list[str]:
+    """Return what an event says, for a person: the few members that decide or identify, a line each."""
     names = ("trackingId", "id", "code", "attempt", "orderId", "transactionHash", "price", "usdcSentToTrader")
-    return " ".join(f"{name}={safe(str(payload[name]), limit=80)}" for name in names if name in payload)
+    return [f"{name} {safe(str(event.payload[name]), limit=80)}" for name in names if name in event.payload]
 
 
 @click.command("submit")

@@ -29,6 +29,7 @@ class Stage(NamedTuple):
     offline: Path
     urls: dict[str, str]
     ledger_port: int
+    model: str
     unattended: bool
     say: Callable[[str], None]
 
@@ -124,7 +125,9 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     carried = _carry(stage, requests, "online", "offline")
     _offline(stage, "verify", carried, "--plan", plan_offline)
     output = str(stage.folder / "offline" / signatures)
-    signed = _offline(stage, "sign", carried, "--plan", plan_offline, "-o", output, *_ledger(stage))
+    signed = _offline(
+        stage, "sign", carried, "--plan", plan_offline, "-o", output, "--model", stage.model, *_ledger(stage)
+    )
     same = _fingerprint(prepared.screen) == _fingerprint(signed.screen) != ""
     stage.say(f"\n=== the requests fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
     submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))

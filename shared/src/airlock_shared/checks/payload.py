@@ -9,10 +9,11 @@ from airlock_shared.abi import encode_struct
 from airlock_shared.addresses import checksum_address, parse_address
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.deployment import Domain
-from airlock_shared.eip712 import DOMAIN_TYPE, Definitions, Hashes, read_integer, read_types
+from airlock_shared.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.errors import Refusal
 from airlock_shared.intents import CATALOGUE, DOMAIN_MEMBERS, abi_type_of, abi_values_of, types_of
 from airlock_shared.keccak import keccak256
+from airlock_shared.struct_types import Definitions, read_integer
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]

@@ -1,0 +1,79 @@
+"""EIP-7702 authorizations as the software Ledger reads them: a list of tags, and the contracts that the app knows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_offline.emulator.answers import BAD_DATA, ORDER, Failed
+from airlock_offline.emulator.transactions import network
+from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Review
+from airlock_shared.keccak import keccak256
+
+MAGIC = b"\x05"  # EIP-7702
+KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded
+_TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
+_NOBODY = bytes(20)
+
+UPGRADE = Review(
+    ["Review authorization ", "to upgrade into smart ", "contract account?"],
+    ["Sign operation"],
+    ["Review authorization to ", "upgrade into smart ", "contract account?"],
+    ["Sign authorization to ", "upgrade into smart ", "contract account?"],
+    blind=False,
+)
+REVOKE = Review(
+    ["Review authorization ", "to revoke smart ", "contract delegation?"],
+    ["Sign operation"],
+    ["Review authorization to ", "revoke smart contract ", "delegation?"],
+    ["Sign authorization to ", "revoke smart contract ", "delegation?"],
+    blind=False,
+)
+
+
+class Authorization(NamedTuple):
+    """Who may act as this account: the contract (20 bytes), the chain id, and the account's nonce."""
+
+    contract: bytes
+    chain_id: int
+    nonce: int
+
+    def digest(self) -> bytes:
+        """Return the hash that is signed: ``keccak256(0x05 || rlp([chain id, contract, nonce]))``."""
+        items = _rlp_integer(self.chain_id) + b"\x94" + self.contract + _rlp_integer(self.nonce)
+        return keccak256(MAGIC + bytes((0xC0 + len(items),)) + items)
+
+
+def _rlp_integer(number: int) -> bytes:
+    """Return the RLP of an integer below 2**64, which has no long form."""
+    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return raw if len(raw) == 1 and raw[0] < 0x80 else bytes((0x80 + len(raw),)) + raw
+
+
+def read_authorization(data: bytes) -> Authorization:
+    """Read the length and the tags. Raises ``Failed``, also for a contract that the app does not know."""
+    tlv = data[2:]
+    if len(data) < 2 or int.from_bytes(data[:2], "big") != len(tlv):
+        raise Failed(BAD_DATA)
+    values: dict[int, bytes] = {}
+    while tlv:
+        length = tlv[1] if len(tlv) > 1 else len(tlv)
+        if len(tlv) < 2 + length or tlv[0] in values:
+            raise Failed(BAD_DATA)
+        values[tlv[0]], tlv = tlv[2 : 2 + length], tlv[2 + length :]
+    if tuple(sorted(values)) != _TAGS or values[0] != b"\x01" or len(values[1]) != 20:
+        raise Failed(BAD_DATA)
+    if len(values[2]) > 8 or len(values[3]) > 8:
+        raise Failed(BAD_DATA)
+    if values[1] != _NOBODY and values[1] not in KNOWN_CONTRACTS:
+        raise Failed(ORDER)
+    return Authorization(values[1], int.from_bytes(values[2], "big"), int.from_bytes(values[3], "big"))
+
+
+def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[Field]]:
+    """Return the frame and the fields with which an authorization is shown."""
+    where = network(authorization.chain_id)
+    fields = [Field("Account", account)]
+    if authorization.contract == _NOBODY:
+        return REVOKE, [*fields, Field("Revoke on network", where)]
+    title = "On network" if model == NANO_S_PLUS else "Delegate on network"
+    return UPGRADE, [*fields, Field("Delegate to", KNOWN_CONTRACTS[authorization.contract]), Field(title, where)]

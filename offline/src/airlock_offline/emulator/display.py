@@ -1,0 +1,39 @@
+"""What the software Ledger shows of the typed data that came in: from raw bytes, not from anybody's canonical values."""
+
+from __future__ import annotations
+
+from airlock_offline.emulator.typed_stream import ADDRESS, BOOL, DOMAIN, INT, STRING, UINT, FieldType, TypedStream
+from airlock_offline.ledger.screens import Field, shown_bytes, shown_string
+
+
+def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[Field]:
+    """Return the fields of a finished flow: each struct's heading and its values.
+
+    ``message_hash_only``: as a Nano does with Raw messages off, the domain's values and then the message's hash.
+    """
+    if message_hash_only:
+        domain = [
+            Field(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == DOMAIN
+        ]
+        return [*domain, Field("Message hash", shown_bytes(typed.domain_and_message()[1]))]
+    result: list[Field] = []
+    for root in typed.hashes:
+        result.append(Field("Review struct", root))
+        result += [
+            Field(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == root
+        ]
+    return result
+
+
+def shown(field: FieldType, raw: bytes, model: str) -> str:
+    """Return a value's raw bytes as the device writes them on its screen."""
+    if field.code in (INT, UINT):
+        signed = field.code == INT and len(raw) == field.size
+        return str(int.from_bytes(raw, "big", signed=signed))
+    if field.code == ADDRESS:
+        from eth_utils.address import to_checksum_address
+
+        return str(to_checksum_address(raw))
+    if field.code == BOOL:
+        return "true" if any(raw) else "false"
+    return shown_string(raw, model) if field.code == STRING else shown_bytes(raw)

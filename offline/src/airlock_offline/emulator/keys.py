@@ -1,0 +1,67 @@
+"""The software Ledger's keys: BIP-39 and BIP-32 by eth-account, signatures by libsecp256k1 (RFC 6979, low s)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from airlock_offline.emulator.answers import BAD_DATA, PATH, Failed
+
+TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
+    "glory promote mansion idle axis finger extra february uncover one trip resource "
+    "lawn turtle enact monster seven myth punch hobby comfort wild raise skin"
+)
+CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # SEC 2, secp256k1
+HARDENED = 1 << 31
+_PURPOSE, _COIN_TYPES = 44 + HARDENED, (60 + HARDENED, 1 + HARDENED)  # BIP-44; SLIP-44: Ethereum, test networks
+_MAX_LEVELS = 10
+
+
+class Account(NamedTuple):
+    """A derived key: private (32 bytes), public (65 bytes, uncompressed), and the address in EIP-55."""
+
+    private_key: bytes
+    public_key: bytes
+    address: str
+
+
+def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
+    """Return the child numbers at the head of a command's data, and what follows them."""
+    count = data[0] if data else 0
+    end = 1 + 4 * count
+    if not 1 <= count <= _MAX_LEVELS or len(data) < end:
+        raise Failed(BAD_DATA)
+    numbers = tuple(int.from_bytes(data[at : at + 4], "big") for at in range(1, end, 4))
+    if numbers[0] != _PURPOSE or len(numbers) < 2 or numbers[1] not in _COIN_TYPES:
+        raise Failed(PATH)
+    return numbers, data[end:]
+
+
+@lru_cache(maxsize=64)
+def derive(seed: str, numbers: tuple[int, ...]) -> Account:
+    """Return the account of a BIP-39 phrase at a BIP-32 path."""
+    from eth_account import Account as EthAccount
+    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+
+    path = "m/" + "/".join(f"{n - HARDENED}'" if n >= HARDENED else str(n) for n in numbers)
+    private_key = key_from_seed(seed_from_mnemonic(seed, ""), path)
+    return Account(private_key, _public_key(private_key), EthAccount.from_key(private_key).address)
+
+
+def _public_key(private_key: bytes) -> bytes:
+    from coincurve import PrivateKey
+
+    key: bytes = PrivateKey(private_key).public_key.format(compressed=False)
+    return key
+
+
+def sign(private_key: bytes, digest: bytes, *, high_s: bool = False) -> tuple[int, bytes]:
+    """Return the parity, and r and s in 64 bytes; with ``high_s`` the same signature in its other, malleable form."""
+    from coincurve import PrivateKey
+
+    signature: bytes = PrivateKey(private_key).sign_recoverable(digest, hasher=None)
+    rs, parity = signature[:64], signature[64]
+    if high_s:
+        s = CURVE_ORDER - int.from_bytes(rs[32:], "big")
+        rs, parity = rs[:32] + s.to_bytes(32, "big"), 1 - parity
+    return parity, rs

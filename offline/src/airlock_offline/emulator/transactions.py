@@ -1,0 +1,130 @@
+"""Transactions as the software Ledger reads them: RLP that arrives in pieces, and what is shown of it.
+
+Types 1 (EIP-2930) and 2 (EIP-1559) are simulated; legacy transactions and type 4 are answered with 6501, the creation of a
+contract with 6A80.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
+from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Review
+
+FIELDS = {  # the fields before the access list, in order
+    1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),
+    2: ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data"),
+}
+NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
+APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
+_WEI_DIGITS = 18
+
+_FIRST = (["Review transaction"], ["Sign transaction"], ["Review transaction"])
+PLAIN = Review(*_FIRST, ["Sign transaction?"], blind=False)
+BLIND = Review(
+    ["Review transaction"],
+    ["Accept risk and ", "sign transaction"],
+    ["Review transaction"],
+    ["Accept risk and sign ", "transaction?"],
+)
+APPROVAL = Review(
+    ["Review transaction to ", "approve ERC20 token"],
+    ["Accept risk and ", "sign transaction"],
+    ["Review transaction to ", "approve ERC20 token"],
+    ["Accept risk and sign ", "transaction to approve ", "ERC20 token?"],
+)
+
+
+class Transaction(NamedTuple):
+    """What is known of a transaction so far: the fields that are complete, and where it ends when all of it is there."""
+
+    fields: dict[str, bytes]
+    has_calldata: bool
+    end: int | None
+
+    def number(self, name: str) -> int:
+        """Return a field as an integer."""
+        return int.from_bytes(self.fields[name], "big")
+
+
+def read_so_far(data: bytes) -> Transaction:
+    """Read the pieces that have come in. Raises ``Failed`` for a type that is not simulated, or what is not RLP."""
+    kind = data[0] if data else 0
+    if kind not in FIELDS:
+        raise Failed(TRANSACTION_TYPE)
+    outer = _header(data, 1)
+    if outer is None:
+        return Transaction({}, has_calldata=False, end=None)
+    is_list, at, length = outer
+    if not is_list:
+        raise Failed(BAD_DATA)
+    end = at + length
+    fields: dict[str, bytes] = {}
+    has_calldata = False
+    for name in FIELDS[kind]:
+        header = _header(data, at)
+        if header is None:
+            break
+        is_list, start, length = header
+        has_calldata = name == "data" and length > 0
+        if is_list or start + length > end:
+            raise Failed(BAD_DATA)
+        if start + length > len(data):
+            break
+        fields[name] = data[start : start + length]
+        at = start + length
+    complete = len(data) >= end
+    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) != 20):
+        raise Failed(BAD_DATA)
+    return Transaction(fields, has_calldata, end if complete else None)
+
+
+def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
+    """Return whether an RLP item is a list, where its content starts and its length; None while bytes are missing."""
+    if at >= len(data):
+        return None
+    first = data[at]
+    if first < 0x80:
+        return False, at, 1
+    is_list = first >= 0xC0
+    short = first - (0xC0 if is_list else 0x80)
+    if short <= 55:
+        return is_list, at + 1, short
+    size = short - 55
+    if at + 1 + size > len(data):
+        return None
+    return is_list, at + 1 + size, int.from_bytes(data[at + 1 : at + 1 + size], "big")
+
+
+def amount(wei: int, chain_id: int) -> str:
+    """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
+    digits = f"{wei:0{_WEI_DIGITS + 1}d}"
+    fraction = digits[-_WEI_DIGITS:].rstrip("0")
+    return f"{digits[:-_WEI_DIGITS]}{'.' if fraction else ''}{fraction} {'ETH' if chain_id in NETWORKS else '???'}"
+
+
+def network(chain_id: int) -> str:
+    """Return a network's name as the device shows it: its number when it is unknown."""
+    return NETWORKS.get(chain_id, str(chain_id))
+
+
+def review_of(transaction: Transaction, sender: str, digest: bytes, model: str) -> tuple[Review, list[Field]]:
+    """Return the frame and the fields with which a transaction is shown."""
+    from eth_utils.address import to_checksum_address
+
+    chain_id = transaction.number("chain_id")
+    networks = [Field("Network", network(chain_id))] if chain_id != 1 else []
+    fees = Field("Max fees", amount(transaction.number("gas_price") * transaction.number("gas"), chain_id))
+    if transaction.fields["data"].startswith(APPROVE):
+        return APPROVAL, [Field("From", sender), *networks, fees]
+    fields = [
+        Field("From", sender),
+        Field("Amount", amount(transaction.number("value"), chain_id)),
+        Field("To", to_checksum_address(transaction.fields["to"])),
+        fees,
+        *networks,
+    ]
+    if not transaction.has_calldata:
+        return PLAIN, fields
+    title = "Tx hash" if model == NANO_S_PLUS else "Transaction hash"
+    return BLIND, [*fields, Field(title, "0x" + digest.hex())]

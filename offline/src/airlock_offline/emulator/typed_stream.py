@@ -1,0 +1,256 @@
+"""EIP-712 as the device does it: definitions and raw values come in one by one, hashes come out.
+
+Written from EIP-712 and from the recorded exchanges, and shares nothing with ``airlock_shared.eip712``: what one of the two
+gets wrong, the other does not repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+from airlock_offline.emulator.answers import BAD_DATA, UNSPECIFIED, Failed
+from airlock_shared.keccak import keccak256
+
+DOMAIN = "EIP712Domain"
+CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
+DYNAMIC_TYPES = (STRING, BYTES)
+
+_NAMES = {
+    INT: "int",
+    UINT: "uint",
+    ADDRESS: "address",
+    BOOL: "bool",
+    STRING: "string",
+    FIXED_BYTES: "bytes",
+    BYTES: "bytes",
+}
+_SIZED = (INT, UINT, FIXED_BYTES)
+_ARRAY_FLAG, _SIZE_FLAG, _TYPE_MASK = 0x80, 0x40, 0x0F
+_MAX_DEPTH = 16
+
+
+class FieldType(NamedTuple):
+    """One field's definition: type code, custom struct name or "", bytes of a sized type, array levels, name."""
+
+    code: int
+    custom: str
+    size: int
+    levels: tuple[int | None, ...]
+    name: str
+
+    def type_name(self) -> str:
+        """Return the type as ``encodeType`` spells it."""
+        bits_or_bytes = self.size if self.code == FIXED_BYTES else self.size * 8
+        base = self.custom or _NAMES[self.code] + (str(bits_or_bytes) if self.code in _SIZED else "")
+        return base + "".join("[]" if level is None else f"[{level}]" for level in self.levels)
+
+
+class Seen(NamedTuple):
+    """A value that came in: under which root struct, its field, and its raw bytes."""
+
+    root: str
+    field: FieldType
+    raw: bytes
+
+
+class _Wanted(NamedTuple):
+    """What the stream waits for next: the count of an array level, or a value."""
+
+    field: FieldType
+    is_count: bool
+
+
+_Walk = Generator[_Wanted, bytes, bytes]
+
+
+def text_of(raw: bytes) -> str:
+    """Return a name's text; only printable ASCII is a name."""
+    if not raw or not all(0x21 <= byte <= 0x7E for byte in raw):
+        raise Failed(BAD_DATA)
+    return raw.decode("ascii")
+
+
+class _Reader:
+    """Takes bytes off a field's definition and fails when they run out."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def take(self, count: int) -> bytes:
+        if len(self._data) < count:
+            raise Failed(BAD_DATA)
+        taken, self._data = self._data[:count], self._data[count:]
+        return taken
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def name(self) -> str:
+        return text_of(self.take(self.byte()))
+
+    def end(self) -> None:
+        if self._data:
+            raise Failed(BAD_DATA)
+
+
+def read_field(data: bytes) -> FieldType:
+    """Read the definition of a field: type byte, custom name or size, array levels, name."""
+    reader = _Reader(data)
+    first = reader.byte()
+    code = first & _TYPE_MASK
+    sized = bool(first & _SIZE_FLAG)
+    if code > BYTES or sized != (code in _SIZED):
+        raise Failed(BAD_DATA)
+    custom = reader.name() if code == CUSTOM else ""
+    size = reader.byte() if sized else 0
+    levels: tuple[int | None, ...] = ()
+    if first & _ARRAY_FLAG:
+        for _ in range(reader.byte()):
+            kind = reader.byte()
+            if kind > 1:
+                raise Failed(BAD_DATA)
+            levels += (reader.byte() if kind else None,)
+    field = FieldType(code, custom, size, levels, reader.name())
+    reader.end()
+    return field
+
+
+class TypedStream:
+    """One EIP-712 flow. Every method raises ``Failed`` for what the app refuses; the flow is then thrown away."""
+
+    def __init__(self) -> None:
+        self.rooted = False
+        self.seen: list[Seen] = []
+        self.hashes: dict[str, bytes] = {}
+        self._structs: list[tuple[str, list[FieldType]]] = []
+        self._root = ""
+        self._walk: _Walk | None = None
+        self._wanted: _Wanted | None = None
+        self._partial: bytes | None = None
+        self._missing = 0
+
+    # ---- definitions
+
+    def define_struct(self, name: bytes) -> None:
+        """Begin a struct. The name may be there already: then the older definition is the one that is found."""
+        self._structs.append((text_of(name), []))
+
+    def define_field(self, data: bytes) -> None:
+        """Add a field to the struct defined last."""
+        if not self._structs:
+            raise Failed(BAD_DATA)
+        self._structs[-1][1].append(read_field(data))
+
+    def _fields(self, name: str) -> list[FieldType]:
+        for known, fields in self._structs:
+            if known == name:
+                return fields
+        raise Failed(BAD_DATA)
+
+    def _encode_type(self, name: str) -> bytes:
+        found = {name}
+        pending = [name]
+        while pending:
+            for field in self._fields(pending.pop()):
+                if field.custom and field.custom not in found:
+                    found.add(field.custom)
+                    pending.append(field.custom)
+        order = [name, *sorted(found - {name})]
+        return "".join(
+            f"{struct}({','.join(f'{field.type_name()} {field.name}' for field in self._fields(struct))})"
+            for struct in order
+        ).encode("ascii")
+
+    # ---- values
+
+    def begin(self, root: bytes) -> None:
+        """Begin the values of a root struct: ``EIP712Domain`` first, then the primary type."""
+        name = text_of(root)
+        if self._wanted is not None:
+            raise Failed(BAD_DATA)
+        if (name == DOMAIN) == self.rooted or len(self.hashes) == 2:
+            raise Failed(UNSPECIFIED)
+        self.rooted = True
+        self._root = name
+        self._walk = self._walk_struct(name, 0)
+        self._advance(None)
+
+    def count(self, data: bytes) -> None:
+        """Take the number of elements of an array level."""
+        if self._wanted is None or not self._wanted.is_count or len(data) != 1:
+            raise Failed(BAD_DATA)
+        self._advance(data)
+
+    def value(self, data: bytes, *, more: bool) -> None:
+        """Take a value, or a piece of one: its two-byte length comes first."""
+        wanted = self._wanted
+        if wanted is None or wanted.is_count:
+            raise Failed(BAD_DATA)
+        if self._partial is None:
+            if len(data) < 2:
+                raise Failed(BAD_DATA)
+            self._missing, self._partial, data = int.from_bytes(data[:2], "big"), b"", data[2:]
+        if len(data) > self._missing:
+            raise Failed(BAD_DATA)
+        self._partial += data
+        self._missing -= len(data)
+        if more != (self._missing > 0) or (more and wanted.field.code not in DYNAMIC_TYPES):
+            raise Failed(BAD_DATA)
+        if not more:
+            raw, self._partial = self._partial, None
+            self.seen.append(Seen(self._root, wanted.field, raw))
+            self._advance(raw)
+
+    def domain_and_message(self) -> tuple[bytes, bytes]:
+        """Return both hashes when every value has come in."""
+        if self._wanted is not None or len(self.hashes) != 2:
+            raise Failed(BAD_DATA)
+        domain, message = self.hashes.values()
+        return domain, message
+
+    def _advance(self, answer: bytes | None) -> None:
+        if self._walk is None:
+            raise Failed(BAD_DATA)
+        try:
+            self._wanted = next(self._walk) if answer is None else self._walk.send(answer)
+        except StopIteration as finished:
+            self._walk = self._wanted = None
+            self.hashes[self._root] = finished.value
+
+    def _walk_struct(self, name: str, depth: int) -> _Walk:
+        if depth > _MAX_DEPTH:
+            raise Failed(BAD_DATA)
+        words = [keccak256(self._encode_type(name))]
+        for field in self._fields(name):
+            word = yield from self._walk_field(field, field.levels, depth)
+            words.append(word)
+        return keccak256(b"".join(words))
+
+    def _walk_field(self, field: FieldType, levels: tuple[int | None, ...], depth: int) -> _Walk:
+        if levels:
+            answer = yield _Wanted(field, is_count=True)
+            if levels[-1] not in (None, answer[0]):
+                raise Failed(BAD_DATA)
+            words = []
+            for _ in range(answer[0]):
+                word = yield from self._walk_field(field, levels[:-1], depth)
+                words.append(word)
+            return keccak256(b"".join(words))
+        if field.code == CUSTOM:
+            return (yield from self._walk_struct(field.custom, depth + 1))
+        raw = yield _Wanted(field, is_count=False)
+        return encode_word(field, raw)
+
+
+def encode_word(field: FieldType, raw: bytes) -> bytes:
+    """Return the 32-byte word of a value's raw bytes."""
+    if field.code in DYNAMIC_TYPES:
+        return keccak256(raw)
+    exact = {ADDRESS: 20, BOOL: 1}.get(field.code)
+    if len(raw) > 32 or (exact is not None and len(raw) != exact) or (field.code == INT and not raw):
+        raise Failed(BAD_DATA)
+    if field.code == FIXED_BYTES:
+        return raw + bytes(32 - len(raw))
+    negative = field.code == INT and len(raw) == field.size and raw[0] >= 0x80
+    return (b"\xff" if negative else b"\0") * (32 - len(raw)) + raw

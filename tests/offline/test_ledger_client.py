@@ -1,0 +1,242 @@
+"""The client alone: paths, answers that cannot be right, versions, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.status import (
+    AppClosed,
+    AppFault,
+    AppTooOld,
+    TooLargeForDevice,
+    WrongAnswer,
+    WrongApp,
+)
+from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow
+from airlock_shared.eip712 import TypedData, read_typed_data
+from airlock_shared.errors import UsageError
+from offline.recordings import Scripted, answering, recorded
+
+PATH = "m/44'/60'/0'/0/0"
+DOMAIN = {"name": "Desk", "chainId": 1}
+HASH = bytes(range(32))
+TRANSACTION = b"\x02\xc0"
+AUTHORIZED = (1, bytes(20), 0)
+
+
+def app_named(name: bytes, version: bytes) -> bytes:
+    return b"\x01" + bytes((len(name),)) + name + bytes((len(version),)) + version + b"\x01\x00"
+
+
+def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> TypedData:
+    types = {"Order": [{"name": n, "type": t} for n, t in members.items()], **structs}
+    document = {"types": types, "primaryType": "Order", "domain": DOMAIN, "message": message}
+    return read_typed_data(document)[0]
+
+
+# ---- paths and pieces ---------------------------------------------------------------------------------------------
+
+
+def test_a_path_is_its_length_and_its_numbers() -> None:
+    assert encode_path(PATH).hex() == "058000002c8000003c800000000000000000000000"
+    assert parse_path("m/0/2147483647'") == (0, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "m", "m/", "44'/60'", "/44'", "m/44h/60h", "m/44''", "m/-1", "m/+1", "m/01", "m/ 1", "m/1 ", "m/1\n", "M/1",
+        "m//1", "m/1/", "m/x", "m/2147483648", "m/2147483648'", "m/99999999999", "m/1_0", "m/٣", "m/" + "/".join("0" * 11),
+    ],
+)  # fmt: skip
+def test_nonsense_is_not_a_path(text: str) -> None:
+    with pytest.raises(UsageError, match="not a derivation path"):
+        parse_path(text)
+
+
+@pytest.mark.parametrize(
+    ("length", "pieces"), [(0, [0]), (1, [1]), (255, [255]), (256, [255, 1]), (600, [255, 255, 90])]
+)
+def test_data_is_cut_every_255_bytes(length: int, pieces: list[int]) -> None:
+    assert [len(piece) for piece in chunks(bytes(length))] == pieces
+
+
+def test_an_apdu_without_data_has_a_length_byte() -> None:
+    assert Apdu(0xE0, 6, 0, 0).encode().hex() == "e006000000"
+
+
+@pytest.mark.parametrize(("number", "wire"), [(0, "00"), (255, "ff"), (256, "0100"), (2**256 - 1, "ff" * 32)])
+def test_an_integer_takes_as_few_bytes_as_it_needs(number: int, wire: str) -> None:
+    assert encode_integer(number).hex() == wire
+
+
+# ---- the app that is open -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.0-dev", b"1.22.1", b"1.23.0-dev", b"2.0.0"])
+def test_a_new_enough_app_is_accepted(version: bytes) -> None:
+    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version))), EthereumApp)
+
+
+@pytest.mark.parametrize("version", [b"1.21.9", b"1.10.4", b"0.99.99", b"", b"1.22", b"latest", b"v1.22.0", b"1.22.0 "])
+def test_an_older_or_unreadable_version_is_refused(version: bytes) -> None:
+    with pytest.raises(AppTooOld, match=r"1\.22\.0 or newer"):
+        open_app(Scripted(app_named(b"Ethereum", version)))
+
+
+@pytest.mark.parametrize("name", [b"Bitcoin", b"ethereum", b"Ethereum Classic", b"", b"Ethereum\n"])
+def test_another_app_is_refused(name: bytes) -> None:
+    with pytest.raises(WrongApp):
+        open_app(Scripted(app_named(name, b"1.22.0")))
+
+
+def test_the_home_screen_is_named() -> None:
+    with pytest.raises(AppClosed, match="home screen"):
+        open_app(Scripted(app_named(b"BOLOS", b"1.1.0")))
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"\x01", b"\x02" + app_named(b"Ethereum", b"1.22.0")[1:], b"\x01\x08Ethe", b"\x01\x01\xff\x01\xff"]
+)
+def test_an_answer_that_names_no_app_is_refused(answer: bytes) -> None:
+    with pytest.raises((WrongAnswer, WrongApp, AppTooOld)):
+        open_app(Scripted(answer))
+
+
+# ---- answers that cannot be right ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0, 1, 64, 66, 130])
+def test_a_success_without_a_whole_signature_is_an_error(length: int) -> None:
+    app = answering(b"\x1b" * length)
+    with pytest.raises(WrongAnswer):
+        app.sign_hashes(PATH, HASH, HASH)
+    with pytest.raises(WrongAnswer):
+        app.sign_personal_message(PATH, b"x")
+    with pytest.raises(WrongAnswer):
+        answering(b"\x00" * length).sign_transaction(PATH, TRANSACTION)
+    with pytest.raises(WrongAnswer):
+        answering(b"\x00" * length).sign_authorization(PATH, *AUTHORIZED)
+
+
+@pytest.mark.parametrize("v", [0, 1, 26, 29, 37, 255])
+def test_a_message_signature_with_another_v_is_an_error(v: int) -> None:
+    with pytest.raises(WrongAnswer, match=f"v = {v}"):
+        answering(bytes((v,)) + bytes(64)).sign_hashes(PATH, HASH, HASH)
+
+
+@pytest.mark.parametrize("v", [2, 27, 28, 255])
+def test_a_transaction_signature_with_another_parity_is_an_error(v: int) -> None:
+    with pytest.raises(WrongAnswer, match=f"v = {v}"):
+        answering(bytes((v,)) + bytes(64)).sign_transaction(PATH, TRANSACTION)
+
+
+def test_data_where_none_is_due_is_an_error() -> None:
+    with pytest.raises(WrongAnswer, match="where none are due"):
+        answering(b"\x1b" + bytes(64)).sign_typed_data(PATH, typed({"a": "bool"}, {"a": True}))
+
+
+@pytest.mark.parametrize("length", [0, 3, 5])
+def test_a_configuration_of_another_length_is_an_error(length: int) -> None:
+    with pytest.raises(WrongAnswer):
+        answering(bytes(length)).configuration()
+
+
+def test_an_address_that_is_not_its_public_keys_is_an_error() -> None:
+    answer = recorded("address", "address")[0].exchanges[0].data
+    assert answering(answer).address(PATH).public_key == answer[1:66]
+    for wrong in (answer[:-1] + b"E", answer[:5] + b"\0" + answer[6:], answer[:-1], answer + b"\0", b"", answer[:66]):
+        with pytest.raises(WrongAnswer):
+            answering(wrong).address(PATH)
+
+
+@pytest.mark.parametrize("lengths", [(31, 32), (32, 33), (0, 0)])
+def test_a_hash_of_another_length_is_a_programming_error(lengths: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        answering(b"").sign_hashes(PATH, bytes(lengths[0]), bytes(lengths[1]))
+
+
+@pytest.mark.parametrize("payload", [b"", b"\x00", b"\x03\xc0", b"\xf8\x6b", b"\xc0"])
+def test_a_legacy_or_unknown_transaction_is_not_sent(payload: bytes) -> None:
+    transport = Scripted(b"")
+    with pytest.raises(UsageError, match="type 1, 2 and 4"):
+        EthereumApp(transport).sign_transaction(PATH, payload)
+    assert transport.sent == []
+
+
+def test_a_flow_that_fails_again_is_not_restarted_again() -> None:
+    transport = Scripted(b"", 0x6A00)
+    with pytest.raises(AppFault):
+        EthereumApp(transport).sign_typed_data(PATH, typed({"a": "bool"}, {"a": True}))
+    assert len(transport.sent) == 2
+
+
+# ---- typed data ---------------------------------------------------------------------------------------------------
+
+
+def sent(typed_data: TypedData) -> list[str]:
+    flow = fields_flow(PATH, typed_data)
+    return [apdu.encode().hex() for apdu in (*flow.definitions, *flow.values, flow.sign)]
+
+
+def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> None:
+    assert sent(typed({"a": "bool"}, {"a": True}))[:3] == [
+        "e01a00000c454950373132446f6d61696e",
+        "e01a00ff0605046e616d65",
+        "e01a00ff0a422007636861696e4964",
+    ]
+
+
+def test_a_struct_that_the_message_does_not_use_is_not_streamed() -> None:
+    used = typed({"a": "bool"}, {"a": True})
+    unused = typed({"a": "bool"}, {"a": True}, Unused=[{"name": "b", "type": "bool"}])
+    assert sent(used) == sent(unused)
+
+
+def test_array_levels_are_defined_in_the_order_of_the_type_and_counted_from_the_outside() -> None:
+    apdus = sent(typed({"a": "uint8[2][]"}, {"a": [[1, 2], [3, 4], [5, 6]]}))
+    assert "e01a00ff08" + "c201" + "02" + "0102" + "00" + "0161" in apdus
+    counts = [apdu for apdu in apdus if apdu.startswith("e01c000f")]
+    assert counts == ["e01c000f0103", *["e01c000f0102"] * 3]
+
+
+def test_an_empty_value_has_a_length_and_no_data() -> None:
+    assert "e01c00ff020000" in sent(typed({"a": "string"}, {"a": ""}))
+
+
+def test_a_negative_integer_is_sent_at_full_width_and_a_positive_one_is_not() -> None:
+    apdus = sent(typed({"a": "int64", "b": "int64"}, {"a": -2, "b": 128}))
+    assert "e01c00ff0a0008" + "ff" * 7 + "fe" in apdus
+    assert "e01c00ff03000180" in apdus
+
+
+@pytest.mark.parametrize(
+    ("type_name", "value"),
+    [
+        ("bool[]", [True] * (MAX_ARRAY_COUNT + 1)),
+        (f"bool[{MAX_ARRAY_COUNT + 1}]", [True] * (MAX_ARRAY_COUNT + 1)),
+        ("bool[][]", [[True] * MAX_ARRAY_COUNT] * (MAX_LEAVES // MAX_ARRAY_COUNT + 1)),
+        ("string", "x" * 0x10000),
+    ],
+)
+def test_what_the_device_cannot_be_asked_to_show_is_refused(type_name: str, value: Any) -> None:
+    transport = Scripted(b"")
+    with pytest.raises(TooLargeForDevice):
+        EthereumApp(transport).sign_typed_data(PATH, typed({"a": type_name}, {"a": value}))
+    assert transport.sent == []
+
+
+def test_a_definition_longer_than_an_apdu_is_refused() -> None:
+    long_name = "S" * 128
+    members = {"m" * 128: long_name}
+    message = {"m" * 128: {"a": True}}
+    with pytest.raises(TooLargeForDevice, match="definition"):
+        sent(typed(members, message, **{long_name: [{"name": "a", "type": "bool"}]}))
+
+
+def test_the_largest_arrays_are_not_refused() -> None:
+    sent(typed({"a": "bool[][]"}, {"a": [[True] * MAX_ARRAY_COUNT] * (MAX_LEAVES // MAX_ARRAY_COUNT)}))

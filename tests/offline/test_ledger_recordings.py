@@ -1,0 +1,180 @@
+"""The client against what the real app said: it sends the recorded APDUs, byte for byte, and reads the recorded results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.screens import coming_screens
+from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
+from airlock_shared.addresses import checksum_address
+from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
+
+OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours
+SHOWN_OTHERWISE = {"a-nanosp-full-blind-setting-tpsl"}  # Raw messages off: a Nano shows the message's hash only
+
+
+def ids(recordings: list[Recording]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("recording", [pytest.param(r, id=r.id) for r in recordings])
+
+
+def tail(recording: Recording) -> list[Exchange]:
+    """The recorded exchanges from where our client would begin: after what was abandoned, or failed late."""
+    if "-abandoned-" not in recording.id:
+        return recording.exchanges
+    failed = next(i for i, exchange in enumerate(recording.exchanges) if exchange.sw != 0x9000)
+    return recording.exchanges[failed + (recording.exchanges[failed].sw == 0x6A80) :]
+
+
+def assert_signed(recording: Recording, signature: Signature) -> None:
+    """The signature is the recorded one, and recovers to the recorded signer."""
+    v = recording.raw("signature")[64]
+    assert signature.r + signature.s == recording.raw("signature")[:64]
+    assert signature.parity == (v - 27 if v >= 27 else v)
+    assert signature.rsv[64] in (27, 28)
+    assert recovered(signature, recording.raw("digest")) == recording.json["signer"]
+
+
+def ask(recording: Recording, app: EthereumApp) -> Any:
+    """Ask of the client what was asked of the device."""
+    values, path = recording.input, recording.path
+    match recording.operation:
+        case "eip712-full":
+            return app.sign_typed_data(path, recording.typed_data()[0])
+        case "eip712-hashes":
+            hashes = recording.typed_data()[1]
+            return app.sign_hashes(path, hashes.domain_separator, hashes.struct_hash)
+        case "transaction":
+            return app.sign_transaction(path, recording.payload())
+        case "personal-message":
+            return app.sign_personal_message(path, bytes.fromhex(values["hex"][2:]))
+        case "eip7702-authorization":
+            contract = bytes.fromhex(values["address"][2:])
+            return app.sign_authorization(path, values["chainId"], contract, values["nonce"])
+        case "address":
+            return app.address(path, confirm=values["confirm"], chain_id=values.get("chainId"))
+        case "configuration":
+            return app.configuration()
+    assert recording.operation == "app-and-version"
+    return app.app_and_version()
+
+
+def test_all_recordings_are_here() -> None:
+    assert len(RECORDINGS) == 133
+    assert {r.model for r in RECORDINGS} == {"flex", "nanosp"}
+
+
+IN_OUR_ORDER = [r for r in RECORDINGS if not r.id.endswith(OTHER_ORDER)]
+SIGNED = [r for r in IN_OUR_ORDER if r.result == "signed"]
+FULL = [r for r in SIGNED if r.operation == "eip712-full"]
+
+
+@ids(SIGNED)
+def test_a_signature_is_asked_for_and_read_as_recorded(recording: Recording) -> None:
+    transport = Played(tail(recording))
+    signature = ask(recording, EthereumApp(transport))
+    transport.assert_finished()
+    assert_signed(recording, signature)
+
+
+@ids(SIGNED)
+def test_a_signature_is_waited_for_as_long_as_a_person_reads(recording: Recording) -> None:
+    transport = Played(tail(recording))
+    ask(recording, EthereumApp(transport))
+    assert transport.waited_for_a_person[-1]
+
+
+@ids(FULL)
+def test_the_definitions_are_answered_without_a_person(recording: Recording) -> None:
+    transport = Played(tail(recording))
+    ask(recording, EthereumApp(transport))
+    definitions = [exchange.apdu[1] == 0x1A for exchange in tail(recording)]
+    assert [not person for person in transport.waited_for_a_person] == definitions
+
+
+@ids(recorded("eip712-full", "signed") + recorded("eip712-hashes", "signed"))
+def test_our_hashes_are_the_recorded_ones(recording: Recording) -> None:
+    hashes = recording.typed_data()[1]
+    assert hashes.domain_separator == recording.raw("domain_hash")
+    assert hashes.struct_hash == recording.raw("message_hash")
+    assert hashes.digest == recording.raw("digest")
+
+
+@ids([r for r in FULL if "-abandoned-in-domain" in r.id or "-abandoned-in-message" in r.id])
+def test_a_flow_that_was_left_half_way_is_restarted_once(recording: Recording) -> None:
+    first, again = tail(recording)[:2]
+    assert (first.apdu, first.sw) == (again.apdu, 0x6A00)
+    transport = Played(tail(recording))
+    assert_signed(recording, ask(recording, EthereumApp(transport)))
+
+
+@ids([r for r in IN_OUR_ORDER if r.result == "rejected"])
+def test_a_recorded_rejection_is_refused_on_the_device(recording: Recording) -> None:
+    transport = Played(recording.exchanges)
+    with pytest.raises(RefusedOnDevice):
+        ask(recording, EthereumApp(transport))
+    transport.assert_finished()
+
+
+@ids([r for r in recorded("eip712-full", "error") if r.id.endswith("off-full")])
+def test_fields_with_both_settings_off_name_raw_messages(recording: Recording) -> None:
+    with pytest.raises(SettingOff, match="Raw messages"):
+        ask(recording, EthereumApp(Played(recording.exchanges)))
+
+
+@ids(recorded("eip712-hashes", "error"))
+def test_hashes_without_blind_signing_name_that_setting(recording: Recording) -> None:
+    with pytest.raises(SettingOff, match="Blind signing"):
+        ask(recording, EthereumApp(Played(recording.exchanges)))
+
+
+@ids(recorded("eip7702-authorization", "error"))
+def test_an_authorization_that_the_app_refuses_names_its_setting(recording: Recording) -> None:
+    with pytest.raises(WrongOrder, match="Smart account upgrade"):
+        ask(recording, EthereumApp(Played(recording.exchanges)))
+
+
+def _whole(recording: Recording) -> Recording:
+    """A refused transaction was refused at its first piece: the payload is completed from its signed twin."""
+    twin = {"raw-tx-approve": "tx-approve", "raw-tx-delegated": "tx-delegated"}
+    name = twin[recording.id.removeprefix(f"a-{recording.model}-")]
+    return next(r for r in RECORDINGS if r.id == f"a-{recording.model}-{name}")
+
+
+@ids(recorded("transaction", "error"))
+def test_calldata_without_blind_signing_names_that_setting(recording: Recording) -> None:
+    app = EthereumApp(Played(recording.exchanges))
+    with pytest.raises(SettingOff, match="Blind signing"):
+        app.sign_transaction(recording.path, _whole(recording).payload())
+
+
+@ids(recorded("address", "address"))
+def test_an_address_is_asked_for_and_read_as_recorded(recording: Recording) -> None:
+    transport = Played(recording.exchanges)
+    answer = ask(recording, EthereumApp(transport))
+    assert checksum_address(answer.address) == recording.json["signer"]
+    assert transport.waited_for_a_person == [recording.input["confirm"]]
+
+
+@ids(recorded("configuration", "configuration"))
+def test_the_configuration_is_read_as_recorded(recording: Recording) -> None:
+    answer = ask(recording, EthereumApp(Played(recording.exchanges)))
+    assert answer == (recording.json["settings"]["blind_signing"], (1, 22, 0))
+
+
+@ids(recorded("app-and-version", "app-and-version"))
+def test_the_apps_name_and_version_are_read_as_recorded(recording: Recording) -> None:
+    answer = ask(recording, EthereumApp(Played(recording.exchanges)))
+    assert answer == ("Ethereum", recording.json["app"]["version_string"], (1, 22, 0))
+
+
+APPROVED = [r for o in ("eip712-full", "eip712-hashes") for r in recorded(o, "signed", users=("approve",))]
+
+
+@ids([r for r in APPROVED if r.id not in SHOWN_OTHERWISE])
+def test_the_screens_to_come_are_those_that_came(recording: Recording) -> None:
+    typed_data, hashes = recording.typed_data()
+    by_hashes = recording.operation == "eip712-hashes"
+    assert coming_screens(typed_data, hashes, recording.model, by_hashes=by_hashes) == recording.screens

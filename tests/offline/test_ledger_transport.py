@@ -1,0 +1,271 @@
+"""Both transports: USB framing over a fake HID device, loopback over a fake server, and every way in which they break."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from threading import Thread
+
+import pytest
+
+from airlock_offline.ledger import transport
+from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
+from airlock_offline.ledger.transport import HidTransport, LoopbackTransport, PluggedLedger, choose_ledger
+
+APDU = bytes.fromhex("e006000000")
+LONG = b"\xe0\x04\x00\x00\xff" + bytes(range(255))
+
+
+def packets(message: bytes, channel: int = 0x0101, tag: int = 5) -> list[bytes]:
+    """A message as HID packets of 64 bytes, framed here and not by the code under test."""
+    rest = len(message).to_bytes(2, "big") + message
+    result: list[bytes] = []
+    while rest:
+        head = channel.to_bytes(2, "big") + bytes((tag,)) + len(result).to_bytes(2, "big")
+        result.append((head + rest[:59]).ljust(64, b"\0"))
+        rest = rest[59:]
+    return result
+
+
+class FakeHid:
+    """A HID device that keeps what is written and gives prepared packets."""
+
+    def __init__(self, replies: list[bytes], written: int = 65) -> None:
+        self.replies = list(replies)
+        self.reports: list[bytes] = []
+        self.waited_ms: list[int] = []
+        self.closed = False
+        self._written = written
+
+    def open_path(self, path: bytes) -> None:
+        raise AssertionError(path)
+
+    def write(self, data: bytes) -> int:
+        self.reports.append(bytes(data))
+        return self._written
+
+    def read(self, size: int, timeout_ms: int) -> list[int]:
+        self.waited_ms.append(timeout_ms)
+        return list(self.replies.pop(0)) if self.replies else []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+# ---- USB ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("apdu", [APDU, LONG])
+def test_an_apdu_is_framed_in_packets_of_64_bytes(apdu: bytes) -> None:
+    device = FakeHid(packets(b"\x90\x00"))
+    HidTransport(device=device).exchange(apdu, person=False)
+    assert device.reports == [b"\0" + packet for packet in packets(apdu)]
+
+
+@pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
+def test_an_answer_is_data_and_status_word(data: bytes) -> None:
+    device = FakeHid(packets(data + b"\x69\x85"))
+    assert HidTransport(device=device).exchange(APDU, person=False) == (data, 0x6985)
+
+
+def test_a_person_is_waited_for_longer_than_a_machine() -> None:
+    device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
+    opened = HidTransport(device=device)
+    opened.exchange(APDU, person=True)
+    opened.exchange(APDU, person=False)
+    assert device.waited_ms == [600_000, 20_000, 20_000]
+
+
+@pytest.mark.parametrize(
+    ("replies", "error"),
+    [
+        ([], DeviceSilent),
+        (packets(bytes(100) + b"\x90\x00")[:1], DeviceSilent),
+        (packets(b"\x90\x00", channel=0x0102), WrongAnswer),
+        (packets(b"\x90\x00", tag=6), WrongAnswer),
+        (packets(bytes(100) + b"\x90\x00")[1:], WrongAnswer),
+        (packets(bytes(100) + b"\x90\x00")[:1] * 2, WrongAnswer),
+        (packets(b"\x90"), WrongAnswer),
+        (packets(b""), WrongAnswer),
+        (packets(bytes(60_000)), WrongAnswer),
+    ],
+)
+def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], error: type[Exception]) -> None:
+    device = FakeHid(replies or [])
+    opened = HidTransport(device=device)
+    with pytest.raises(error):
+        opened.exchange(APDU, person=False)
+    assert device.closed
+    with pytest.raises(DeviceLost, match="earlier failure"):
+        opened.exchange(APDU, person=False)
+
+
+def test_a_device_that_takes_no_data_is_lost() -> None:
+    with pytest.raises(DeviceLost):
+        HidTransport(device=FakeHid([], written=-1)).exchange(APDU, person=False)
+
+
+@pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
+def test_an_unplugged_device_is_lost(failure: Exception) -> None:
+    class Unplugged(FakeHid):
+        def read(self, size: int, timeout_ms: int) -> list[int]:
+            raise failure
+
+    with pytest.raises(DeviceLost, match="unplugged"):
+        HidTransport(device=Unplugged([])).exchange(APDU, person=False)
+
+
+ONE, OTHER = PluggedLedger("/dev/hidraw3", "Nano S Plus"), PluggedLedger("/dev/hidraw5", "Flex")
+
+
+def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
+    assert choose_ledger([ONE]) == ONE
+    assert choose_ledger([ONE, OTHER], "/dev/hidraw5") == OTHER
+
+
+@pytest.mark.parametrize(
+    ("plugged", "path", "said"),
+    [
+        ([], None, "no Ledger is plugged in"),
+        ([], "/dev/hidraw3", "no Ledger is plugged in"),
+        ([ONE, OTHER], None, "more than one.*hidraw3.*hidraw5"),
+        ([ONE, OTHER], "/dev/hidraw4", "no Ledger at /dev/hidraw4.*hidraw3.*hidraw5"),
+    ],
+)
+def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
+    plugged: list[PluggedLedger], path: str | None, said: str
+) -> None:
+    with pytest.raises(DeviceNotFound, match=said):
+        choose_ledger(plugged, path)
+
+
+def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import hid
+
+    entries = [
+        {"path": b"/dev/hidraw3", "product_string": "Flex", "usage_page": 0xFFA0, "interface_number": 0},
+        {"path": b"/dev/hidraw4", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
+    ]
+    monkeypatch.setattr(hid, "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
+    assert transport.plugged_ledgers() == [PluggedLedger("/dev/hidraw3", "Flex")]
+
+
+def test_a_ledger_that_another_program_holds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import hid
+
+    class Held(FakeHid):
+        def open_path(self, path: bytes) -> None:
+            raise OSError("open failed")
+
+    monkeypatch.setattr(transport, "plugged_ledgers", lambda: [ONE])
+    monkeypatch.setattr(hid, "device", lambda: Held([]))
+    with pytest.raises(DeviceLost, match="cannot be opened") as caught:
+        HidTransport()
+    assert "other programs" in caught.value.do
+
+
+# ---- loopback -----------------------------------------------------------------------------------------------------
+
+Behaviour = Callable[[socket.socket], None]
+
+
+@pytest.fixture
+def connected(request: pytest.FixtureRequest) -> Iterator[LoopbackTransport]:
+    """A transport to a server that reads one APDU and then behaves as asked."""
+    behaviour: Behaviour = request.param
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4 + len(APDU), socket.MSG_WAITALL)
+                behaviour(connection)
+
+        thread = Thread(target=serve)
+        thread.start()
+        opened = LoopbackTransport(listener.getsockname()[1])
+        yield opened
+        opened.close()
+        thread.join()
+
+
+def _in_single_bytes(connection: socket.socket) -> None:
+    for byte in b"\0\0\0\x04\x03\x01\x16\x00\x90\x00":
+        connection.sendall(bytes((byte,)))
+
+
+def _cut(connection: socket.socket) -> None:
+    connection.sendall(b"\0\0\0\x04\x03\x01")
+
+
+def _at_once(connection: socket.socket) -> None:
+    connection.sendall(b"")
+
+
+def _huge(connection: socket.socket) -> None:
+    connection.sendall(b"\xff\xff\xff\xff")
+
+
+def _never(connection: socket.socket) -> None:
+    connection.recv(1)  # until the client gives up
+
+
+@pytest.mark.parametrize("connected", [_in_single_bytes], indirect=True)
+def test_an_answer_that_comes_in_pieces_is_whole(connected: LoopbackTransport) -> None:
+    assert connected.exchange(APDU, person=False) == (b"\x03\x01\x16\x00", 0x9000)
+
+
+@pytest.mark.parametrize(
+    ("connected", "error"),
+    [(_cut, DeviceLost), (_at_once, DeviceLost), (_huge, WrongAnswer), (_never, DeviceSilent)],
+    indirect=["connected"],
+)
+def test_a_broken_answer_is_named_and_the_connection_is_closed(
+    connected: LoopbackTransport, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if error is DeviceSilent:
+        monkeypatch.setattr(transport, "MACHINE_TIMEOUT_S", 0.1)
+    with pytest.raises(error):
+        connected.exchange(APDU, person=False)
+    with pytest.raises(DeviceLost, match="earlier failure"):
+        connected.exchange(APDU, person=False)
+
+
+# ---- what is not imported -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "airlock_offline.ledger.ethereum_app",
+        "airlock_offline.ledger.screens",
+        "airlock_offline.ledger.transport",
+        "airlock_offline.emulator.app",
+    ],
+)
+def test_importing_the_ledger_loads_nothing_heavy_and_no_network(module: str) -> None:
+    script = f"import sys, {module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    unwanted = {
+        "socket",
+        "_socket",
+        "ssl",
+        "http",
+        "asyncio",
+        "eth_account",
+        "eth_utils",
+        "coincurve",
+        "hid",
+        "ledgerblue",
+    }
+    assert unwanted & set(loaded) == set()
+
+
+def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
+    script = "import sys, ledgerblue.ledgerWrapper, ledgerblue.commException; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    ours = {"ledgerblue.__version__", "ledgerblue.commException", "ledgerblue.ledgerWrapper"}
+    assert {name for name in loaded if name.startswith("ledgerblue.")} == ours
+    assert "socket" not in loaded

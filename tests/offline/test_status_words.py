@@ -1,0 +1,73 @@
+"""Each status word is a named error that says what happened and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_offline.ledger import status
+from airlock_offline.ledger.status import STATUS_WORDS, error_for
+from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
+
+EXPECTED = {
+    0x5515: status.Locked,
+    0x6B0C: status.Locked,
+    0x6804: status.Locked,
+    0x650F: status.AppClosed,
+    0x6E00: status.WrongApp,
+    0x6985: status.RefusedOnDevice,
+    0x6A80: status.SettingOff,
+    0x6D00: status.NotSupported,
+    0x6501: status.NotSupported,
+    0x6A15: status.PathNotAllowed,
+    0x6980: status.WrongOrder,
+    0x6A00: status.AppFault,
+    0x6B00: status.AppFault,
+}
+
+
+def error(sw: int) -> AirlockError:
+    return error_for(sw, doing="sign the typed data", setting=status.RAW_MESSAGES)
+
+
+def test_every_word_of_the_table_is_expected_here() -> None:
+    assert {sw: meaning.error for sw, meaning in STATUS_WORDS.items()} == EXPECTED
+
+
+@pytest.mark.parametrize("sw", [*EXPECTED, 0x6F00])
+def test_every_error_says_what_was_tried_what_happened_and_what_to_do(sw: int) -> None:
+    found = error(sw)
+    assert found.what.startswith("could not sign the typed data: ")
+    assert f"{sw:04x}" in found.what
+    assert len(found.do) > 20
+    assert "{" not in found.do
+
+
+@pytest.mark.parametrize("sw", [0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF])
+def test_an_unknown_word_is_named_as_unknown(sw: int) -> None:
+    assert type(error(sw)) is status.UnknownStatus
+
+
+@pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw != 0x6985])
+def test_a_failing_device_ends_with_exit_code_5(sw: int) -> None:
+    assert isinstance(error(sw), DeviceError)
+    assert error(sw).exit_code == ExitCode.DEVICE
+
+
+def test_a_person_who_says_no_ends_with_exit_code_6() -> None:
+    assert isinstance(error(0x6985), Declined)
+    assert error(0x6985).exit_code == ExitCode.DECLINED
+
+
+@pytest.mark.parametrize("sw", [0x5515, 0x6B0C, 0x6804])
+def test_a_locked_device_is_named(sw: int) -> None:
+    assert "locked" in str(error(sw))
+    assert "PIN" in error(sw).do
+
+
+def test_refused_data_names_the_setting_that_it_needs() -> None:
+    assert "Raw messages" in error(0x6A80).do
+    assert "Blind signing" in error_for(0x6A80, doing="sign the transaction").do
+
+
+def test_a_path_that_is_not_allowed_points_at_the_plan() -> None:
+    assert "plan" in error(0x6A15).do
