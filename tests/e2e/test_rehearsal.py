@@ -51,7 +51,7 @@ def test_each_ceremony_ends_with_its_outcome(screen: str, ceremony: str, outcome
         "struct hash",
         "digest",
         "THE LEDGER WILL SHOW",
-        "The signature recovers to 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+        "recovered           0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
         "outcome: ",
     ],
 )

@@ -14,6 +14,7 @@ from airlock_shared.errors import Refusal
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
+    from airlock_offline.ledger.transport import Transport
 
 emulator_option = click.option(
     "--emulator",
@@ -43,7 +44,7 @@ class Device:
         self._emulator_port = emulator_port
         self._ledger_path = ledger_path
         self._app: EthereumApp | None = None
-        self._close = lambda: None
+        self._transport: Transport | None = None
 
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
@@ -54,16 +55,17 @@ class Device:
             if self._emulator_port is not None:
                 airgap.allow_loopback(self._emulator_port)
                 say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
-                transport: LoopbackTransport | HidTransport = LoopbackTransport(self._emulator_port)
+                transport: Transport = LoopbackTransport(self._emulator_port)
             else:
                 transport = HidTransport(self._ledger_path)
-            self._close = transport.close
+            self._transport = transport
             self._app = open_app(transport)
         return self._app
 
     def close(self) -> None:
         """Let go of the device."""
-        self._close()
+        if self._transport is not None:
+            self._transport.close()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,13 @@ INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 
 
+WIDTH = 80
+
+
 def say(text: str = "") -> None:
-    """Write a line of talk to stderr."""
+    """Write talk to stderr, a long line wrapped at 80 columns between words."""
+    if len(text) > WIDTH and "\n" not in text:
+        text = textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     click.echo(text, err=True)
 
 

@@ -25,7 +25,8 @@ def deployment_lines(deployment: Deployment) -> Iterator[str]:
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
-        yield f"{name} domain: {domain.name}, version {domain.version}, contract {checksum_address(domain.contract)}"
+        yield f"{name} domain: {domain.name}, version {domain.version}"
+        yield f"  contract {checksum_address(domain.contract)}"
     for name, address in sorted(deployment.contracts.items()):
         yield f"contract {safe(name)}: {checksum_address(address)}"
     for name, enum in sorted(deployment.enums.items()):
@@ -54,7 +55,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         if signer.delegate_of:
             yield f"  as delegate of {checksum_address(signer.delegate_of)}"
     for number, step in enumerate(plan.steps.values(), start=1):
-        yield f"step {number}: {step.id}, {step.action.name} ({step.action.title}), signed by {step.signer.name}"
+        yield f"step {number}: {step.id}, signed by {step.signer.name}"
+        yield f"  {step.action.name}: {step.action.title}"
         for name, value in step.values.items():
             yield f"  {name:<26} {safe(value.text)}"
     yield from fingerprint_lines("plan", plan.fingerprint)

@@ -106,7 +106,8 @@ def _sign_all(items: list[Request], situation: Situation, state: State, device: 
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             raise
         if results[-1].signed.result == "signed":
-            say(f"Signed. The signature recovers to {results[-1].signed.signer}, as the plan expects.")
+            signer = results[-1].signed.signer
+            say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
     return results
 
 
@@ -120,7 +121,8 @@ def _report(results: list[Result], output: Path, fingerprint: str, as_json: bool
         say(f"  {result.signed.step:<24} {outcome}")
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {output}. Carry it to the online machine; until it is submitted it is a secret.")
+    say(f"Wrote {output}")
+    say("Carry it to the online machine; until it is submitted it is a secret.")
     code = worst([result.code for result in results])
     if as_json:
         steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]

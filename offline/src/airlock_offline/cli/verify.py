@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,7 @@ from airlock_shared.command import INPUT, finish, json_option, say, show
 from airlock_shared.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.files import open_input, read_input
+from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
 from airlock_shared.text import safe
 from airlock_shared.words import spoken
@@ -91,15 +93,18 @@ def _report_text(
         stopped = [v for v in verdicts if v.result == "refused"]
         wrong += len(stopped)
         passed = [v.result for v in verdicts].count("pass")
-        show(f"{'REFUSED' if stopped else 'pass   '}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
+        word = "REFUSED" if stopped else "pass   "
+        sys.stdout.write(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused\n")
         for verdict in stopped:
-            show(_line(f"  {safe(step)}", verdict))
+            sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
+    sys.stdout.flush()
     order = examine_steps(steps, list(situation.plan.steps))
     if order.result == "refused":
         wrong += 1
         show(_line("document", order))
-    say(f"{len(steps)} items, {wrong} refusals, fingerprint {reader.fingerprint}")
-    say(f"  {spoken(reader.fingerprint)}")
+    say(f"items {len(steps)}, refusals {wrong}")
+    for line in fingerprint_lines("requests", reader.fingerprint):
+        say(line)
     finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
 
 

@@ -59,7 +59,8 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
         return
     for line in deployment_lines(deployment):
         show(line)
-    say(f"Wrote {output}. Carry it to the offline machine: airlock-offline trust {output.name}")
+    say(f"Wrote {output}")
+    say(f"Carry it to the offline machine: airlock-offline trust {output.name}")
 
 
 @click.command("ready")

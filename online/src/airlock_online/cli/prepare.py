@@ -104,7 +104,8 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str, out
         show(line)
     for line in fingerprint_lines("requests", requests_fingerprint):
         show(line)
-    say(f"Wrote {output}. Carry it to the offline machine, and compare the requests fingerprint there.")
+    say(f"Wrote {output}")
+    say("Carry it to the offline machine, and compare the requests fingerprint there.")
 
 
 @click.command("build")

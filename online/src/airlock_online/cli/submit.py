@@ -26,7 +26,7 @@ from airlock_shared.files import read_input
 from airlock_shared.requests import parse_requests
 from airlock_shared.signatures import parse_signatures
 from airlock_shared.text import safe
-from airlock_shared.units import utc_text
+from airlock_shared.units import PRICE, USDC, to_human, utc_text
 
 _patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
                          help="For how many seconds to poll before giving up for now.")  # fmt: skip
@@ -44,7 +44,7 @@ def _world(state: State, patience_s: int, as_json: bool) -> Iterator[World]:
         else:
             show(f"    {utc_text(event.at_ms or now_ms())}  {_seq(event)}  {safe(event.type)}")
             for line in _told(event):
-                show(f"{'':<34}{line}" if len(line) < 46 else f"      {line}")
+                show(line)
 
     config = state.config()
     with Http() as http, open_journal(state.journal_url(), now_ms) as journal:
@@ -56,10 +56,20 @@ def _seq(event: OrderEvent) -> str:
     return f"{event.seq:>3}" if event.seq is not None else "  -"
 
 
+_TOLD = {"trackingId": None, "id": None, "code": None, "attempt": None, "orderId": None, "transactionHash": None,
+         "price": PRICE, "usdcSentToTrader": USDC}  # fmt: skip
+"""The members of an event that decide or identify, with the unit of those that are raw amounts."""
+
+
 def _told(event: OrderEvent) -> list[str]:
-    """Return what an event says, for a person: the few members that decide or identify, a line each."""
-    names = ("trackingId", "id", "code", "attempt", "orderId", "transactionHash", "price", "usdcSentToTrader")
-    return [f"{name} {safe(str(event.payload[name]), limit=80)}" for name in names if name in event.payload]
+    """Return what an event says, for a person, a line a member."""
+    lines = []
+    for name, unit in _TOLD.items():
+        if name in event.payload:
+            value = safe(str(event.payload[name]), limit=80)
+            human = f"{to_human(int(value), unit)} {unit.name}, raw " if unit and value.isdecimal() else ""
+            lines.append(f"      {name} {human}{value}")
+    return lines
 
 
 @click.command("submit")

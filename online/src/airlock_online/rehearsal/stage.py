@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +42,7 @@ class Row(NamedTuple):
     same_fingerprint: bool
     signer: str
     digest: str
+    signature: str
     outcome: str
 
 
@@ -71,7 +73,8 @@ def _offline(stage: Stage, *words: str) -> Ended:
 
 def _run(stage: Stage, machine: str, words: list[str | Path]) -> Ended:
     shown = [Path(words[0]).name, *(_short(stage, str(word)) for word in words[3:])]
-    stage.say(f"\n--- {machine} $ {' '.join(shown)}")
+    stage.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", 80, subsequent_indent="      ",
+                                   break_long_words=False, break_on_hyphens=False))  # fmt: skip
     ended = run_command(words, _ANSWERS if stage.unattended else None)
     if ended.code != 0:
         raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
@@ -133,7 +136,9 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcomes = re.findall(r"outcome: (\w+)", submitted.screen)
-    return Row(ceremony.id, same, item["signer"], item["digest"], outcomes[-1] if outcomes else "none")
+    return Row(
+        ceremony.id, same, item["signer"], item["digest"], item["signature"], outcomes[-1] if outcomes else "none"
+    )
 
 
 def _fingerprint(screen: str) -> str:
@@ -148,9 +153,16 @@ def summary_lines(rows: list[Row], folder: Path) -> list[str]:
         lines += [
             row.ceremony,
             f"  fingerprint   {'equal on both machines' if row.same_fingerprint else 'NOT EQUAL'}",
-            f"  signer        {row.signer}, recovered from the signature",
-            f"  digest        {row.digest[:42]}",
-            f"                {row.digest[42:]}",
+            *_hex_rows("digest", row.digest),
+            *_hex_rows("signature", row.signature),
+            f"  recovered     {row.signer}, as the plan expects",
             f"  outcome       {row.outcome}",
         ]
     return [*lines, f"\nEverything that crossed or was kept is in {folder}"]
+
+
+def _hex_rows(label: str, value: str) -> list[str]:
+    """Return a hex value in rows of 32 bytes beside its label."""
+    digits = value.removeprefix("0x")
+    rows = [digits[at : at + 64] for at in range(0, len(digits), 64)]
+    return [f"  {label if row is rows[0] else '':<14}{row}" for row in rows]

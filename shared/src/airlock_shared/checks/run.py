@@ -34,18 +34,13 @@ def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def _run(checks: Iterable[Check], case: Case) -> list[Verdict]:
     verdicts = []
     for check in checks:
-        if _reached(check, case):
-            verdicts.append(_verdict(check.id, check.run(case)))
+        for need in check.needs:
+            if not hasattr(case, need):
+                verdicts.append(Verdict(check.id, "not-reached"))
+                break
         else:
-            verdicts.append(Verdict(check.id, "not-reached"))
+            verdicts.append(_verdict(check.id, check.run(case)))
     return verdicts
-
-
-def _reached(check: Check, case: Case) -> bool:
-    for need in check.needs:  # noqa: SIM110  (a generator takes longer than most checks)
-        if not hasattr(case, need):
-            return False
-    return True
 
 
 def _verdict(check: str, finding: Finding | None) -> Verdict:
