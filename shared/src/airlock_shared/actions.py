@@ -42,13 +42,23 @@ class Parameter(NamedTuple):
 
 
 class Action(NamedTuple):
-    """Something that a custodian can do, by the name that plans use. ``path`` is empty when no endpoint is documented."""
+    """Something that a custodian can do, by the name that plans use.
+
+    What comes back is an intent of the struct ``primary_type``, or a transaction that calls the function ``call``.
+    ``path`` is empty when no endpoint is documented.
+    """
 
     name: str
     title: str
     path: str
     primary_type: str
     parameters: tuple[Parameter, ...]
+    call: str = ""
+
+    @property
+    def result(self) -> str:
+        """What must come back, in a word: the struct or the function."""
+        return self.call or self.primary_type
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of this name, or None."""
@@ -141,5 +151,43 @@ _ALL = (
             Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms, once accepted", required=False), *_TIMED)),
 )  # fmt: skip
 
-ACTIONS: dict[str, Action] = {action.name: action for action in _ALL}
+_CALLER = (_sent("caller", ADDRESS, "the account that sends the transaction and signs it"),)
+_CODE = _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex")
+_DELEGATE = _sent("delegate", ADDRESS, "the key that may trade")
+
+_TRANSACTIONS = (
+    Action("position-increase", "Increase a position by transaction, sized in USDC", "/v2/position/increase", "",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE), "increasePositionSize"),
+    Action("position-increase-coin", "Increase a position by transaction, sized in the base asset",
+           "/v2/position/increase-coin", "",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE),
+           "increasePositionSizeWithCoinExposure"),
+    Action("limit-update", "Change a limit order that waits", "/v2/limit/update", "",
+           (_TRADER, *_PAIR, _sent("orderIndex", COUNT, "the order's slot, from the positions read"),
+            _sent("price", PRICE, "the new trigger price"), _SLIPPAGE,
+            _sent("takeProfit", PRICE, "take profit; none when left out or 0", required=False),
+            _sent("stopLoss", PRICE, "stop loss; none when left out or 0", required=False)), "updateOpenLimitOrder"),
+    Action("trade-open", "Open a position by transaction", "", "", _OPEN[:-2], "openTrade"),
+    Action("trade-close", "Close a position by transaction", "", "",
+           (_TRADER, *_PAIR, _SLOT, _sent("collateralToCloseUsdc", USDC, "the collateral to close"), _CLOSE[0]),
+           "closeTradeMarket"),
+    Action("referral-transfer", "Nominate a referral code's next owner", "/v2/referral/transfer-ownership", "",
+           (*_CALLER, _CODE, _sent("newOwner", ADDRESS, "who may accept the code")), "setPendingCodeOwnershipTransfer"),
+    Action("referral-accept", "Accept a referral code", "/v2/referral/accept-ownership", "", (*_CALLER, _CODE),
+           "acceptCodeOwnership"),
+    Action("referral-set-code-tx", "Adopt a referral code by transaction", "/v2/referral/set-code", "",
+           (*_CALLER, _CODE), "setTraderReferralCodeByUser"),
+    Action("referral-cancel-request", "Withdraw the request for access to a private code",
+           "/v2/referral/cancel-request", "", _CALLER, "cancelRequest"),
+    Action("claim-keeper-rewards", "Pay out keeper rewards", "/v2/misc/claim-keeper-rewards", "", _CALLER, "claimTokens"),
+    Action("delegate-set", "Register a delegate key by transaction", "/v2/delegate/set", "",
+           (_TRADER, _DELEGATE, Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds")), "setDelegate"),
+    Action("delegate-remove", "End a delegate's registration", "/v2/delegate/remove", "", (_TRADER, _DELEGATE),
+           "removeDelegate"),
+    Action("token-approve", "Let the trading storage take USDC", "/v2/token/approve", "",
+           (_TRADER, _sent("spender", ADDRESS, "the trading storage of the pinned deployment"),
+            _sent("amountUsdc", USDC, "how much it may take in all, or the word unlimited")), "approve"),
+)  # fmt: skip
+
+ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS)}
 """Every action, by the name that plans use."""

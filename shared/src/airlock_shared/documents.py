@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from airlock_shared.depth import is_too_deep, recursion_is_unbounded
@@ -139,7 +140,7 @@ _SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
 def to_cbor(value: Any) -> bytes:
     """Return the deterministic CBOR form of a JSON value.
 
-    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for a name that is no text.
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
     form = bytearray()
     try:
@@ -169,10 +170,13 @@ def _encode(value: Any, form: bytearray) -> None:
         form += _SIMPLE[value]
     elif kind is int and -(1 << 64) <= value < 1 << 64:
         form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
-    else:  # what is rare: a float in a builder's ``meta``, a huge integer
+    elif kind is int or (kind is float and isfinite(value)):  # rare: a huge integer, a fraction in a builder's ``meta``
         from cbor2 import dumps
 
         form += dumps(value, canonical=True)
+    else:
+        message = f"not a value of JSON: {kind.__name__}"
+        raise TypeError(message)
 
 
 def cbor_head(major: int, number: int) -> bytes:
@@ -225,6 +229,7 @@ def to_json(value: Any) -> bytes:
         last = list(value)[-1]
         if type(value[last]) is list and value[last]:
             head = json.dumps({n: v for n, v in value.items() if n != last}, ensure_ascii=False)[:-1]
+            head += ", " if len(value) > 1 else ""
             items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value[last])
-            return f"{head}, {json.dumps(last)}: [\n{items}\n]}}\n".encode()
+            return f"{head}{json.dumps(last)}: [\n{items}\n]}}\n".encode()
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()

@@ -41,6 +41,15 @@ class Header(NamedTuple):
     created_ms: int
 
 
+class Transaction(NamedTuple):
+    """What the online half filled in from the chain: the account's nonce, the gas limit, and EIP-1559 fees in wei."""
+
+    nonce: int
+    gas: int
+    maxFeePerGas: int  # noqa: N815  (EIP-1559's own name)
+    maxPriorityFeePerGas: int  # noqa: N815
+
+
 class Request(NamedTuple):
     """One item: a step's payload and how it was asked for. Nothing in it is believed until the checks have run."""
 
@@ -55,6 +64,7 @@ class Request(NamedTuple):
     signer: str
     path: str
     delegation: dict[str, Any] | None
+    transaction: Transaction | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the item as the document holds it."""
@@ -71,6 +81,8 @@ class Request(NamedTuple):
             item["route"] |= {"order_type": self.order_type, "reason": self.order_reason}
         if self.delegation is not None:
             item["delegation"] = self.delegation
+        if self.transaction is not None:
+            item["transaction"] = self.transaction._asdict()
         return item
 
 

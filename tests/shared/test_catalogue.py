@@ -1,0 +1,207 @@
+"""The catalogue, the actions, and what is decided by whom: data that must agree with itself and with what is published."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.asking import request_fields
+from airlock_shared.checks.payload import definitions
+from airlock_shared.checks.run import examine
+from airlock_shared.decide import decide, shown_value
+from airlock_shared.deployment import parse_deployment
+from airlock_shared.draft import draft_plan
+from airlock_shared.errors import PlanError
+from airlock_shared.intents import CATALOGUE, abi_type_of, leaf, types_of
+from airlock_shared.listing import deployment_lines, plan_lines
+from airlock_shared.plan import parse_plan
+from airlock_shared.requests import parse_requests
+from shared.make_payloads import ABI_ORDER, DESK, ENCODE_TYPES, TYPES, plan_fingerprint
+from shared.world import (
+    DEPLOYMENT_TEXT,
+    PLAN_TEXT,
+    STEPS,
+    case_of,
+    deployment,
+    good,
+    judge,
+    patched,
+    plan,
+    replaced,
+    situation,
+    to_bytes,
+    whole,
+)
+
+
+def test_the_structs_are_the_published_ones() -> None:
+    assert {intent.encode_type for intent in CATALOGUE.values()} == set(ENCODE_TYPES)
+    assert {name: types_of(name) for name in CATALOGUE} == TYPES
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_compiled_definition_has_the_published_type_text(name: str) -> None:
+    assert definitions(name).encode_type(name) == next(t for t in ENCODE_TYPES if t.startswith(name + "("))
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_leaf_has_a_row_in_the_order_of_the_struct(name: str) -> None:
+    def leaves(struct: str, path: str) -> list[str]:
+        found = []
+        for member in types_of(name)[struct]:
+            inner = path + member["name"]
+            found += leaves(member["type"], inner + ".") if member["type"] in types_of(name) else [inner]
+        return found
+
+    intent = CATALOGUE[name]
+    assert [field.path for field in intent.fields] == leaves(name, "")
+    assert {intent.trader, intent.nonce, intent.deadline} - {""} <= {field.path for field in intent.fields}
+    assert all(field.meaning for field in intent.fields)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_leaf_that_the_plan_decides_is_a_field_of_the_action(name: str) -> None:
+    actions = [action for action in ACTIONS.values() if action.primary_type == name]
+    assert actions
+    for field in CATALOGUE[name].fields:
+        if field.rule.parameter:
+            parameter = actions[0].parameter(field.rule.parameter)
+            assert parameter is not None, field.path
+            if field.unit.is_amount:
+                assert parameter.unit.decimals == field.unit.decimals
+
+
+def test_only_the_delegate_registration_is_encoded_in_another_order() -> None:
+    assert {name: intent.abi_order for name, intent in CATALOGUE.items() if intent.abi_order} == ABI_ORDER
+    assert abi_type_of("DelegateReq") == "(address,address,uint256,string,uint256,uint256)"
+
+
+def test_the_order_types_are_those_of_the_specification() -> None:
+    known = {name: intent.order_types for name, intent in CATALOGUE.items() if intent.order_types}
+    assert known == {
+        "OpenTradeReq": (0, 6), "OpenTradeCoinExposureReq": (12, 13),
+        "CloseTradeReq": (1, 7), "CloseTradeCoinExposureReq": (15, 16),
+        "IncreasePositionSizeReq": (9, -1), "IncreasePositionSizeWithCoinExposureReq": (14, -1),
+    }  # fmt: skip
+
+
+def test_only_a_delegate_registration_is_for_the_trader_alone_and_only_referrals_have_the_other_domain() -> None:
+    assert [name for name, intent in CATALOGUE.items() if intent.signer_rule == "trader-only"] == ["DelegateReq"]
+    assert {name for name, intent in CATALOGUE.items() if intent.domain == "referral"} == {
+        "SetTraderReferralCodeByUserReq",
+        "RegisterCodeReq",
+    }
+
+
+# ---- deciding -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
+    case = case_of(good(step))
+    examine(case)
+    decisions = decide(case.intent, case.message, case.step, plan(), deployment())
+    assert [decision.field for decision in decisions] == list(case.intent.fields)
+    for decision in decisions:
+        assert decision.ok
+        assert decision.decided_by in {"plan", "fixed", "builder"}
+        assert decision.raw == leaf(case.message, decision.field.path)
+        assert isinstance(shown_value(decision.field, decision.raw), str)
+
+
+def test_a_price_on_its_bound_is_within_it() -> None:
+    document = patched(good("open"), [{"at": "requests.0.payload.message._t.openPrice", "set": "640000000000000"}])
+    assert judge(document) == {"DIGEST-MATCH", "ENC-MATCH"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_asked_of_the_builder_is_what_the_vectors_asked(step: str) -> None:
+    asked = good(step)["requests"][0]["fields"]
+    expected = request_fields(plan().steps[step], deployment())
+    assert {name: value for name, value in asked.items() if name in expected or name != "deadlineMs"} == expected
+
+
+def test_bounds_where_the_builder_needs_a_value_cannot_be_asked() -> None:
+    text = replaced(PLAN_TEXT, [('collateralUsdc = "1000"', 'collateralUsdc = { at_most = "1000" }')])
+    with pytest.raises(PlanError) as caught:
+        request_fields(parse_plan(text.encode()).steps["open"], deployment())
+    assert caught.value.check == "PLAN-FIELD"
+
+
+def test_a_pair_that_the_deployment_does_not_have_cannot_be_asked() -> None:
+    text = replaced(PLAN_TEXT, [('pair = "btc-usd"', 'pair = "DOGE/USD"')])
+    with pytest.raises(PlanError) as caught:
+        request_fields(parse_plan(text.encode()).steps["open"], deployment())
+    assert caught.value.check == "PLAN-FIELD"
+
+
+# ---- drafting and listing -------------------------------------------------------------------------------------------
+
+
+def _with_plan(document: dict[str, Any], text: str) -> set[str]:
+    document = patched(document, [{"at": "header.plan", "set": plan_fingerprint(text)}])
+    drafted = parse_plan(text.encode())
+    where = situation()._replace(plan=drafted)
+    return judge(document, where, steps=tuple(drafted.steps))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_drafted_plan_says_what_the_payload_says(step: str) -> None:
+    header, items, _ = parse_requests(to_bytes(good(step)))
+    text = draft_plan(header, items, deployment())
+    left = _with_plan(good(step), text)
+    # the draft fixes what the first plan bounded or named, so the request was asked otherwise
+    assert left <= {"PLAN-REQUEST", "TIME-HORIZON"}
+
+
+def test_a_draft_of_everything_is_one_plan() -> None:
+    header, items, _ = parse_requests(to_bytes(whole()))
+    drafted = parse_plan(draft_plan(header, items, deployment()).encode())
+    assert list(drafted.steps) == [item.step for item in items]
+    assert {signer.address.hex() for signer in drafted.signers.values()} == {item.signer[2:].lower() for item in items}
+
+
+def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
+    lie = [{"at": "requests.0.payload.message.delegate", "set": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"}]
+    header, items, _ = parse_requests(to_bytes(patched(good("desk-key"), lie)))
+    assert DESK not in draft_plan(header, items, deployment())
+    assert "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" in draft_plan(header, items, deployment())
+
+
+def test_a_plan_is_listed_with_everything_that_it_decides() -> None:
+    lines = "\n".join(plan_lines(plan()))
+    for step in plan().steps.values():
+        assert step.id in lines
+        for value in step.values.values():
+            assert value.text.replace("\\", "\\\\") in lines
+    for signer in plan().signers.values():
+        assert signer.path in lines
+    assert re.sub(r"\s", "", plan().fingerprint) in re.sub(r"\s", "", lines)
+
+
+def test_a_deployment_is_listed_with_everything_that_decides() -> None:
+    lines = "\n".join(deployment_lines(deployment()))
+    document = json.loads(DEPLOYMENT_TEXT)
+    for domain in document["domains"].values():
+        assert f"{domain['name']}, version {domain['version']}" in lines
+        assert domain["verifyingContract"] in lines
+    for name, address in document["contracts"].items():
+        assert f"contract {name}: {address}" in lines
+    for pair in document["pairs"]:
+        assert f"pair {pair['index']}: {pair['name']}" in lines
+    for enum in document["enums"].values():
+        for name, number in enum.items():
+            assert f"{name} = {number}" in lines
+
+
+def test_nothing_that_is_listed_acts_on_a_terminal() -> None:
+    document = json.loads(DEPLOYMENT_TEXT)
+    document["enums"]["evil\x1b[2J\u202e"] = {"\x1b]0;x\x07": 1}
+    pinned = parse_deployment(to_bytes(document))
+    title = replaced(PLAN_TEXT, [("Every struct once", "Every \u202estruct\u200b once")])
+    for line in (*deployment_lines(pinned), *plan_lines(parse_plan(title.encode()))):
+        assert line.isprintable(), ascii(line)

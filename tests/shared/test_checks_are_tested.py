@@ -1,0 +1,162 @@
+"""Every check has an id, a row in the table, a bad vector, and is needed: without it, that vector is not refused so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airlock_shared
+from airlock_shared.checks import agreement, payload, run, times
+from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.checks.table import CHECKS
+from airlock_shared.errors import Refusal
+from shared.world import Vector, bad_request, case_of, good, judge, vectors
+
+WORKSPACE = Path(__file__).resolve().parents[2]
+SOURCES = (Path(airlock_shared.__file__).parent, WORKSPACE / "offline/src")
+IDS_IN_SOURCE = re.compile(
+    r'"((?:DOC|PIN|AIRGAP|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
+)
+RAISED = re.compile(
+    r'\b(?:Refusal|DocumentError|PlanError|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
+)
+
+BAD = list(vectors("requests/bad"))
+FAMILIES = {payload: ("BEFORE_MESSAGE", "AFTER_MESSAGE"), agreement: ("CHECKS",), times: ("CHECKS",)}
+TABLED = [check for module, names in FAMILIES.items() for name in names for check in getattr(module, name)]
+NEVER_ALONE = {  # another check stands behind each of these, and refuses too
+    "TYPES-KNOWN": "an unknown struct is not the planned one either: PLAN-ACTION",
+    "TIME-UNIT": "a time in the wrong unit is also too early or too late: it is there to name the mistake",
+}
+
+
+def _sources() -> list[Path]:
+    return sorted(path for folder in SOURCES for path in folder.rglob("*.py") if path.name != "table.py")
+
+
+def _ids(pattern: re.Pattern[str]) -> set[str]:
+    return {match for path in _sources() for match in pattern.findall(path.read_text())}
+
+
+def test_every_id_that_is_raised_is_in_the_table() -> None:
+    assert _ids(RAISED) | _ids(IDS_IN_SOURCE) <= set(CHECKS)
+
+
+def test_every_id_of_the_table_is_raised_somewhere() -> None:
+    assert set(CHECKS) <= _ids(IDS_IN_SOURCE)
+
+
+def test_every_check_that_runs_is_in_the_table() -> None:
+    ran = {verdict.check for step in ("open", "desk-key") for verdict in run.examine(case_of(good(step)))}
+    assert ran | set(run.SIG_IDS) <= set(CHECKS)
+    assert {check.id for check in TABLED} | set(payload.MSG_IDS) == ran
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(check: str) -> None:
+    info = CHECKS[check]
+    assert info.refusal
+    assert info.refusal[0].islower() or info.refusal.split()[0] in {"encodedIntent", "signerRule", "signTimestamp"}
+    assert info.protects.endswith(".")
+    assert info.do.endswith((".", "happen."))
+
+
+def _always_passing(original: Callable[[Case], Finding | None]) -> Callable[[Case], Finding]:
+    def passes(case: Case) -> Finding:
+        original(case)  # it establishes what later checks look at
+        return Finding(True, "", "")
+
+    return passes
+
+
+def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
+    """Replace the check's function by one that always passes."""
+    for module, lists in FAMILIES.items():
+        for name in lists:
+            monkeypatch.setattr(
+                module,
+                name,
+                tuple(
+                    Check(check.id, _always_passing(check.run), check.needs) if check.id == check_id else check
+                    for check in getattr(module, name)
+                ),
+            )
+
+
+def _vectors_of(check_id: str) -> list[Vector]:
+    return [vector for vector in BAD if vector.refusal == check_id]
+
+
+@pytest.mark.parametrize("check", TABLED, ids=lambda check: check.id)
+def test_without_this_check_its_bad_requests_are_not_refused_by_it(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [(vector, *bad_request(vector)) for vector in _vectors_of(check.id)]
+    assert cases, f"no bad vector is about {check.id}"
+    for vector, document, situation, steps in cases:
+        assert check.id in judge(document, situation, steps=steps), vector.name
+    _without(monkeypatch, check.id)
+    for vector, document, situation, steps in cases:
+        assert check.id not in judge(document, situation, steps=steps), vector.name
+
+
+@pytest.mark.parametrize("check", TABLED, ids=lambda check: check.id)
+def test_without_this_check_a_bad_request_would_slip_through(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = [vector for vector in _vectors_of(check.id) if vector.all_refusals == {check.id}]
+    if check.id in NEVER_ALONE:
+        assert not alone, f"{check.id} does refuse something alone: take it out of NEVER_ALONE"
+        return
+    _without(monkeypatch, check.id)
+    assert any(not judge(*bad_request(vector)[:2]) for vector in alone)
+
+
+@pytest.mark.parametrize("check_id", sorted(set(payload.MSG_IDS) - {"MSG-ARRAY"}))  # the catalogue has no array
+def test_a_message_that_were_not_read_strictly_would_not_be_refused_so(
+    check_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [bad_request(vector) for vector in _vectors_of(check_id)]
+    assert cases
+    for document, situation, _ in cases:
+        assert judge(document, situation) == {check_id}
+    monkeypatch.setattr(payload, "read_message", lambda case: setattr(case, "message", _planned_message(case)))
+    for document, situation, _ in cases:
+        assert check_id not in judge(document, situation)
+
+
+def _planned_message(case: Case) -> dict[str, Any]:
+    """Return the good message of the same step, as a careless reader might make one up."""
+    primary = case.request.payload["primaryType"]
+    original = good(case.request.step)["requests"][0]["payload"]["message"]
+    return payload.definitions(primary).read(primary, original)
+
+
+def _ids_of(*folders: str) -> set[str]:
+    return {vector.refusal for folder in folders for vector in vectors(folder)}
+
+
+def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
+    covered = _ids_of(
+        "requests/bad", "typed-data/bad", "documents/bad", "plans/bad", "deployments/bad", "signatures/bad"
+    )
+    tested_as_code = {
+        "DOC-FILE", "DOC-LINK", "DOC-SIZE",  # test_files.py: about files, not their contents
+        "DOC-CBOR", "DOC-CHAIN",  # test_documents.py, test_transcript.py
+        "ENC-CANONICAL", "DIGEST-DISAGREE", "ENC-DISAGREE",  # test_abi.py, test_second_opinion.py
+    }  # fmt: skip
+    about_the_signing_machine = {"AIRGAP-SOCKET", "SIGNER-DEVICE"}  # tests/offline
+    assert set(CHECKS) - covered == tested_as_code | about_the_signing_machine
+
+
+def test_a_refusal_is_read_with_its_place_what_was_got_and_what_was_expected() -> None:
+    refusal = (
+        Refusal("MSG-INT", "not an integer", got="'x'", expected="a decimal", do="ask again").at("[1]").at("values")
+    )
+    assert str(refusal) == "MSG-INT at values[1]: not an integer (got 'x', expected a decimal); ask again"
+    assert refusal.as_json() == {
+        "kind": "Refusal", "what": "not an integer", "do": "ask again", "exit_code": 3,
+        "check": "MSG-INT", "where": "values[1]", "got": "'x'", "expected": "a decimal",
+    }  # fmt: skip

@@ -1,0 +1,167 @@
+"""Files and fields around the typed data: batches, plans, deployments and signatures that must be refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from airlock_shared.batch import read_batch
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.deployment import parse_deployment
+from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.plan import parse_plan
+from airlock_shared.requests import parse_requests, read_item, write_requests
+from airlock_shared.signatures import parse_signatures, write_signatures
+from shared.make_payloads import fingerprint, plan_fingerprint
+from shared.world import (
+    DEPLOYMENT_TEXT,
+    PLAN_TEXT,
+    VECTORS,
+    Vector,
+    deployment,
+    names,
+    patched,
+    plan,
+    refusals,
+    replaced,
+    request_of,
+    situation,
+    to_bytes,
+    vectors,
+    whole,
+)
+
+BATCHES = list(vectors("documents/bad"))
+PLANS = list(vectors("plans/bad"))
+DEPLOYMENTS = list(vectors("deployments/bad"))
+SIGNATURES = list(vectors("signatures/bad"))
+SIGNED_TEXT = (VECTORS / "signatures/good/every-struct.json").read_text()
+
+
+@pytest.mark.parametrize("vector", BATCHES, ids=names(BATCHES))
+def test_a_bad_batch_gets_its_refusal(vector: Vector) -> None:
+    content = vector.content
+    data = bytes.fromhex(content["hex"]) if "hex" in content else content["text"].encode()
+    with pytest.raises(DocumentError) as caught:
+        read_batch(data, format_name="airlock/requests@1", list_name="requests")
+    assert caught.value.check == vector.refusal
+
+
+@pytest.mark.parametrize("vector", PLANS, ids=names(PLANS))
+def test_a_bad_plan_gets_its_refusal(vector: Vector) -> None:
+    content = vector.content
+    if "cut" in content:
+        text = PLAN_TEXT.partition(content["cut"])[0]
+    else:
+        text = content.get("text", "") if "text" in content else replaced(PLAN_TEXT, content["replace"])
+    assert text != PLAN_TEXT
+    with pytest.raises(PlanError) as caught:
+        parse_plan(text.encode())
+    assert caught.value.check == vector.refusal
+
+
+@pytest.mark.parametrize("vector", DEPLOYMENTS, ids=names(DEPLOYMENTS))
+def test_a_bad_deployment_gets_its_refusal(vector: Vector) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_deployment(to_bytes(patched(json.loads(DEPLOYMENT_TEXT), vector.content["patch"])))
+    assert caught.value.check == vector.refusal
+
+
+def _verdicts_on(document: Any) -> set[str]:
+    """Return the ids that refuse a signatures document, as a command that reads and examines it sees them."""
+    try:
+        _, items, _ = parse_signatures(to_bytes(document))
+    except Refusal as refusal:
+        return {refusal.check}
+    found = set()
+    for position, signed in enumerate(items):
+        found |= refusals(examine(Case(request_of(whole(), position), situation(), signed)))
+    return found
+
+
+@pytest.mark.parametrize("vector", SIGNATURES, ids=names(SIGNATURES))
+def test_a_bad_signature_gets_its_refusal_and_no_other(vector: Vector) -> None:
+    assert _verdicts_on(patched(json.loads(SIGNED_TEXT), vector.content["patch"])) == vector.all_refusals
+
+
+def test_good_signatures_pass_every_check() -> None:
+    assert _verdicts_on(json.loads(SIGNED_TEXT)) == set()
+
+
+def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
+    document = patched(whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
+    signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
+    verdicts = examine(Case(request_of(document), situation(), signed))
+    assert {v.result for v in verdicts if v.check.startswith("SIG-")} == {"not-reached"}
+    assert "SIG-SIGNER" in {v.check for v in refused(verdicts)}
+
+
+def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:
+    assert plan().fingerprint == plan_fingerprint(PLAN_TEXT)
+
+
+def test_the_good_deployment_has_the_fingerprint_that_other_code_computes() -> None:
+    assert deployment().fingerprint == fingerprint(json.loads(DEPLOYMENT_TEXT))
+
+
+def test_comments_and_white_space_do_not_change_a_plans_fingerprint() -> None:
+    assert parse_plan(PLAN_TEXT.replace("\n", " # said\n\n").encode()).fingerprint == plan().fingerprint
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"64000"', '"64001"'), ('"TREASURY"', '"treasury"'), ("twapId = 41", "twapId = 42"), ('"3m"', '"4m"')],
+)
+def test_another_value_gives_a_plan_another_fingerprint(old: str, new: str) -> None:
+    assert parse_plan(replaced(PLAN_TEXT, [(old, new)]).encode()).fingerprint != plan().fingerprint
+
+
+def test_a_plan_that_is_too_large_is_refused() -> None:
+    with pytest.raises(PlanError) as caught:
+        parse_plan(b"#" * (5 << 20))
+    assert caught.value.check == "PLAN-FORM"
+
+
+def test_a_plan_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(PlanError) as caught:
+        parse_plan(PLAN_TEXT.encode().replace(b"Every", b"\xff"))
+    assert caught.value.check == "PLAN-FORM"
+
+
+def test_a_written_requests_document_reads_as_it_was() -> None:
+    header, items, seal = parse_requests(to_bytes(whole()))
+    assert parse_requests(write_requests(header, items)) == (header, items, seal)
+
+
+def test_a_written_signatures_document_reads_as_it_was() -> None:
+    header, items, seal = parse_signatures(SIGNED_TEXT.encode())
+    assert parse_signatures(write_signatures(header, items)) == (header, items, seal)
+
+
+def test_the_signatures_name_the_fingerprint_of_the_requests() -> None:
+    header, _, _ = parse_signatures(SIGNED_TEXT.encode())
+    assert header.requests == parse_requests(to_bytes(whole()))[2]
+
+
+def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
+    item = whole()["requests"][0]
+    item["fields"]["leverage"] = 10
+    with pytest.raises(DocumentError) as caught:
+        read_item(item)
+    assert caught.value.where == "item.fields.leverage"
+
+
+@pytest.mark.parametrize("name", ["btc/usd", "BTC-USD", "Btc_Usd", "BTC_UPSIDE-usd"])
+def test_a_pair_is_found_whatever_its_case_and_separator(name: str) -> None:
+    pair = deployment().pair_named(name)
+    assert pair is not None
+    assert pair.number == (7 if "UPSIDE" in name else 0)
+
+
+def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
+    twin = {"index": 9, "name": "btc_usd", "pnl": True}
+    document = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "pairs.3", "insert": twin}])
+    assert parse_deployment(to_bytes(document)).pair_named("BTC/USD") is None

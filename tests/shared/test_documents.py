@@ -1,0 +1,214 @@
+"""Documents: sizes, depths and forms that the vectors cannot hold, and CBOR that is not the one form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import cbor2
+import pytest
+
+from airlock_shared.batch import MAX_ITEM_BYTES, BatchReader, read_batch
+from airlock_shared.documents import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.errors import DocumentError
+
+
+def _check_of(read: Any, *arguments: Any, **options: Any) -> str:
+    with pytest.raises(DocumentError) as caught:
+        read(*arguments, **options)
+    return caught.value.check
+
+
+def _batch(items: str, count: int, header: str = "") -> bytes:
+    return f'{{"format": "f", "header": {{"count": {count}{header}}}, "requests": [{items}]}}'.encode()
+
+
+def _read(data: bytes, **options: Any) -> list[Any]:
+    return list(BatchReader(BytesIO(data), format_name="f", list_name="requests", **options))
+
+
+def test_a_document_over_the_cap_is_refused_before_it_is_parsed() -> None:
+    assert parse_json(b"[]   ", max_bytes=5) == []
+    assert _check_of(parse_json, b"[]    ", max_bytes=5) == "DOC-SIZE"
+    assert _check_of(parse_json, b"\xff" * 6, max_bytes=5) == "DOC-SIZE"
+
+
+def test_a_batch_over_the_cap_is_refused_while_it_is_read() -> None:
+    data = _batch(", ".join(['{"a": 1}'] * 50), 50)
+    assert len(_read(data, max_bytes=len(data))) == 50
+    assert _check_of(_read, data, max_bytes=len(data) - 1) == "DOC-SIZE"
+
+
+def test_an_item_over_its_cap_is_refused() -> None:
+    inside = MAX_ITEM_BYTES - len('{"a": ""}')
+    assert _read(_batch(f'{{"a": "{"x" * inside}"}}', 1))
+    assert _check_of(_read, _batch(f'{{"a": "{"x" * (inside + 1)}"}}', 1)) == "DOC-SIZE"
+
+
+def test_a_text_that_never_ends_is_given_up_after_the_cap_of_one_item() -> None:
+    class Endless(BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            self.taken += 1
+            return b'{"format": "f", "header": {"count": 1}, "requests": [{"a": "' if self.taken == 1 else b"x" * 65536
+
+    source = Endless()
+    reader = BatchReader(source, format_name="f", list_name="requests")
+    assert _check_of(list, reader) == "DOC-JSON"
+    assert source.taken < 10
+
+
+def test_a_count_that_is_not_the_number_of_items_is_refused_before_the_last_item_is_believed() -> None:
+    assert _check_of(_read, _batch('{"a": 1}', 2)) == "DOC-COUNT"
+    assert _check_of(_read, _batch('{"a": 1}, {"a": 2}', 1)) == "DOC-COUNT"
+    assert _read(_batch("", 0)) == []
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":'])
+@pytest.mark.parametrize("limit", [1000, 100_000])
+def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, limit: int) -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        assert _check_of(parse_json, opening * 200_000) == "DOC-DEPTH"
+        assert _check_of(_read, b'{"format": "f", "header": ' + opening * 200_000) == "DOC-DEPTH"
+        assert _check_of(_read, _batch(f'{{"a": {"[" * 30}{"]" * 30}}}', 1)) == "DOC-DEPTH"
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@pytest.mark.parametrize("text", ['"[[[["', '["]","["]', '{"a":"\\"[[["}', '["\\\\",[["\\\\"]]]'])
+@pytest.mark.parametrize("limit", [1000, 100_000])
+def test_brackets_inside_texts_are_no_nesting(text: str, limit: int) -> None:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        assert parse_json(text.encode(), max_depth=3) == json.loads(text)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_the_deepest_document_is_exactly_as_deep_as_the_cap() -> None:
+    value: Any = 1
+    for _ in range(MAX_DEPTH):
+        value = [value]
+    check_depth(value)
+    assert parse_json(json.dumps(value).encode()) == value
+    assert _check_of(check_depth, {"a": value}) == "DOC-DEPTH"
+    assert _check_of(parse_json, json.dumps([value]).encode()) == "DOC-DEPTH"
+
+
+def test_floats_are_allowed_under_meta_alone() -> None:
+    assert _read(_batch('{"meta": {"openPrice": 62500.5, "deep": [1e3]}}', 1))
+    assert _check_of(_read, _batch('{"metadata": {"openPrice": 62500.5}}', 1)) == "DOC-FLOAT"
+    assert _check_of(_read, _batch('{"meta": 1.5}, {"a": 1.5}', 2)) == "DOC-FLOAT"
+    assert _check_of(_read, _batch('{"a": 1.5, "meta": {}}', 1)) == "DOC-FLOAT"
+    assert _check_of(_read, _batch("", 0, ', "x": 1.5')) == "DOC-FLOAT"
+
+
+def test_a_file_of_another_kind_says_so_and_not_that_it_is_damaged() -> None:
+    assert _check_of(read_batch, _batch("", 0), format_name="g", list_name="requests") == "DOC-FORMAT"
+    assert _check_of(read_batch, _batch("", 0), format_name="f", list_name="signatures") == "DOC-FORMAT"
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": [1]}, {"": [None]}, [1], {"a": [], "b": [{}]}, {"a": [1], "b": 2}, {}, [], "x"]
+)
+def test_what_is_written_is_json_that_reads_back(value: Any) -> None:
+    assert parse_json(to_json(value)) == value
+
+
+def test_a_written_list_has_one_item_a_line() -> None:
+    text = to_json({"format": "f", "requests": [{"a": 1}, {"b": "é"}]}).decode()
+    assert text.splitlines()[1:3] == ['{"a": 1},', '{"b": "é"}']
+
+
+# ---- CBOR -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",  # nothing
+        "18",  # cut
+        "1817",  # 23 in two bytes
+        "190001",  # 1 in three bytes
+        "1b0000000000000001",  # 1 in nine bytes
+        "6161ff",  # something behind
+        "9f01ff",  # an array of indefinite length
+        "7f6161ff",  # a text of indefinite length
+        "bf616101ff",  # a map of indefinite length
+        "a2616202616101",  # names out of order
+        "a2616101616102",  # a name twice
+        "a26261610161620b",  # the longer name first
+        "fb3ff8000000000000",  # 1.5 in eight bytes
+        "fa3fc00000",  # 1.5 in four bytes
+        "c24101",  # 1 as a big number
+        "c249000000000000000001",  # with leading zeros
+        "61ff",  # a text that is not UTF-8
+        "62c0af",  # an overlong form
+        "9bffffffffffffffff",  # an array of 2^64 - 1 items
+        "5bffffffffffffffff",  # bytes beyond memory
+        "ff",  # a break outside
+        "1c",  # a reserved length
+        "f818",  # a reserved simple value
+        "a101",  # a map without a value
+    ],
+)
+def test_another_form_than_the_deterministic_one_is_refused(data: str) -> None:
+    assert _check_of(from_cbor, bytes.fromhex(data)) == "DOC-CBOR"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"bytes",
+        {"a": b"bytes"},
+        {1: 2},
+        {None: 1},
+        [cbor2.undefined],
+        cbor2.CBORSimpleValue(99),
+        cbor2.CBORTag(4711, "x"),
+        datetime(2026, 9, 21, tzinfo=UTC),
+        {"set": {1, 2}},
+        float("nan"),
+        [float("inf")],
+    ],
+    ids=repr,
+)
+def test_what_json_cannot_say_is_refused(value: Any) -> None:
+    assert _check_of(from_cbor, cbor2.dumps(value, canonical=True)) == "DOC-CBOR"
+
+
+@pytest.mark.parametrize("data", ["d81c81d81d00", "d81ca16161d81d00"])
+def test_a_value_that_holds_itself_is_refused(data: str) -> None:
+    assert _check_of(from_cbor, bytes.fromhex(data)) == "DOC-CBOR"
+
+
+@pytest.mark.parametrize("head", ["81", "a16161", "c1", "d9d9f7"])
+def test_deep_cbor_is_refused(head: str) -> None:
+    assert _check_of(from_cbor, bytes.fromhex(head) * 100_000 + b"\x01") in {"DOC-CBOR", "DOC-DEPTH"}
+    assert _check_of(from_cbor, bytes.fromhex(head) * 30 + b"\x01") in {"DOC-CBOR", "DOC-DEPTH"}
+
+
+def test_cbor_over_the_cap_is_refused() -> None:
+    assert from_cbor(to_cbor("abc"), max_bytes=4) == "abc"
+    assert _check_of(from_cbor, to_cbor("abcd"), max_bytes=4) == "DOC-SIZE"
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"\udfff": 1}, [{"a": "\ud800"}]])
+def test_a_lone_surrogate_has_no_fingerprint(value: Any) -> None:
+    assert _check_of(to_cbor, value) == "DOC-UTF8"
+
+
+def test_bad_vectors_outnumber_good_ones_by_far() -> None:
+    folder = Path(__file__).resolve().parents[1] / "vectors"
+    kinds = ("requests", "typed-data", "documents", "plans", "deployments", "signatures")
+    good = sum(len(list((folder / kind / "good").glob("*"))) for kind in kinds)
+    bad = sum(len(list((folder / kind / "bad").glob("*.json"))) for kind in kinds)
+    assert bad > 10 * good

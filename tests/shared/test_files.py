@@ -1,0 +1,187 @@
+"""Files: read once, under a cap, not through a link; written whole or not at all, never over another."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from airlock_shared import files
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
+from airlock_shared.files import append_line, make_folder, open_input, read_input, require_new, write_new
+
+
+def _check_of(path: Path, max_bytes: int = 100) -> str:
+    with pytest.raises(DocumentError) as caught:
+        read_input(path, max_bytes=max_bytes)
+    return caught.value.check
+
+
+def _open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes(b"x" * 100)
+    assert read_input(path, max_bytes=100) == b"x" * 100
+
+
+def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"{}")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert _check_of(tmp_path / "link") == "DOC-LINK"
+
+
+def test_a_symbolic_link_to_nowhere_is_refused_as_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    assert _check_of(tmp_path / "link") == "DOC-LINK"
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert _check_of(tmp_path / "pipe") == "DOC-FILE"
+
+
+def test_a_directory_is_refused_and_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    before = _open_descriptors()
+    assert _check_of(tmp_path) == "DOC-FILE"
+    assert _open_descriptors() == before
+
+
+def test_a_device_is_refused() -> None:
+    assert _check_of(Path("/dev/zero")) == "DOC-FILE"
+
+
+def test_a_file_over_the_cap_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as target:
+        target.truncate(1 << 40)  # sparse: it takes no room
+    assert _check_of(tmp_path / "huge") == "DOC-SIZE"
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "growing"
+    path.write_bytes(b"x" * 101)
+    real = os.fstat
+    monkeypatch.setattr(
+        os,
+        "fstat",
+        lambda fd: os.stat_result([*real(fd)[:6], 5, *real(fd)[7:]]),  # as large as it was before
+    )
+    assert _check_of(path) == "DOC-SIZE"
+
+
+def test_a_missing_file_is_a_mistake_of_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        read_input(tmp_path / "nothing")
+
+
+def test_what_is_refused_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(b"x" * 101)
+    before = _open_descriptors()
+    for name in ("pipe", "large", "nothing"):
+        with pytest.raises(AirlockError), open_input(tmp_path / name, max_bytes=100):
+            pass
+    assert _open_descriptors() == before
+
+
+def test_what_is_written_is_private_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "signatures.json"
+    write_new(path, b"secret")
+    assert path.read_bytes() == b"secret"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.stat().st_nlink == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link", "dangling", "pipe"])
+def test_nothing_is_ever_overwritten(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "taken"
+    if kind == "file":
+        path.write_bytes(b"old")
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(tmp_path / "target")
+        if kind == "link":
+            (tmp_path / "target").write_bytes(b"old")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(UsageError):
+        write_new(path, b"new")
+    with pytest.raises(UsageError):
+        require_new(path)
+    assert sorted(tmp_path.iterdir()) == before
+    if kind in ("file", "link"):
+        assert path.read_bytes() == b"old"
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "raced"
+    monkeypatch.setattr(files, "require_new", lambda path: path.write_bytes(b"first"))
+    with pytest.raises(UsageError):
+        write_new(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError) as caught:
+        write_new(tmp_path / "signatures.json", b"x" * 10_000)
+    assert "No space left" in caught.value.what
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_hard_links_such_as_a_usb_sticks_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # what Linux says on vfat and exfat
+
+    monkeypatch.setattr(os, "link", link)
+    write_new(tmp_path / "requests.json", b"{}")
+    assert (tmp_path / "requests.json").read_bytes() == b"{}"
+    with pytest.raises(UsageError):
+        write_new(tmp_path / "requests.json", b"other")
+    assert [path.name for path in tmp_path.iterdir()] == ["requests.json"]
+
+
+def test_a_missing_folder_is_a_mistake_of_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        write_new(tmp_path / "nowhere" / "x", b"")
+    with pytest.raises(UsageError):
+        append_line(tmp_path / "nowhere" / "x", b"")
+
+
+def test_lines_are_appended_to_a_private_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    append_line(path, b"one")
+    append_line(path, b"two")
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_lines_are_not_appended_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"")
+    (tmp_path / "log").symlink_to(tmp_path / "other")
+    with pytest.raises(UsageError):
+        append_line(tmp_path / "log", b"x")
+    assert (tmp_path / "other").read_bytes() == b""
+
+
+def test_a_folder_is_private(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "state")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert make_folder(folder) == folder
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(UsageError):
+        make_folder(tmp_path / "file")

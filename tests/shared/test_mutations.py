@@ -1,0 +1,209 @@
+"""Every signed leaf and byte of every good payload, changed in every way that comes to mind: something refuses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine
+from airlock_shared.intents import CATALOGUE
+from airlock_shared.plan import Bounds
+from airlock_shared.signatures import parse_signatures
+from shared.make_payloads import seal
+from shared.world import STEPS, VECTORS, case_of, good, judge, plan, refusals, request_of, situation, whole
+
+SEED = 712
+PLAN_LEAVES_FREE = {  # what the builder may choose within a limit, by the last part of its path
+    "_slippageP", "_deadline", "_nonce", "deadline", "nonce", "_openTimestamp", "timestamp", "signTimestamp", "tnc",
+}  # fmt: skip
+
+
+def _leaves(value: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, member in value.items():
+        if isinstance(member, dict):
+            yield from _leaves(member, (*path, name))
+        else:
+            yield (*path, name), member
+
+
+def _changed(value: Any, pick: random.Random) -> Iterator[Any]:
+    """Yield other values for a leaf: flipped, rescaled, retyped."""
+    if isinstance(value, bool):
+        yield from (not value, str(value).lower(), int(value), None, [value])
+    elif isinstance(value, str) and value.startswith("0x"):
+        place = pick.randrange(2, len(value))
+        yield value[:place] + f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}" + value[place + 1 :]
+        yield from (value[:-2], value + "00", value[2:], value.upper(), value + "\n", int(value, 16), None, [value])
+    elif isinstance(value, int) or value.removeprefix("-").isdigit():
+        number = int(value)
+        bit = number ^ 1 << pick.randrange(8)
+        yield from (str(bit), str(number + 1), str(number - 1), str(-number - 1), str(number * 10 + 7))
+        yield from (
+            str(number * 10**10 + 1),
+            str(number * 1000 + 1),
+            str(number // 1000 + 1_000_003),
+            str(2**256 + number),
+        )
+        yield from (f"0{number}", f"+{number}", f"{number}.0", f"{number}e0", hex(number), f" {number}", f"{number}\n")
+        yield from (float(number % 2**40), None, [value], {"value": value}, True, "")
+    else:
+        place = pick.randrange(len(value) + 1)
+        yield from (value[:place] + "x" + value[place:], value + " ", value + "\u200b", 5, None, [value])
+        if value:
+            yield from (value[:-1], value.swapcase())
+
+
+def _parent(document: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    for name in path[:-1]:
+        document = document[name]
+    return document
+
+
+def _payload(document: dict[str, Any]) -> dict[str, Any]:
+    payload: dict[str, Any] = document["requests"][0]["payload"]
+    return payload
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_leaf_of_message_or_domain_is_refused(step: str) -> None:
+    pick = random.Random(f"{SEED} {step}")
+    tried = 0
+    for part in ("message", "domain"):
+        for path, value in _leaves(_payload(good(step))[part]):
+            for other in _changed(value, pick):
+                document = good(step)
+                _parent(_payload(document)[part], path)[path[-1]] = other
+                assert judge(document), f"{part} {path}: {value!r} became {other!r}"
+                tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_dropped_added_or_renamed_member_is_refused(step: str) -> None:
+    for part in ("message", "domain", "types"):
+        for path, value in [*_leaves(_payload(good(step))[part]), *_structs(_payload(good(step))[part])]:
+            for change in ("drop", "add", "rename", "case"):
+                if change == "drop" and path == ("EIP712Domain",):
+                    continue  # it may be listed or not
+                document = good(step)
+                node = _parent(_payload(document)[part], path)
+                if change in ("drop", "rename", "case"):
+                    del node[path[-1]]
+                if change != "drop":
+                    node[path[-1].swapcase() if change == "case" else path[-1] + "_"] = value
+                assert judge(document), f"{part} {path}: {change}"
+
+
+def _structs(value: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, member in value.items():
+        if isinstance(member, dict):
+            yield (*path, name), member
+            yield from _structs(member, (*path, name))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_type_definition_is_refused(step: str) -> None:
+    for struct, members in _payload(good(step))["types"].items():
+        for position, member in enumerate(members):
+            for other in (
+                {**member, "name": member["name"] + "_"},
+                {**member, "name": member["name"].swapcase()},
+                {**member, "type": "uint128" if member["type"] == "uint256" else "uint256[]"},
+                {**member, "type": member["type"] + "[]"},
+                {**member, "extra": "x"},
+                {"name": member["name"]},
+                None,
+            ):
+                document = good(step)
+                _payload(document)["types"][struct][position] = other
+                assert judge(document), f"{struct} {position}: {other}"
+            document = good(step)
+            definition = _payload(document)["types"][struct]
+            definition.insert(0, definition.pop(position))
+            assert position == 0 or judge(document), f"{struct}: {member['name']} moved to the front"
+            document = good(step)
+            del _payload(document)["types"][struct][position]
+            assert judge(document), f"{struct} without {member['name']}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_digit_of_digest_or_encoding_is_refused(step: str) -> None:
+    pick = random.Random(f"{SEED} {step} digits")
+    original = case_of(good(step)).request
+    for name, check in (("digest", "DIGEST-MATCH"), ("encodedIntent", "ENC-MATCH")):
+        text = original.payload[name]
+        for place in range(2, len(text)):
+            digit = f"{int(text[place], 16) ^ pick.randrange(1, 16):x}"
+            changed = {**original.payload, name: text[:place] + digit + text[place + 1 :]}
+            found = refusals(examine(Case(original._replace(payload=changed), situation())))
+            assert found == {check}, f"{name} at {place}"
+        for other in (text[:-1], text[:-2], text + "0", text + "00", "", "0x", text[2:], "0x" + text):
+            found = refusals(examine(Case(original._replace(payload={**original.payload, name: other}), situation())))
+            assert found == {check}, f"{name}: {other[:20]}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_consistent_lie_about_a_field_that_the_plan_decides_is_refused(step: str) -> None:
+    """The builder makes digest and encoding anew: only the plan stands between the lie and a signature."""
+    pick = random.Random(f"{SEED} {step} lies")
+    good_payload = _payload(good(step))
+    primary = good_payload["primaryType"]
+    planned = {field.path: field.rule for field in CATALOGUE[primary].fields if field.rule.kind != "builder"}
+    lied = 0
+    for path, value in _leaves(good_payload["message"]):
+        if ".".join(path) not in planned:
+            assert path[-1] in PLAN_LEAVES_FREE
+            continue
+        wanted = plan().steps[step].values.get(planned[".".join(path)].parameter)
+        for other in _lies(value, pick):
+            if isinstance(wanted, Bounds) and wanted.holds(int(other)):
+                continue  # the plan leaves this much open
+            document = good(step)
+            payload = _payload(document)
+            _parent(payload["message"], path)[path[-1]] = other
+            seal(payload)
+            assert judge(document) & {"PLAN-FIELD", "PLAN-UNDECIDED"}, f"{path}: {value!r} became {other!r}"
+            lied += 1
+    assert lied >= len(planned)
+
+
+def _lies(value: Any, pick: random.Random) -> Iterator[Any]:
+    """Yield other values that the type can hold, and that a bound around the good one does not allow."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, str) and value.startswith("0x"):
+        for _ in range(3):
+            place = pick.randrange(2, len(value))
+            yield (value[:place] + f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}" + value[place + 1 :]).lower()
+    elif abs(int(value)) < 256:
+        yield from (str(number) for number in {0, 1, 2, 3, 4, 5, 254, 255} - {int(value)})
+    else:
+        yield from (str(int(value) * 10**4), str(int(value) // 10**4), str(int(value) * 2), "0", "1")
+
+
+def test_a_changed_byte_of_a_signature_is_refused() -> None:
+    pick = random.Random(SEED)
+    request = request_of(whole())
+    signed = parse_signatures((VECTORS / "signatures/good/every-struct.json").read_bytes())[1][0]
+    assert refusals(examine(Case(request, situation(), signed))) == set()
+    raw = bytes.fromhex(signed.signature[2:])
+    for position in range(65):
+        changed = bytearray(raw)
+        changed[position] ^= pick.randrange(1, 256)
+        other = signed._replace(signature="0x" + changed.hex())
+        found = refusals(examine(Case(request, situation(), other)))
+        assert found, f"byte {position}"
+        assert all(check.startswith("SIG-") for check in found)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_said_beside_the_signed_payload_decides_nothing(step: str) -> None:
+    document = good(step)
+    _payload(document)["meta"] = {"pair": "anything", "openPrice": 1e300, "verdict": "pass", "deep": [[{"x": None}]]}
+    if "order_type" in document["requests"][0]["route"]:
+        document["requests"][0]["route"]["reason"] = "\u202eevil"
+    assert judge(document) == set()

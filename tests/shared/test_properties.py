@@ -1,0 +1,238 @@
+"""What must hold for every input: hashes and encodings are those of other libraries, documents keep their fingerprint."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from eth_abi.abi import decode as eth_decode
+from eth_abi.abi import encode as eth_encode
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airlock_shared.abi import decode, encode
+from airlock_shared.batch import BatchReader
+from airlock_shared.documents import fingerprint, from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.eip712 import read_typed_data
+from airlock_shared.errors import DocumentError, Refusal
+from shared import make_payloads
+from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
+from shared.world import judge, to_bytes, whole
+
+repeatable = settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=200,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+class _Dribble(BytesIO):
+    """A file that gives a few bytes at a time, as many as its list of sizes says."""
+
+    def __init__(self, data: bytes, sizes: list[int]) -> None:
+        super().__init__(data)
+        self._sizes = sizes
+        self._reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._reads += 1
+        return super().read(self._sizes[self._reads % len(self._sizes)])
+
+
+# ---- hashing and encoding -------------------------------------------------------------------------------------------
+
+
+@repeatable
+@given(typed_data())
+def test_the_digest_of_any_document_is_that_of_eth_account(document: dict[str, Any]) -> None:
+    _, hashes = read_typed_data(parse_json(to_bytes(document)))
+    assert hashes.digest.hex() == make_payloads.digest_of(document).hex()
+
+
+@repeatable
+@given(typed_data(), st.data())
+def test_one_other_character_in_a_message_gives_another_digest_or_a_refusal(
+    document: dict[str, Any], data: st.DataObject
+) -> None:
+    before = read_typed_data(document)[1].digest
+    text = json.dumps(document["message"])
+    place = data.draw(st.integers(0, len(text) - 1))
+    other = text[:place] + data.draw(st.sampled_from('0123456789abcdef"[]{}')) + text[place + 1 :]
+    try:
+        message = parse_json(other.encode())
+        after = read_typed_data({**document, "message": message})[1].digest
+    except Refusal:
+        return
+    assert (after == before) == (_canonical(message) == _canonical(document["message"]))
+
+
+def _canonical(value: Any) -> Any:
+    """Hex digits mean the same in either case; nothing else has two spellings here."""
+    if isinstance(value, dict):
+        return {name: _canonical(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_canonical(member) for member in value]
+    return value.lower() if isinstance(value, str) and value.startswith("0x") else value
+
+
+def _for_eth_abi(value: Any) -> Any:
+    return tuple(_for_eth_abi(member) for member in value) if isinstance(value, list) else value
+
+
+def _from_eth_abi(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_from_eth_abi(member) for member in value]
+    is_address = isinstance(value, str) and len(value) == 42 and value.startswith("0x")
+    return bytes.fromhex(value[2:]) if is_address else value
+
+
+@repeatable
+@given(st.lists(abi_types(), min_size=1, max_size=4).flatmap(
+    lambda types: st.tuples(st.just(types), st.tuples(*(abi_values(kind) for kind in types)))
+))  # fmt: skip
+def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple[Any, ...]]) -> None:
+    types, values = case
+    encoded = encode(types, values)
+    assert encoded.hex() == eth_encode(types, _for_eth_abi(list(values))).hex()
+    assert decode(types, encoded) == list(values)
+    assert _from_eth_abi(eth_decode(types, encoded)) == _from_eth_abi(list(values))
+
+
+@repeatable
+@given(
+    abi_types().flatmap(lambda kind: st.tuples(st.just(kind), abi_values(kind))),
+    st.integers(0),
+    st.integers(1, 255),
+)
+def test_a_changed_byte_decodes_to_another_value_or_is_refused(case: tuple[str, Any], place: int, change: int) -> None:
+    kind, value = case
+    encoded = bytearray(encode([kind], [value]))
+    if not encoded:
+        return
+    encoded[place % len(encoded)] ^= change
+    decoded = _decoded([kind], bytes(encoded))
+    assert decoded != [value]
+    assert decoded == "ENC-CANONICAL" or encode([kind], decoded) == encoded
+
+
+@repeatable
+@given(st.lists(abi_types(), min_size=1, max_size=3), st.binary(max_size=400))
+def test_any_bytes_decode_canonically_or_are_refused(types: list[str], data: bytes) -> None:
+    values = _decoded(types, data)
+    assert values == "ENC-CANONICAL" or encode(types, values) == data
+
+
+def _decoded(types: list[str], data: bytes) -> Any:
+    """Return the decoded values, or the id of the refusal."""
+    try:
+        return decode(types, data)
+    except Refusal as refusal:
+        return refusal.check
+
+
+# ---- documents ------------------------------------------------------------------------------------------------------
+
+
+@repeatable
+@given(json_values())
+def test_json_to_cbor_and_back_keeps_value_and_fingerprint(value: Any) -> None:
+    read = parse_json(to_json(value))
+    again = from_cbor(to_cbor(read))
+    assert again == read == value
+    assert repr(again) == repr(_sorted_like_cbor(read))
+    assert fingerprint(parse_json(to_json(again))) == fingerprint(value)
+
+
+def _sorted_like_cbor(value: Any) -> Any:
+    """Deterministic CBOR sorts names by the bytes of their encoded form: shorter ones first."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: (len(name.encode()), name.encode()))
+        return {name: _sorted_like_cbor(value[name]) for name in names}
+    return [_sorted_like_cbor(member) for member in value] if isinstance(value, list) else value
+
+
+@repeatable
+@given(json_values())
+def test_the_fingerprint_is_that_of_another_encoder(value: Any) -> None:
+    assert fingerprint(value) == make_payloads.fingerprint(value)
+
+
+@repeatable
+@given(json_values(), st.data())
+def test_white_space_escapes_and_order_do_not_change_the_fingerprint(value: Any, data: st.DataObject) -> None:
+    text = spaced(value, data.draw)
+    assert fingerprint(parse_json(text.encode())) == fingerprint(value)
+
+
+@repeatable
+@given(json_values(), json_values())
+def test_two_values_have_one_fingerprint_only_when_they_are_the_same_value(one: Any, other: Any) -> None:
+    same = repr(_sorted_like_cbor(one)) == repr(_sorted_like_cbor(other))
+    assert (fingerprint(one) == fingerprint(other)) == same
+
+
+_ITEMS = st.lists(
+    st.dictionaries(st.text(max_size=5).filter(lambda t: t.isascii()), json_values(floats=False), max_size=4),
+    max_size=5,
+)
+_SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=8)
+
+
+@repeatable
+@given(_ITEMS, _SIZES, st.data())
+def test_a_batch_read_in_any_chunks_is_the_whole_document(
+    items: list[Any], sizes: list[int], data: st.DataObject
+) -> None:
+    header = {"count": len(items), "note": 'é😀 \\ "'}
+    text = f'{{"format":"f","header":{spaced(header, data.draw)},"requests":{spaced(items, data.draw)}}}'.encode()
+    reader = BatchReader(_Dribble(text, sizes), format_name="f", list_name="requests")
+    assert reader.header == header
+    assert list(reader) == items
+    assert reader.fingerprint == fingerprint(parse_json(text))
+
+
+@repeatable
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 255), _SIZES)
+def test_a_damaged_batch_gets_one_verdict_whatever_the_chunks(
+    start: int, length: int, change: int, sizes: list[int]
+) -> None:
+    data = bytearray(
+        b'{"format": "f", "header": {"count": 2}, "requests": [{"a": "\xc3\xa9\\u00e9"}, {"b": [1, -2, null]}]}'
+    )
+    start %= len(data)
+    if length % 2:
+        data[start] ^= change
+    else:
+        del data[start : start + length % 9 + 1]
+
+    def read(sizes: list[int]) -> Any:
+        try:
+            reader = BatchReader(_Dribble(bytes(data), sizes), format_name="f", list_name="requests")
+            return list(reader), reader.fingerprint
+        except DocumentError as error:
+            return error.check
+
+    whole_verdict, chunked = read([10**6]), read(sizes)
+    if whole_verdict != chunked:  # bytes that are not text are noticed when they are reached, which may be too late
+        assert "DOC-UTF8" in (whole_verdict, chunked)
+        assert isinstance(whole_verdict, str)
+        assert isinstance(chunked, str)
+
+
+def test_a_whole_plans_requests_read_byte_by_byte_have_the_fingerprint_of_the_whole() -> None:
+    document = whole()
+    reader = BatchReader(_Dribble(to_bytes(document), [977]), format_name=document["format"], list_name="requests")
+    assert list(reader) == document["requests"]
+    assert reader.fingerprint == fingerprint(document) == make_payloads.fingerprint(document)
+
+
+@pytest.mark.parametrize("members", ["fields", "payload"])
+def test_the_order_of_members_does_not_change_the_verdict(members: str) -> None:
+    document = whole()
+    for item in document["requests"]:
+        item[members] = dict(reversed(item[members].items()))
+    assert judge(document) == set()

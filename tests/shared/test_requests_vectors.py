@@ -1,0 +1,42 @@
+"""Requests documents: every good one passes every check, every bad one gets exactly the refusals it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_shared import second_opinion
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.intents import CATALOGUE
+from shared.world import STEPS, Vector, bad_request, case_of, good, judge, names, plan, vectors, whole
+
+BAD = list(vectors("requests/bad"))
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_good_payload_passes_every_check(step: str) -> None:
+    verdicts = examine(case_of(good(step)))
+    assert refused(verdicts) == []
+    assert {verdict.result for verdict in verdicts} <= {"pass", "not-applicable"}
+    assert judge(good(step)) == set()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_good_payload_passes_the_second_opinion(step: str) -> None:
+    case = case_of(good(step))
+    examine(case)
+    second_opinion.confirm(case)
+
+
+def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:
+    assert {good(step)["requests"][0]["payload"]["primaryType"] for step in STEPS} == set(CATALOGUE)
+    assert set(STEPS) == set(plan().steps)
+
+
+def test_a_good_document_of_the_whole_plan_passes() -> None:
+    assert judge(whole(), steps=tuple(plan().steps)) == set()
+
+
+@pytest.mark.parametrize("vector", BAD, ids=names(BAD))
+def test_a_bad_request_gets_its_refusal_and_no_other(vector: Vector) -> None:
+    document, situation, steps = bad_request(vector)
+    assert judge(document, situation, steps=steps) == vector.all_refusals

@@ -1,0 +1,129 @@
+"""Untrusted text on a screen, and fingerprints to read aloud."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airlock_shared.text import safe
+from airlock_shared.words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken
+
+repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
+NASTY = (
+    "\x1b\x9b\x07\x08\x00\r\n\t\x7f\x85"
+    "\u200b\u200d\u2028\u2029\u202a\u202e\u2066\u2069\u061c\ufeff\u00ad\u034f\u180e\U000e0041\ud800\\{}u"
+)
+ANY_TEXT = st.text(st.characters() | st.sampled_from(NASTY), max_size=60)
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Mn", "Me", "Mc"}
+
+
+@pytest.mark.parametrize(
+    "character", [chr(n) for n in range(sys.maxunicode + 1) if unicodedata.category(chr(n)) == "Cf"]
+)
+def test_no_format_character_reaches_a_screen(character: str) -> None:
+    assert safe(f"a{character}b") == f"a\\u{{{ord(character):x}}}b"
+
+
+def test_no_hidden_character_of_unicode_reaches_a_screen() -> None:
+    shown = {character for n in range(sys.maxunicode + 1) if (character := chr(n)) in safe(character)}
+    assert not [f"{ord(character):x}" for character in shown if unicodedata.category(character) in HIDDEN]
+    assert not [f"{ord(character):x}" for character in shown if character.isspace() and character != " "]
+    assert set(map(chr, range(0x20, 0x7F))) <= shown
+
+
+@pytest.mark.parametrize(
+    "character", ["\u115f", "\u1160", "\u3164", "\uffa0", "\u2800", "\U0001d159"], ids=lambda c: f"{ord(c):x}"
+)  # two Egyptian hieroglyphs are blank too, and unknown to Python 3.11's Unicode
+def test_no_letter_or_symbol_that_shows_as_nothing_reaches_a_screen(character: str) -> None:
+    assert safe(character) == f"\\u{{{ord(character):x}}}"
+
+
+@pytest.mark.parametrize("character", ["א", "ب", "٣", "\u07c0"], ids=lambda c: f"{ord(c):x}")
+def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: str) -> None:
+    assert unicodedata.bidirectional(character) in {"R", "AL", "AN"}
+    assert character not in safe(f"pay 1 {character} 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J", "\\u{1b}[2J"),
+        ("\x1b]8;;http://x\x07", "\\u{1b}]8;;http://x\\u{7}"),
+        ("a\u202eb", "a\\u{202e}b"),
+        ("\\u{1b}", "\\\\u{1b}"),
+        ("line\r\nline", "line\\u{d}\\u{a}line"),
+        ("a\u0301", "a\\u{301}"),
+        ("\ud800", "\\u{d800}"),
+        ("é無😀", "é無😀"),
+    ],
+)
+def test_a_text_is_shown_as_what_is_there(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+@repeatable
+@given(ANY_TEXT, ANY_TEXT)
+def test_two_texts_are_shown_alike_only_when_they_are_alike(one: str, other: str) -> None:
+    assert (safe(one) == safe(other)) == (one == other)
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_every_text_can_be_read_back_from_what_is_shown(text: str) -> None:
+    def character(match: re.Match[str]) -> str:
+        return "\\" if match[0] == "\\\\" else chr(int(match[1], 16))
+
+    assert re.sub(r"\\\\|\\u\{([0-9a-f]+)\}", character, safe(text)) == text
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_what_is_shown_stays_as_it_is_but_for_its_backslashes(text: str) -> None:
+    assert safe(safe(text)) == safe(text).replace("\\", "\\\\")
+
+
+@repeatable
+@given(st.text(min_size=11, max_size=40))
+def test_a_cut_text_says_how_much_is_missing(text: str) -> None:
+    shown = safe(text, limit=10)
+    assert shown.startswith(safe(text[:10]))
+    assert shown.endswith(f"[{len(text)} characters, {len(text) - 10} not shown]")
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_there_are_256_different_words_of_four_letters() -> None:
+    assert len(BYTEWORDS) == len(set(BYTEWORDS)) == 256
+    assert all(re.fullmatch("[a-z]{4}", word) for word in BYTEWORDS)
+    assert list(BYTEWORDS) == sorted(BYTEWORDS)
+
+
+def test_no_two_words_share_their_first_and_last_letter() -> None:
+    assert len({word[0] + word[-1] for word in BYTEWORDS}) == 256  # the standard's minimal form relies on it
+
+
+def test_a_fingerprint_is_spoken_as_its_first_twelve_bytes() -> None:
+    assert spoken("00" * 31 + "ff") == " ".join(["able"] * 12)
+    assert spoken("c7098580125e2ab0981253468b2dbc52" + "00" * 16) == (  # Bytewords of the standard's own example
+        "slot axis limp lava brag holy door puff monk brag guru frog"
+    )
+    assert len(spoken("ab" * 32).split()) == SPOKEN_BYTES
+
+
+@pytest.mark.parametrize("position", range(SPOKEN_BYTES))
+def test_another_byte_is_another_word(position: int) -> None:
+    digits = bytearray(32)
+    digits[position] = 1
+    assert spoken(digits.hex()).split()[position] == "acid"
+    assert spoken(digits.hex()) != spoken(bytes(32).hex())
+
+
+def test_hex_is_grouped_by_four() -> None:
+    assert grouped("0x0123456789") == "0123 4567 89"
+    assert grouped("") == ""

@@ -1,0 +1,76 @@
+"""EIP-712 typed data: the published example, documents hashed by eth-account, and documents that must be refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from airlock_shared.documents import parse_json
+from airlock_shared.eip712 import read_typed_data
+from airlock_shared.errors import Refusal
+from shared.make_payloads import digest_of
+from shared.world import VECTORS, Vector, names, vectors
+
+GOOD = sorted((VECTORS / "typed-data/good").glob("*.json"))
+BAD = list(vectors("typed-data/bad"))
+
+
+def _hashes(document: Any) -> dict[str, str]:
+    hashes = read_typed_data(document)[1]._asdict()
+    return {name: "0x" + value.hex() for name, value in hashes.items()}
+
+
+def test_the_published_example_has_its_published_hashes() -> None:
+    hashes = _hashes(json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"])
+    assert hashes["domain_separator"] == "0xf2cee375fa42b42143804025fc449deafd50cc031ca257e0b194a650a912090f"
+    assert hashes["digest"] == "0xbe609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2"
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_a_good_document_has_the_hashes_that_it_names(path: Any) -> None:
+    vector = json.loads(path.read_text())
+    assert _hashes(vector["document"]) == vector["expected"]
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_the_hashes_that_a_vector_names_are_those_of_eth_account(path: Any) -> None:
+    vector = json.loads(path.read_text())
+    document = vector["document"]
+    if "chainId" in document["domain"]:
+        document["domain"]["chainId"] = int(document["domain"]["chainId"])
+    assert "0x" + digest_of(document).hex() == vector["expected"]["digest"]
+
+
+@pytest.mark.parametrize("vector", BAD, ids=names(BAD))
+def test_a_bad_document_gets_its_refusal(vector: Vector) -> None:
+    text = vector.content.get("text")
+    data = text.encode() if text is not None else json.dumps(vector.content["document"]).encode()
+    with pytest.raises(Refusal) as caught:
+        read_typed_data(parse_json(data))
+    assert caught.value.check == vector.refusal
+
+
+def test_bad_documents_outnumber_good_ones() -> None:
+    assert len(BAD) > len(GOOD)
+
+
+def test_a_refusal_names_the_place_in_the_message() -> None:
+    document = json.loads((VECTORS / "typed-data/good/arrays-of-structs.json").read_text())["document"]
+    document["message"]["to"][1]["wallets"][0] = "0x00"
+    with pytest.raises(Refusal) as caught:
+        read_typed_data(document)
+    assert caught.value.where == "message.to[1].wallets[0]"
+
+
+def test_a_document_that_changed_since_it_was_read_is_hashed_anew() -> None:
+    document = {
+        "types": {"OnlyHere": [{"name": "x", "type": "uint256"}]},
+        "primaryType": "OnlyHere",
+        "domain": {"name": "d"},
+        "message": {"x": "1"},
+    }
+    read_typed_data(document)
+    document["types"]["OnlyHere"][0]["type"] = "uint8"  # type: ignore[index]
+    assert read_typed_data(document)[1].digest == digest_of({**document, "message": {"x": 1}})

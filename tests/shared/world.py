@@ -1,0 +1,201 @@
+"""What the tests of the core share: the vectors, a plan, a deployment and a Situation at a fixed time."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.run import examine
+from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_shared.errors import Refusal
+from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.requests import Request, parse_requests
+from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
+from shared.make_payloads import VECTORS as VECTORS
+
+PLAN_TEXT = (VECTORS / "plans/good/every-struct.toml").read_text()
+DEPLOYMENT_TEXT = (VECTORS / "deployments/good/venue.json").read_text()
+STEPS = tuple(
+    json.loads(path.read_text())["requests"][0]["step"] for path in sorted((VECTORS / "requests/good").glob("*"))
+)
+
+
+class Vector(NamedTuple):
+    """A bad case: its file's name, the check id it must get, and the rest of the file."""
+
+    name: str
+    refusal: str
+    content: dict[str, Any]
+
+    @property
+    def all_refusals(self) -> set[str]:
+        """The ids that refuse it: the one it is about, and those that cannot help refusing it too."""
+        return {self.refusal, *self.content.get("also", [])}
+
+
+def vectors(folder: str) -> Iterator[Vector]:
+    """Yield the bad cases of a folder below ``tests/vectors``; each must say why it is bad."""
+    paths = sorted((VECTORS / folder).glob("*.json"))
+    assert paths, f"no vectors in {folder}"
+    for path in paths:
+        content = json.loads(path.read_text())
+        assert content["why"], f"{path} does not say why"
+        yield Vector(path.stem, content["refusal"], content)
+
+
+def names(cases: Iterable[Vector]) -> list[str]:
+    """Return the ids under which pytest shows the cases."""
+    return [case.name for case in cases]
+
+
+# ---- the world ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def plan() -> Plan:
+    """Return the plan with a step for every struct."""
+    return parse_plan(PLAN_TEXT.encode())
+
+
+@cache
+def deployment() -> Deployment:
+    """Return the pinned deployment."""
+    return parse_deployment(DEPLOYMENT_TEXT.encode())
+
+
+@cache
+def situation() -> Situation:
+    """Return the plan under the deployment at the vectors' time."""
+    return Situation(plan(), deployment(), NOW_MS)
+
+
+def good(step: str) -> dict[str, Any]:
+    """Return the good requests document of one step, as parsed JSON that the caller may change."""
+    document: dict[str, Any] = json.loads((VECTORS / f"requests/good/{step}.json").read_text())
+    return document
+
+
+def whole() -> dict[str, Any]:
+    """Return the good requests document of the whole plan."""
+    documents = [good(step) for step in plan().steps]
+    items = [document["requests"][0] for document in documents]
+    return {
+        "format": documents[0]["format"],
+        "header": {**documents[0]["header"], "count": len(items)},
+        "requests": items,
+    }
+
+
+def to_bytes(document: Any) -> bytes:
+    """Return a document's file form, written by the standard library alone."""
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def case_of(document: dict[str, Any], where: Situation | None = None, position: int = 0) -> Case:
+    """Return one item of a document as a case to examine."""
+    return Case(request_of(document, position), where or situation())
+
+
+def request_of(document: dict[str, Any], position: int = 0) -> Request:
+    """Return one item of a document, read as a command reads it."""
+    return parse_requests(to_bytes(document))[1][position]
+
+
+def refusals(verdicts: Iterable[Verdict]) -> set[str]:
+    """Return the ids of the checks that refused."""
+    return {verdict.check for verdict in verdicts if verdict.result == "refused"}
+
+
+def judge(
+    document: dict[str, Any], where: Situation | None = None, *, steps: tuple[str, ...] | None = None
+) -> set[str]:
+    """Return the ids that refuse a requests document: reading it, its header, each item, and its steps when given."""
+    where = where or situation()
+    try:
+        header, items, _ = parse_requests(to_bytes(document))
+    except Refusal as refusal:
+        return {refusal.check}
+    found = refusals(examine_header(header, where))
+    for item in items:
+        found |= refusals(examine(Case(item, where)))
+    if steps is not None:
+        found |= refusals([examine_steps([item.step for item in items], steps)])
+    return found
+
+
+# ---- making bad ones from good ones ---------------------------------------------------------------------------------
+
+
+def bad_request(vector: Vector) -> tuple[dict[str, Any], Situation, tuple[str, ...] | None]:
+    """Return a vector's document, the situation it is judged in, and the steps it must have (None: not judged)."""
+    content = vector.content
+    plan_text = replaced(PLAN_TEXT, content.get("plan", []))
+    pinned = patched(json.loads(DEPLOYMENT_TEXT), content.get("deployment", []))
+    where = Situation(parse_plan(plan_text.encode()), parse_deployment(to_bytes(pinned)), content.get("now_ms", NOW_MS))
+    document = whole() if content["base"] == "*" else good(content["base"])
+    document["header"] |= {"plan": plan_fingerprint(plan_text), "deployment": fingerprint(pinned)}
+    document = patched(document, content["patch"])
+    if not any(operation["at"].startswith("header") for operation in content["patch"]):
+        document["header"]["count"] = len(document["requests"])
+    if content.get("resealed"):
+        for item in document["requests"]:
+            seal(item["payload"])
+    return document, where, tuple(where.plan.steps) if content["base"] == "*" else None
+
+
+def replaced(text: str, replacements: Iterable[tuple[str, str]]) -> str:
+    """Return a text with each old part, which must occur, replaced at its first place."""
+    for old, new in replacements:
+        assert old in text, f"{old!r} is not in the good text"
+        text = text.replace(old, new, 1)
+    return text
+
+
+def patched(document: Any, operations: Iterable[dict[str, Any]]) -> Any:
+    """Return a copy of a document with the operations of a vector applied, in order; each must change something."""
+    document = copy.deepcopy(document)
+    for operation in operations:
+        before = json.dumps(document)
+        *parents, last = [int(part) if part.isdigit() else part for part in operation["at"].split(".")]
+        node = document
+        for part in parents:
+            node = node[part]
+        _apply(node, last, operation, document)
+        assert json.dumps(document) != before, f"{operation} changes nothing"
+    return document
+
+
+def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any) -> None:
+    if "set" in operation:
+        node[last] = operation["set"]
+    elif "drop" in operation:
+        del node[last]
+    elif "insert" in operation:
+        node.insert(last, operation["insert"])
+    elif "copy" in operation:
+        value = document
+        for part in operation["copy"].split("."):
+            value = value[int(part) if part.isdigit() else part]
+        node[last] = copy.deepcopy(value)
+    elif "rename" in operation:
+        members = {operation["rename"] if name == last else name: value for name, value in node.items()}
+        node.clear()
+        node.update(members)
+    elif "swap" in operation:
+        first, second = operation["swap"]
+        node[last][first], node[last][second] = node[last][second], node[last][first]
+    elif "flip" in operation:  # the last bit of one hex digit, by its place in the text
+        text, place = node[last], operation["flip"] % len(node[last])
+        node[last] = text[:place] + f"{int(text[place], 16) ^ 1:x}" + text[place + 1 :]
+    elif "repeat" in operation:  # a long text, which a file need not hold
+        node[last] = operation["repeat"] * operation["times"]
+    elif "replace" in operation:
+        old, new = operation["replace"]
+        node[last] = node[last].replace(old, new)
+    else:
+        raise AssertionError(operation)
