@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,11 +67,16 @@ class Desk:
         words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
         assert self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code == 0
         assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
+        self.state_time()
+
+    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> Ended:
+        """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
+        watch = datetime.now(UTC) + timedelta(seconds=off_s)
+        words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
+        return self.offline(*words)
 
     def write_plan(self, ceremony: str) -> Path:
         """Write one of the rehearsal's plans and return its path."""
-        from datetime import UTC, datetime
-
         path = self.path(f"{ceremony}.plan.toml")
         text = next(c.plan for c in ceremonies("rehearsal", datetime.now(UTC)) if c.id == ceremony)
         path.write_text(text)

@@ -60,7 +60,7 @@ def test_each_ceremony_shows_every_part_of_the_review(screen: str, shown: str) -
 
 
 @pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TREASURY"', "2027-", "MarketOrderExecuted"])
-def test_fields_are_shown_in_human_units_beside_raw_values(screen: str, shown: str) -> None:
+def test_fields_are_shown_in_human_units_beside_raw_texts(screen: str, shown: str) -> None:
     assert shown in screen
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, payload, run, times
+from airlock_shared.checks import agreement, payload, run, texts, times, transaction
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import Refusal
@@ -25,12 +25,24 @@ RAISED = re.compile(
     r'\b(?:Refusal|DocumentError|PlanError|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
 )
 
-BAD = list(vectors("requests/bad"))
-FAMILIES = {payload: ("BEFORE_MESSAGE", "AFTER_MESSAGE"), agreement: ("CHECKS",), times: ("CHECKS",)}
-TABLED = [check for module, names in FAMILIES.items() for name in names for check in getattr(module, name)]
+BAD = [*vectors("requests/bad"), *vectors("transactions/bad")]
+FAMILIES = {
+    payload: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
+    agreement: ("STEP_CHECKS", "PLAN_CHECKS", "INTENT_CHECKS"),
+    times: ("CHECKS", "EXPIRY_CHECKS"),
+    transaction: ("CHECKS",),
+    texts: ("CHECKS",),
+}
+TABLED = list(  # one of each id: some run for intents and for transactions
+    {
+        check.id: check for module, names in FAMILIES.items() for name in names for check in getattr(module, name)
+    }.values()
+)
 NEVER_ALONE = {  # another check stands behind each of these, and refuses too
     "TYPES-KNOWN": "an unknown struct is not the planned one either: PLAN-ACTION",
     "TIME-UNIT": "a time in the wrong unit is also too early or too late: it is there to name the mistake",
+    "TX-UNLIMITED": "an unlimited approval is not the planned amount either: PLAN-FIELD; bounds are asked for in vain",
+    "TEXT-SCRIPT": "another code is not the planned one either: PLAN-FIELD; it is there to name the trick",
 }
 
 
@@ -51,9 +63,10 @@ def test_every_id_of_the_table_is_raised_somewhere() -> None:
 
 
 def test_every_check_that_runs_is_in_the_table() -> None:
-    ran = {verdict.check for step in ("open", "desk-key") for verdict in run.examine(case_of(good(step)))}
+    cases = [case_of(good("open")), case_of(good("desk-key")), case_of(good("approve", "transactions"))]
+    ran = {verdict.check for case in cases for verdict in run.examine(case)}
     assert ran | set(run.SIG_IDS) <= set(CHECKS)
-    assert {check.id for check in TABLED} | set(payload.MSG_IDS) == ran
+    assert {check.id for check in TABLED} | set(payload.MSG_IDS) | set(transaction.CALL_IDS) == ran
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -74,7 +87,8 @@ def _always_passing(original: Callable[[Case], Finding | None]) -> Callable[[Cas
 
 
 def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
-    """Replace the check's function by one that always passes."""
+    """Replace the check's function by one that always passes; what passed for a transaction need not be one."""
+    monkeypatch.setattr(transaction, "complete", lambda case: None)
     for module, lists in FAMILIES.items():
         for name in lists:
             monkeypatch.setattr(
@@ -131,7 +145,7 @@ def _planned_message(case: Case) -> dict[str, Any]:
     """Return the good message of the same step, as a careless reader might make one up."""
     primary = case.request.payload["primaryType"]
     original = good(case.request.step)["requests"][0]["payload"]["message"]
-    return payload.definitions(primary).read(primary, original)
+    return payload.definitions(case.intent).read(primary, original)
 
 
 def _ids_of(*folders: str) -> set[str]:
@@ -140,14 +154,18 @@ def _ids_of(*folders: str) -> set[str]:
 
 def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
     covered = _ids_of(
-        "requests/bad", "typed-data/bad", "documents/bad", "plans/bad", "deployments/bad", "signatures/bad"
-    )
+        "requests/bad", "transactions/bad", "typed-data/bad", "documents/bad", "plans/bad", "deployments/bad",
+        "signatures/bad",
+    )  # fmt: skip
     tested_as_code = {
         "DOC-FILE", "DOC-LINK", "DOC-SIZE",  # test_files.py: about files, not their contents
         "DOC-CBOR", "DOC-CHAIN",  # test_documents.py, test_transcript.py
-        "ENC-CANONICAL", "DIGEST-DISAGREE", "ENC-DISAGREE",  # test_abi.py, test_second_opinion.py
+        "DIGEST-DISAGREE", "ENC-DISAGREE", "TX-DISAGREE",  # test_second_opinion.py, test_transaction_hashes.py
     }  # fmt: skip
-    about_the_signing_machine = {"AIRGAP-SOCKET", "SIGNER-DEVICE"}  # tests/offline
+    about_the_signing_machine = {
+        "AIRGAP-SOCKET", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
+        "NONCE-USED", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
+    }  # fmt: skip
     assert set(CHECKS) - covered == tested_as_code | about_the_signing_machine
 
 

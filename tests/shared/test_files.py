@@ -155,6 +155,23 @@ def test_a_file_system_without_hard_links_such_as_a_usb_sticks_can_be_written_to
     assert [path.name for path in tmp_path.iterdir()] == ["requests.json"]
 
 
+def test_a_write_that_fails_without_hard_links_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_: object, **__: object) -> None:
+        def full(descriptor: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(UsageError) as caught:
+        write_new(tmp_path / "signatures.json", b"secret")
+    assert "No space left" in caught.value.what
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_missing_folder_is_a_mistake_of_the_command_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         write_new(tmp_path / "nowhere" / "x", b"")

@@ -50,12 +50,9 @@ def test_an_altered_domain_is_a_disagreement(step: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["desk-key", "desk-key-terms"])
-def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(
-    step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) -> None:
     case = _examined(step)
-    intent = CATALOGUE["DelegateReq"]
-    monkeypatch.setitem(CATALOGUE, "DelegateReq", intent._replace(abi_order=()))
+    case.intent = CATALOGUE["DelegateReq"]._replace(abi_order=())
     assert _check_of(case) == "ENC-DISAGREE"
 
 

@@ -57,3 +57,63 @@ def test_a_delegation_whose_expiry_is_in_milliseconds_is_not_taken_for_a_far_fut
     document = good("increase")
     document["requests"][0]["delegation"]["expiry"] = expiry
     assert judge(document) == {"SIGNER-DELEGATE"}
+
+
+# ---- seconds and milliseconds, both ways ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "member", "value"),
+    [
+        ("open", "_deadline", (NOW_MS + 15 * MINUTE) // 1000),
+        ("open", "_deadline", (NOW_MS + 15 * MINUTE) * 1000),  # microseconds are no milliseconds either
+        ("desk-key", "deadline", (NOW_MS + 15 * MINUTE) // 1000),
+        ("take-profit", "signTimestamp", NOW_MS // 1000),
+        ("close", "_openTimestamp", 1_789_000_000_000),
+        ("close", "_openTimestamp", 10**11),
+        ("take-profit", "timestamp", 1_789_000_000_000),
+        ("desk-key", "expiry", 1_806_451_200_000),
+    ],
+)
+def test_a_time_in_the_other_unit_is_never_accepted(step: str, member: str, value: int) -> None:
+    refused = judge(_at(step, member, value))
+    microseconds = value > 10**15
+    assert refused & {"TIME-UNIT", "TIME-HORIZON"}
+    assert microseconds or "TIME-UNIT" in refused
+
+
+@pytest.mark.parametrize(
+    ("step", "member", "value"),
+    [("close", "_openTimestamp", 1_789_000_000), ("take-profit", "timestamp", 1), ("take-profit", "signTimestamp", NOW_MS)],
+)
+def test_a_time_in_its_own_unit_is_accepted(step: str, member: str, value: int) -> None:
+    assert judge(_at(step, member, value)) == set()
+
+
+# ---- a clock that may be off ----------------------------------------------------------------------------------------
+
+UNSURE_MS = 2 * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("step", "member", "inside", "outside", "check"),
+    [
+        ("open", "_deadline", NOW_MS + 5 * MINUTE, NOW_MS + 5 * MINUTE - 1, "TIME-REMAINING"),  # it may be later
+        ("open", "_deadline", NOW_MS + 33 * MINUTE, NOW_MS + 33 * MINUTE + 1, "TIME-HORIZON"),  # it may be earlier
+        ("take-profit", "signTimestamp", NOW_MS + 3 * MINUTE, NOW_MS + 3 * MINUTE + 1, "TIME-STAMP"),
+        ("take-profit", "signTimestamp", NOW_MS - 28 * MINUTE, NOW_MS - 28 * MINUTE - 1, "TIME-STAMP"),
+        ("close", "_openTimestamp", NOW_MS // 1000 + 180, NOW_MS // 1000 + 181, "TIME-OPENED"),
+    ],
+)
+def test_a_clock_that_may_be_off_moves_each_limit(step: str, member: str, inside: int, outside: int, check: str) -> None:
+    unsure = situation()._replace(clock_uncertainty_ms=UNSURE_MS)
+    assert judge(_at(step, member, inside), unsure) == set()
+    assert judge(_at(step, member, outside), unsure) == {check}
+
+
+@pytest.mark.parametrize(("unsure_ms", "live"), [(0, True), (60_000, True), (60_001, False), (UNSURE_MS, False)])
+def test_an_expiry_must_lie_ahead_whatever_the_clocks_error(unsure_ms: int, live: bool) -> None:
+    expiry_s = 1_806_451_200  # the plan's, for the new delegate and for the one that signs
+    late = situation()._replace(now_ms=expiry_s * 1000 - 60_001, clock_uncertainty_ms=unsure_ms)
+    assert ("TIME-EXPIRY" not in judge(good("desk-key"), late)) == live
+    assert ("SIGNER-DELEGATE" not in judge(good("increase"), late)) == live

@@ -17,8 +17,10 @@ from airlock_shared.plan import Plan, parse_plan
 from airlock_shared.requests import Request, parse_requests
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
+from shared.make_transactions import called_otherwise
 
 PLAN_TEXT = (VECTORS / "plans/good/every-struct.toml").read_text()
+PLAN_TEXTS = {"requests": PLAN_TEXT, "transactions": (VECTORS / "transactions/plan.toml").read_text()}
 DEPLOYMENT_TEXT = (VECTORS / "deployments/good/venue.json").read_text()
 STEPS = tuple(
     json.loads(path.read_text())["requests"][0]["step"] for path in sorted((VECTORS / "requests/good").glob("*"))
@@ -26,11 +28,12 @@ STEPS = tuple(
 
 
 class Vector(NamedTuple):
-    """A bad case: its file's name, the check id it must get, and the rest of the file."""
+    """A bad case: its file's name, the check id it must get, the rest of the file, and the folder that its base is from."""
 
     name: str
     refusal: str
     content: dict[str, Any]
+    folder: str
 
     @property
     def all_refusals(self) -> set[str]:
@@ -45,7 +48,7 @@ def vectors(folder: str) -> Iterator[Vector]:
     for path in paths:
         content = json.loads(path.read_text())
         assert content["why"], f"{path} does not say why"
-        yield Vector(path.stem, content["refusal"], content)
+        yield Vector(path.stem, content["refusal"], content, folder.partition("/")[0])
 
 
 def names(cases: Iterable[Vector]) -> list[str]:
@@ -57,9 +60,9 @@ def names(cases: Iterable[Vector]) -> list[str]:
 
 
 @cache
-def plan() -> Plan:
-    """Return the plan with a step for every struct."""
-    return parse_plan(PLAN_TEXT.encode())
+def plan(folder: str = "requests") -> Plan:
+    """Return the plan with a step for every struct, or for every one of the ``transactions``."""
+    return parse_plan(PLAN_TEXTS[folder].encode())
 
 
 @cache
@@ -69,20 +72,20 @@ def deployment() -> Deployment:
 
 
 @cache
-def situation() -> Situation:
+def situation(folder: str = "requests") -> Situation:
     """Return the plan under the deployment at the vectors' time."""
-    return Situation(plan(), deployment(), NOW_MS)
+    return Situation(plan(folder), deployment(), NOW_MS)
 
 
-def good(step: str) -> dict[str, Any]:
+def good(step: str, folder: str = "requests") -> dict[str, Any]:
     """Return the good requests document of one step, as parsed JSON that the caller may change."""
-    document: dict[str, Any] = json.loads((VECTORS / f"requests/good/{step}.json").read_text())
+    document: dict[str, Any] = json.loads((VECTORS / f"{folder}/good/{step}.json").read_text())
     return document
 
 
-def whole() -> dict[str, Any]:
+def whole(folder: str = "requests") -> dict[str, Any]:
     """Return the good requests document of the whole plan."""
-    documents = [good(step) for step in plan().steps]
+    documents = [good(step, folder) for step in plan(folder).steps]
     items = [document["requests"][0] for document in documents]
     return {
         "format": documents[0]["format"],
@@ -134,10 +137,12 @@ def judge(
 def bad_request(vector: Vector) -> tuple[dict[str, Any], Situation, tuple[str, ...] | None]:
     """Return a vector's document, the situation it is judged in, and the steps it must have (None: not judged)."""
     content = vector.content
-    plan_text = replaced(PLAN_TEXT, content.get("plan", []))
+    plan_text = replaced(PLAN_TEXTS[vector.folder], content.get("plan", []))
     pinned = patched(json.loads(DEPLOYMENT_TEXT), content.get("deployment", []))
     where = Situation(parse_plan(plan_text.encode()), parse_deployment(to_bytes(pinned)), content.get("now_ms", NOW_MS))
-    document = whole() if content["base"] == "*" else good(content["base"])
+    document = whole(vector.folder) if content["base"] == "*" else good(content["base"], vector.folder)
+    if "call" in content:
+        document["requests"][0]["payload"]["data"] = called_otherwise(content["base"], content["call"])
     document["header"] |= {"plan": plan_fingerprint(plan_text), "deployment": fingerprint(pinned)}
     document = patched(document, content["patch"])
     if not any(operation["at"].startswith("header") for operation in content["patch"]):
@@ -192,6 +197,9 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
     elif "flip" in operation:  # the last bit of one hex digit, by its place in the text
         text, place = node[last], operation["flip"] % len(node[last])
         node[last] = text[:place] + f"{int(text[place], 16) ^ 1:x}" + text[place + 1 :]
+    elif "splice" in operation:  # some bytes of a hex text, from one place to another, in place of others
+        start, end, text = operation["splice"]
+        node[last] = node[last][: 2 + 2 * start] + text + node[last][2 + 2 * end :]
     elif "repeat" in operation:  # a long text, which a file need not hold
         node[last] = operation["repeat"] * operation["times"]
     elif "replace" in operation:

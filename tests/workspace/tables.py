@@ -24,6 +24,9 @@ _FAMILIES = {
     "PLAN": "The plan",
     "SIGNER": "The signer",
     "TIME": "Times",
+    "NONCE": "Nonces",
+    "TEXT": "Texts",
+    "TX": "Transactions",
     "ORDER": "Route and order type",
     "SIG": "Signatures",
 }

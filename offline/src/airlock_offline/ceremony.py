@@ -9,27 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
 from airlock_offline.state import State
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.checks.run import check_signature, examine, refused
+from airlock_shared.checks.run import check_signature, examine, examine_nonces, refused
 from airlock_shared.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.second_opinion import confirm
 from airlock_shared.signatures import Signed
 from airlock_shared.struct_types import Member
+from airlock_shared.transactions import unsigned_bytes
 
 
 class Station(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
+    ``ledger`` holds what the transcript says was signed, and grows with every signature.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
     """
 
     state: State
+    ledger: NonceLedger
     app: Callable[[], EthereumApp]
     now_ms: Callable[[], int]
     show: Callable[[Case, list[Verdict]], None]
@@ -54,7 +58,7 @@ def typed_data_of(case: Case) -> TypedData:
         "verifyingContract": domain.contract,
     }
     structs = {DOMAIN_TYPE: tuple(Member(m["name"], m["type"]) for m in DOMAIN_DEFINITION)}
-    structs |= definitions(case.intent.name).structs
+    structs |= definitions(case.intent).structs
     return TypedData(structs, case.intent.name, values, case.message)
 
 
@@ -64,15 +68,20 @@ def sign_item(case: Case, station: Station) -> Result:
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
     """
-    verdicts = examine(case)
+    verdicts = examine(case) + examine_nonces(case, station.ledger)
     station.show(case, verdicts)
     if stopped := refused(verdicts):
         return _refused(case, stopped, station)
-    digest = "0x" + case.hashes.digest.hex()
+    digest = "0x" + case.digest.hex()
     if kept := station.state.signed(digest):
         check_signature(_with(case, kept))
         station.tell("This was signed before; the signature that was kept is used again.")
         return Result(kept, ExitCode.DONE)
+    for earlier in station.ledger.earlier(use_of(case)):
+        station.tell(
+            f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
+        )
+        station.tell("it may have been executed: ask the online machine before you sign it once more.")
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
         signed = _sign(case, station)
@@ -80,9 +89,10 @@ def sign_item(case: Case, station: Station) -> Result:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
         return Result(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+    data = record_of(case) | {"shown": signed.shown, "app": signed.app}
+    station.state.transcript.record(SIGNED, data, station.now_ms())
+    station.ledger.add(use_of(case))
     station.state.keep_signed(signed)
-    data = {"step": signed.step, "digest": digest, "signer": signed.signer, "shown": signed.shown, "app": signed.app}
-    station.state.transcript.record("signed", data, station.now_ms())
     return Result(signed, ExitCode.DONE)
 
 
@@ -110,21 +120,28 @@ def _sign(case: Case, station: Station) -> Signed:
             do="check that this is the right Ledger, and the path in the plan",
         )
     station.tell("Now compare every page on the Ledger with the list above, then confirm or reject there.")
-    if signer.show == "hashes":
-        answer = app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash)
-    else:
-        answer = app.sign_typed_data(signer.path, typed_data_of(case))
+    answer, shown = _ask_device(case, app)
     signed = Signed(
         step=case.request.step,
         result="signed",
-        digest="0x" + case.hashes.digest.hex(),
+        digest="0x" + case.digest.hex(),
         signature="0x" + answer.rsv.hex(),
         signer=checksum_address(signer.address),
-        shown=signer.show,
+        shown=shown,
         app=version,
     )
     check_signature(_with(case, signed))
     return signed
+
+
+def _ask_device(case: Case, app: EthereumApp) -> tuple[Signature, str]:
+    """Return the device's signature and how the device showed what it signed."""
+    signer, filled = case.step.signer, case.request.transaction
+    if filled is not None:
+        return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
+    if signer.show == "hashes":
+        return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
+    return app.sign_typed_data(signer.path, typed_data_of(case)), "fields"
 
 
 def _with(case: Case, signed: Signed) -> Case:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from airlock_offline import airgap
 from airlock_shared.command import say
 from airlock_shared.errors import Refusal
+from airlock_shared.files import require_new
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
     from airlock_offline.ledger.transport import Transport
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_LOG = "airlock.apdu-log"  # where the click context keeps the path of the log
+
+
+def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
+    context.meta[_LOG] = path
+
 
 emulator_option = click.option(
     "--emulator",
@@ -22,7 +32,19 @@ emulator_option = click.option(
     type=click.IntRange(1, 65535),
     help="Rehearsal only: use the software Ledger on this loopback port.",
 )
-ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
+_ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
+_log_option = click.option(
+    "--apdu-log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_log_to,
+    expose_value=False,
+    help="Also write the exchanges with the Ledger to a new file, without values, addresses and signatures.",
+)
+
+
+def ledger_option(command: _Command) -> _Command:
+    """Add ``--ledger`` and ``--apdu-log``."""
+    return _ledger_option(_log_option(command))
 
 
 def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
@@ -40,27 +62,42 @@ def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
 class Device:
     """A Ledger that is opened when it is first needed, and then kept until the command ends."""
 
-    def __init__(self, emulator_port: int | None, ledger_path: str | None) -> None:
+    def __init__(self, emulator_port: int | None, ledger_path: str | None, log: Path | None = None) -> None:
+        """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists."""
+        if log is not None:
+            require_new(log)
         self._emulator_port = emulator_port
         self._ledger_path = ledger_path
+        self._log = log
         self._app: EthereumApp | None = None
         self._transport: Transport | None = None
+        self.model = ""
+        """What the USB product says, such as ``flex``; empty before the device is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
         if self._app is None:
+            from airlock_offline.ledger.apdu_log import LoggedTransport
             from airlock_offline.ledger.ethereum_app import open_app
-            from airlock_offline.ledger.transport import HidTransport, LoopbackTransport
 
-            if self._emulator_port is not None:
-                airgap.allow_loopback(self._emulator_port)
-                say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
-                transport: Transport = LoopbackTransport(self._emulator_port)
-            else:
-                transport = HidTransport(self._ledger_path)
-            self._transport = transport
-            self._app = open_app(transport)
+            self._transport = self._open()
+            if self._log is not None:
+                self._transport = LoggedTransport(self._transport, self._log)
+            self._app = open_app(self._transport)
         return self._app
+
+    def _open(self) -> Transport:
+        if self._emulator_port is not None:
+            from airlock_offline.ledger.transport import LoopbackTransport
+
+            airgap.allow_loopback(self._emulator_port)
+            say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
+            return LoopbackTransport(self._emulator_port)
+        from airlock_offline.ledger.usb import HidTransport
+
+        opened = HidTransport(self._ledger_path)
+        self.model = opened.ledger.model
+        return opened
 
     def close(self) -> None:
         """Let go of the device."""
@@ -70,8 +107,9 @@ class Device:
 
 @contextmanager
 def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
-    """Give a device for the length of a command."""
-    device = Device(emulator_port, ledger_path)
+    """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
+    context = click.get_current_context(silent=True)
+    device = Device(emulator_port, ledger_path, context.meta.get(_LOG) if context else None)
     try:
         yield device
     finally:

@@ -10,11 +10,14 @@ import json
 import textwrap
 from collections.abc import Iterator
 
+from airlock_offline.suspicion import code_rows, suspicions
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.decide import Decision, raw_value, shown_value
-from airlock_shared.text import safe
-from airlock_shared.units import TEXT, UNIX_MS, UNIX_S, span_text
+from airlock_shared.custom import is_custom
+from airlock_shared.decide import Decision, shown_value
+from airlock_shared.text import columns, safe, safe_again, wrapped
+from airlock_shared.transactions import GWEI
+from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
 from airlock_shared.words import grouped
 
 WIDTH = 80
@@ -34,16 +37,14 @@ def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
     if not hasattr(case, "message") or not hasattr(case, "step"):
         yield "The payload cannot be shown in human terms; see what was refused below."
         return
-    intent, signer = case.intent, case.step.signer
-    yield f"{intent.title} ({case.step.action.name}, {intent.name})"
+    signer = case.step.signer
+    yield f"{_title(case)} ({case.step.action.name}, {case.step.action.result})"
     yield "=" * WIDTH
     yield from _row("signer", checksum_address(signer.address))
     yield from _row("", f"{signer.name} in the plan, {signer.path}")
     if signer.delegate_of is not None:
         yield from _row("", f"as delegate of {checksum_address(signer.delegate_of)}")
-    domain = case.situation.deployment.domains[intent.domain]
-    yield from _row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
-    yield from _row("", f"contract {checksum_address(domain.contract)}")
+    yield from _under_domain(case) if case.request.transaction is None else transaction_rows(case)
     yield from _row("goes to", _route(case))
     for decided_by, heading in _GROUPS:
         decisions = [d for d in getattr(case, "decisions", []) if d.decided_by == decided_by]
@@ -56,6 +57,33 @@ def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
     yield from _warnings(case)
 
 
+def _title(case: Case) -> str:
+    return case.intent.title if case.request.transaction is None else case.call.call.title
+
+
+def _under_domain(case: Case) -> Iterator[str]:
+    domain = case.situation.deployment.domains[case.intent.domain]
+    yield from _row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
+    yield from _row("", f"contract {checksum_address(domain.contract)}")
+
+
+def transaction_rows(case: Case) -> Iterator[str]:
+    """Yield where a transaction goes, for whom, and what it can cost at most."""
+    payload, filled = case.request.payload, case.request.transaction
+    if filled is None:
+        return
+    yield from _row("calls", f"{case.call.call.name} on chain {payload['chainId']}")
+    yield from _row("", f"contract {safe(payload['to'])}, pinned as {case.call.call.contract}")
+    if case.call.delegated_for is not None:
+        yield from _row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
+    yield from _row("value", "0 (no native currency goes along)")
+    fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
+    yield from _row("fee per gas", f"at most {fee}")
+    most = to_human(filled.gas * filled.maxFeePerGas, Unit("ether", 18))
+    yield from _row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
+    yield from _row("account nonce", str(filled.nonce))
+
+
 def _route(case: Case) -> str:
     request = case.request
     order = (
@@ -65,8 +93,11 @@ def _route(case: Case) -> str:
 
 
 def _row(label: str, text: str) -> Iterator[str]:
-    for line in textwrap.wrap(text, WIDTH - _INDENT - 2, drop_whitespace=True) or [""]:
-        yield f"  {label:<{_INDENT - 2}}  {line}".rstrip()
+    if columns(label) > _INDENT - 2:  # only a claim of the builder has such a name
+        yield from (f"  {line}" for line in wrapped(label, WIDTH - 2))
+        label = ""
+    for line in wrapped(text, WIDTH - _INDENT - 2):
+        yield f"  {label}{' ' * (_INDENT - columns(label))}{line}".rstrip()
         label = ""
 
 
@@ -78,8 +109,11 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
         seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
         shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
     yield from _row(name, shown)
-    raw_text = raw_value(raw)
-    if field.unit is not TEXT and raw_text != shown and raw_text.lower() != shown.lower():
+    if field.unit is CODE and type(raw) is bytes:
+        for row in code_rows(raw):
+            yield from _row("", row)
+    raw_text = raw_text(raw)
+    if field.unit not in (TEXT, CODE) and raw_text != shown and raw_text.lower() != shown.lower():
         yield from _row("", f"raw {raw_text}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
     if decision.decided_by == "plan":
         yield from _row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
@@ -90,35 +124,61 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
 
 
 def _claims(case: Case) -> Iterator[str]:
-    meta = case.request.payload.get("meta")
-    if meta:
+    payload = case.request.payload
+    description, meta = payload.get("description"), payload.get("meta")
+    claims = ({"description": description} if description else {}) | (
+        meta if isinstance(meta, dict) else {"meta": meta}
+    )
+    if description or meta:
         yield ""
         yield "THE BUILDER SAYS (not signed, decides nothing)"
-        for name, value in meta.items():
+        for name, value in claims.items():
             yield from _row(safe(name, limit=40), safe(json.dumps(value, ensure_ascii=False), limit=400))
 
 
 def _warnings(case: Case) -> Iterator[str]:
-    warnings = []
-    if not case.intent.deadline:
-        warnings.append("This intent has no deadline: it stays valid until its nonce is used.")
+    warnings: list[str] = []
+    if case.request.transaction is not None:
+        warnings += _transaction_warnings(case)
+    else:
+        warnings += _intent_warnings(case)
     if case.step.signer.show == "hashes":
         warnings.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
         warnings.append("REHEARSAL: nothing here is worth anything.")
+    for suspicion in suspicions(case):
+        yield ""
+        yield from textwrap.wrap(f"WARNING: {suspicion}", WIDTH)
     for warning in warnings:
         yield ""
         yield from textwrap.wrap(f"NOTE: {warning}", WIDTH)
 
 
+def _intent_warnings(case: Case) -> Iterator[str]:
+    if is_custom(case.intent):
+        yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw, nobody here knows their meaning."
+    if not case.intent.deadline:
+        yield "This intent has no deadline: it stays valid until its nonce is used."
+
+
+def _transaction_warnings(case: Case) -> Iterator[str]:
+    yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
+    if case.call.call.name == "approve":
+        yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
+        if case.step.values["amountUsdc"].text == "unlimited":
+            yield "UNLIMITED approval: the spender may take everything, for ever. The plan asks for it."
+    if case.call.call.pending:
+        yield "This stores an order: a confirmed transaction is not a filled trade."
+
+
 def hash_lines(case: Case) -> Iterator[str]:
-    """Yield the three hashes of an examined item, grouped, in the order in which they are compared."""
+    """Yield the hashes of an examined item, grouped, in the order in which they are compared."""
     yield ""
-    for label, value in (
-        ("domain hash", case.hashes.domain_separator),
-        ("struct hash", case.hashes.struct_hash),
-        ("digest", case.hashes.digest),
-    ):
+    hashes = [("transaction hash", case.digest)]
+    if case.request.transaction is None:
+        hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
+        hashes += [("digest", case.digest)]
+    for label, value in hashes:
         digits = value.hex()
         yield f"  {label:<{_INDENT - 2}}  {grouped(digits[:32])}"
         yield f"  {'':<{_INDENT - 2}}  {grouped(digits[32:])}"
@@ -133,7 +193,7 @@ def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
     yield f"CHECKS: {passed} passed, {len(wrong)} refused" + (f", {unreached} not reached" if unreached else "")
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
-        yield from textwrap.wrap(f"REFUSED  {verdict.check}{place}: {verdict.what}", WIDTH, subsequent_indent="  ")
+        yield from _hanging(safe_again(f"REFUSED  {verdict.check}{place}: {verdict.what}", limit=600), "  ")
         yield from _row("got", safe(str(verdict.got), limit=600))
         yield from _row("expected", safe(str(verdict.expected), limit=600))
 
@@ -144,4 +204,12 @@ def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from textwrap.wrap(f"{number:>3}  {text}", WIDTH, subsequent_indent=" " * 5)
+        yield from _hanging(f"{number:>3}  {text}", " " * 5)
+
+
+def _hanging(text: str, indent: str) -> Iterator[str]:
+    """Yield a safe text in lines of 80 columns, those after the first indented."""
+    first, *rest = wrapped(text, WIDTH - len(indent))
+    yield first
+    for line in rest:
+        yield f"{indent}{line}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from airlock_shared.custom import with_custom
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.documents import parse_json
 from airlock_shared.errors import UsageError
-from airlock_shared.files import make_folder, read_input, write_new
+from airlock_shared.files import append_line, make_folder, read_input, write_new
+from airlock_shared.intents import CATALOGUE, Intent
 from airlock_shared.signatures import Signed, read_item
 from airlock_shared.transcript_file import TranscriptFile
 
@@ -60,6 +63,24 @@ class State:
         self.transcript.record(
             "deployment-pinned", {"name": deployment.name, "fingerprint": deployment.fingerprint}, at_ms
         )
+
+    # -- structs beyond the catalogue
+
+    def _structs_path(self, deployment: str) -> Path:
+        return self.home / "structs" / f"{deployment}.jsonl"
+
+    def structs(self, deployment: str) -> Mapping[str, Intent]:
+        """Return every struct known for a deployment: the catalogue's, and those pinned on this machine."""
+        path = self._structs_path(deployment)
+        if not path.exists():
+            return CATALOGUE
+        return with_custom([parse_json(line) for line in read_input(path).splitlines()])
+
+    def pin_struct(self, deployment: str, pin: dict[str, str], at_ms: int) -> None:
+        """Pin a struct for a deployment."""
+        make_folder(self._structs_path(deployment).parent)
+        append_line(self._structs_path(deployment), json.dumps(pin).encode())
+        self.transcript.record("struct-pinned", {"deployment": deployment, **pin}, at_ms)
 
     # -- what was signed
 

@@ -48,10 +48,10 @@ def delivery_of(request: Request, signed: Signed, header: Header, deployment: De
     intent = CATALOGUE.get(primary_type)
     if intent is None:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=primary_type)
-    message = definitions(primary_type).read(primary_type, request.payload["message"])
+    message = definitions(intent).read(primary_type, request.payload["message"])
     domain = deployment.domains[intent.domain]
-    digest = hashes_of(primary_type, message, domain).digest
-    encoded = "0x" + encoding_of(primary_type, message).hex()
+    digest = hashes_of(intent, message, domain).digest
+    encoded = "0x" + encoding_of(intent, message).hex()
     if signed.digest != "0x" + digest.hex():
         raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + digest.hex())
     if request.payload["encodedIntent"].lower() != encoded:

@@ -12,12 +12,13 @@ from airlock_online.routes.delivery import NonceRead
 from airlock_shared.addresses import checksum_address
 from airlock_shared.asking import request_fields
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.run import examine
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.run import examine, examine_nonces
 from airlock_shared.decide import wanted_value
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.intents import CATALOGUE, Intent
-from airlock_shared.plan import Bounds, Step
+from airlock_shared.plan import Exact, Step
 from airlock_shared.requests import Request, read_item
 
 
@@ -28,11 +29,18 @@ class Prepared(NamedTuple):
     verdicts: list[Verdict]
 
 
-def prepare_step(step: Step, situation: Situation, builder: BuilderClient, config: Config) -> Prepared:
-    """Ask the builder for a step's payload and examine it.
+def prepare_step(
+    step: Step, situation: Situation, builder: BuilderClient, config: Config, ledger: NonceLedger
+) -> Prepared:
+    """Ask the builder for a step's payload and examine it; ``ledger`` knows the nonces of the steps before it.
 
     Raises ``ServiceError`` when the builder fails, ``UsageError`` for an action without a documented endpoint.
     """
+    if step.action.call:
+        raise UsageError(
+            f"step {step.id} is a transaction; this version prepares intents alone",
+            do="bring its requests document from another tool: the offline half checks and signs it",
+        )
     if not step.action.path:
         raise UsageError(
             f"no builder endpoint is documented for the action {step.action.name}",
@@ -62,7 +70,8 @@ def prepare_step(step: Step, situation: Situation, builder: BuilderClient, confi
             f"the builder's payload for step {step.id} has not the form that the specification gives: {refusal}",
             do="check that the address is the builder's, and its version",
         ) from refusal
-    return Prepared(request, examine(Case(request, situation)))
+    case = Case(request, situation)
+    return Prepared(request, examine(case) + examine_nonces(case, ledger))
 
 
 def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
@@ -79,7 +88,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
     if intent.order_types is None:
         return None, ""
     wanted = wanted_value("pairIndex", step, situation.deployment)
-    number = None if wanted is None or isinstance(wanted, Bounds) else wanted.raw
+    number = wanted.raw if isinstance(wanted, Exact) else None
     pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
     if pair is None:
         raise UsageError(

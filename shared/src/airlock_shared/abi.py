@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -19,25 +20,31 @@ MAX_NESTING = 16
 
 
 class AbiCodec(NamedTuple):
-    """How one type is encoded. ``head_size`` is its size in the head of a tuple: 32 for every dynamic type."""
+    """How one type is encoded. ``head_size`` is its size in the head of a tuple: 32 for every dynamic type.
+
+    ``decode`` takes the data and where the encoding begins, and returns the value and where the encoding ends.
+    """
 
     dynamic: bool
     head_size: int
     encode: Callable[[Any], bytes]
-    decode: Callable[[bytes, int], Any]
+    decode: Callable[[bytes, int], tuple[Any, int]]
 
 
 def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return ``abi.encode`` of the values, one per type.
 
-    A value that the type cannot hold is a programming error and raises ``ValueError`` or ``OverflowError``: values come
-    from :mod:`airlock_shared.struct_types` or from :func:`decode`, which have read them strictly.
+    A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
+    :mod:`airlock_shared.struct_types` or from :func:`decode`, which have read them strictly.
     """
     return codec_of(f"({','.join(types)})").encode(values)
 
 
 def encode_struct(struct: str, values: Sequence[Any]) -> bytes:
-    """Return ``abi.encode(struct)``: a dynamic struct begins with the offset word 0x20, a static one does not."""
+    """Return ``abi.encode(struct)``: a dynamic struct begins with the offset word 0x20, a static one does not.
+
+    Raises as :func:`encode`.
+    """
     return encode([struct], [values])
 
 
@@ -50,7 +57,7 @@ def decode(types: Sequence[str], data: bytes) -> list[Any]:
     if len(data) > MAX_ENCODED_BYTES:
         raise _not_canonical("too long", f"{len(data)} bytes", f"<= {MAX_ENCODED_BYTES} bytes")
     codec = codec_of(f"({','.join(types)})")
-    values: list[Any] = codec.decode(data, 0)
+    values: list[Any] = codec.decode(data, 0)[0]
     again = codec.encode(values)
     if again != data:
         first = next(
@@ -70,7 +77,7 @@ def codec_of(type_name: str) -> AbiCodec:
     if array := split_array(type_name):
         return _array_codec(codec_of(array[0]), array[1])
     if type_name.startswith("(") and type_name.endswith(")"):
-        if type_name.count("(") > MAX_NESTING:
+        if max(accumulate((c == "(") - (c == ")") for c in type_name)) > MAX_NESTING:
             message = f"tuples nested more than {MAX_NESTING} deep"
             raise ValueError(message)
         return _tuple_codec([codec_of(t) for t in split_tuple(type_name)])
@@ -94,45 +101,65 @@ def _word(data: bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 32], "big")
 
 
+def _held(fits: bool, type_name: str, value: Any) -> Any:
+    """Return a value that is to be encoded, once it is known that its type can hold it."""
+    if not fits:
+        message = f"{type_name} cannot hold {value!r:.80}"
+        raise ValueError(message)
+    return value
+
+
 def _atomic_codec(type_name: str) -> AbiCodec:
     kind, size = atomic_kind(type_name) or ("", 0)
     if kind in ("uint", "int"):
-        signed, low = kind == "int", (-(1 << size - 1) if kind == "int" else 0)
-        high = (1 << size - (kind == "int")) - 1
-
-        def decode_integer(data: bytes, at: int) -> int:
-            number = _word(data, at)
-            number -= (number >> 255 << 256) if signed else 0
-            if not low <= number <= high:
-                raise _not_canonical(f"{number} is outside {type_name}", str(number), f"{low} to {high}")
-            return number
-
-        return AbiCodec(False, 32, lambda v: v.to_bytes(32, "big", signed=signed), decode_integer)
+        return _integer_codec(type_name, kind == "int", size)
     if kind in ("bytes", "string"):
         return _bytes_codec(kind == "string")
-    static: dict[str, tuple[Callable[[Any], bytes], Callable[[bytes, int], Any]]] = {
-        "bool": (lambda v: v.to_bytes(32, "big"), lambda data, at: bool(_word(data, at))),
-        "address": (lambda v: v.rjust(32, b"\0"), lambda data, at: _word(data, at).to_bytes(32, "big")[12:]),
-        "bytesN": (lambda v: v.ljust(32, b"\0"), lambda data, at: _word(data, at).to_bytes(32, "big")[:size]),
-    }
-    if kind not in static:
-        message = f"not an ABI type: {type_name!r}"
-        raise ValueError(message)
-    return AbiCodec(False, 32, *static[kind])
+    if kind == "bool":
+        return AbiCodec(False, 32, lambda v: _held(type(v) is bool, kind, v).to_bytes(32, "big"),
+                        lambda data, at: (bool(_word(data, at)), at + 32))  # fmt: skip
+    if kind == "address":
+        return AbiCodec(False, 32, lambda v: _held(type(v) is bytes and len(v) == 20, kind, v).rjust(32, b"\0"),
+                        lambda data, at: (_word(data, at).to_bytes(32, "big")[12:], at + 32))  # fmt: skip
+    if kind == "bytesN":
+        return AbiCodec(False, 32, lambda v: _held(type(v) is bytes and len(v) == size, type_name, v).ljust(32, b"\0"),
+                        lambda data, at: (_word(data, at).to_bytes(32, "big")[:size], at + 32))  # fmt: skip
+    message = f"not an ABI type: {type_name!r}"
+    raise ValueError(message)
+
+
+def _integer_codec(type_name: str, signed: bool, bits: int) -> AbiCodec:
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+    def encode_integer(value: int) -> bytes:
+        number: int = _held(type(value) is int and low <= value <= high, type_name, value)
+        return number.to_bytes(32, "big", signed=signed)
+
+    def decode_integer(data: bytes, at: int) -> tuple[int, int]:
+        number = _word(data, at)
+        number -= (number >> 255 << 256) if signed else 0
+        if not low <= number <= high:
+            raise _not_canonical(f"{number} is outside {type_name}", str(number), f"{low} to {high}")
+        return number, at + 32
+
+    return AbiCodec(False, 32, encode_integer, decode_integer)
 
 
 def _bytes_codec(text: bool) -> AbiCodec:
+    kind, name = (str, "string") if text else (bytes, "bytes")
+
     def encode_bytes(value: bytes | str) -> bytes:
+        _held(type(value) is kind, name, value)
         raw = value.encode() if isinstance(value, str) else value
         return len(raw).to_bytes(32, "big") + raw + bytes(-len(raw) % 32)
 
-    def decode_bytes(data: bytes, at: int) -> bytes | str:
+    def decode_bytes(data: bytes, at: int) -> tuple[bytes | str, int]:
         length = _word(data, at)
         raw = data[at + 32 : at + 32 + length] if length <= len(data) else b""
         if len(raw) != length:
             raise _not_canonical("a length points past the end", str(length), f"<= {len(data)}")
         try:
-            return raw.decode() if text else raw
+            return raw.decode() if text else raw, at + 32 + length + -length % 32
         except UnicodeDecodeError as error:
             raise _not_canonical("a string is not UTF-8", raw[:32].hex(), "UTF-8") from error
 
@@ -155,35 +182,38 @@ def _tuple_codec(parts: list[AbiCodec]) -> AbiCodec:
                 head += part.encode(value)
         return head + tail
 
-    def decode_tuple(data: bytes, at: int) -> list[Any]:
-        values, position = [], at
+    def decode_tuple(data: bytes, at: int) -> tuple[list[Any], int]:
+        values, position, end = [], at, at + head_size
         for part in parts:
-            target = at + _offset(data, position) if part.dynamic else position
-            values.append(part.decode(data, target))
+            if part.dynamic:  # each tail begins where the one before it ends, so that no byte is decoded twice
+                _require_offset(data, position, end - at)
+                value, end = part.decode(data, end)
+            else:
+                value, _ = part.decode(data, position)
+            values.append(value)
             position += part.head_size
-        return values
+        return values, end
 
     return AbiCodec(dynamic, 32 if dynamic else head_size, encode_tuple, decode_tuple)
 
 
-def _offset(data: bytes, at: int) -> int:
+def _require_offset(data: bytes, at: int, expected: int) -> None:
     offset = _word(data, at)
-    if offset > len(data):
-        raise _not_canonical("an offset points past the end", str(offset), f"<= {len(data)}")
-    return offset
+    if offset != expected:
+        raise _not_canonical(f"the offset at byte {at} is not where the next part begins", str(offset), str(expected))
 
 
 def _array_codec(element: AbiCodec, length: int | None) -> AbiCodec:
     def encode_array(values: Sequence[Any]) -> bytes:
+        _held(length in (None, len(values)), f"an array of {length}", values)
         body = _tuple_codec([element] * len(values)).encode(values)
         return body if length is not None else len(values).to_bytes(32, "big") + body
 
-    def decode_array(data: bytes, at: int) -> list[Any]:
+    def decode_array(data: bytes, at: int) -> tuple[list[Any], int]:
         count = length if length is not None else _word(data, at)
         if count > min(MAX_ARRAY_LENGTH, len(data) // 32):
             raise _not_canonical("an array is longer than the data", str(count), f"<= {len(data) // 32}")
-        values: list[Any] = _tuple_codec([element] * count).decode(data, at if length is not None else at + 32)
-        return values
+        return _tuple_codec([element] * count).decode(data, at if length is not None else at + 32)
 
     dynamic = length is None or element.dynamic
     return AbiCodec(dynamic, 32 if dynamic else element.head_size * (length or 0), encode_array, decode_array)

@@ -6,11 +6,13 @@ Amounts go as the plan's own decimal texts: the client never scales and never co
 from __future__ import annotations
 
 from airlock_shared.addresses import checksum_address
+from airlock_shared.calldata import CALLS
 from airlock_shared.decide import wanted_value
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import PlanError
 from airlock_shared.plan import Bounds, Exact, Step
-from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S
+from airlock_shared.plan_values import AsSigned
+from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
 
 
 def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
@@ -25,18 +27,22 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             wanted = wanted_value("pairIndex", step, deployment)
             if isinstance(wanted, Exact) and wanted.raw is None:
                 raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
-        if wanted is None or not parameter.sent:
+        if wanted is None or isinstance(wanted, AsSigned) or not parameter.sent:
             continue
         if isinstance(wanted, Bounds):
             if parameter.required:
                 raise _plan_error(step, parameter.name, "the builder needs a value here, not bounds", "a value")
             continue
+        if wanted.raw == UNLIMITED and parameter.name == "amountUsdc":
+            continue  # to leave the amount out is how the builder is asked for an unlimited approval
         if parameter.unit is ADDRESS and type(wanted.raw) is bytes:
             fields[parameter.sent] = checksum_address(wanted.raw)
         elif parameter.unit in (UNIX_S, UNIX_MS) or parameter.name == "pairIndex":
             fields[parameter.sent] = str(wanted.raw)
         else:
             fields[parameter.sent] = wanted.text
+    if step.signer.delegate_of is not None and step.action.call and CALLS[step.action.call].delegable:
+        fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
 

@@ -17,9 +17,6 @@ from airlock_shared.intents import Field, Rule
 from airlock_shared.keccak import keccak256
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COIN, COUNT, FLAG, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit
 
-UNLIMITED = (1 << 256) - 1
-"""An approval of everything, for ever: signed only when the plan says ``unlimited``."""
-
 DELEGATED_ACTION = "delegatedAction"
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import click
 
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
+from airlock_shared.text import safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
@@ -37,8 +39,8 @@ def show(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Write the result as one JSON document to stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
+    click.echo(json.dumps(value, indent=2))
 
 
 def ask_yes(question: str) -> None:
@@ -55,16 +57,23 @@ def ask_yes(question: str) -> None:
 
 
 def explain(error: AirlockError) -> str:
-    """Return an error as the lines that a person reads: what, got, expected, what to do."""
+    """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = [f"{heading}{error.what}{place}"]
+    lines = [safe_again(f"{heading}{error.what}{place}")]
     if isinstance(error, Refusal):
-        lines += [f"  got:      {error.got}"] if error.got else []
-        lines += [f"  expected: {error.expected}"] if error.expected else []
+        lines += rows("  got:      ", error.got) if error.got else []
+        lines += rows("  expected: ", error.expected) if error.expected else []
     do = advice(error)
-    lines += [f"  do:       {do}"] if do else []
+    lines += [f"  do:       {safe_again(do)}"] if do else []
     return "\n".join(lines)
+
+
+def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
+    """Yield untrusted text beside its label, escaped, in rows of 80 columns that stay in their column."""
+    for row in wrapped(safe_again(text, limit=limit), WIDTH - len(label)):
+        yield f"{label}{row}"
+        label = " " * len(label)
 
 
 def advice(error: AirlockError) -> str:

@@ -7,14 +7,15 @@ serves the check and the review screen.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from airlock_shared.actions import KINDS, SIDES
 from airlock_shared.addresses import checksum_address
 from airlock_shared.deployment import Deployment
-from airlock_shared.intents import Field, Intent, leaf
-from airlock_shared.plan import Bounds, Exact, Plan, Step
+from airlock_shared.intents import Field, leaf
+from airlock_shared.plan import Exact, Plan, Step
+from airlock_shared.plan_values import Value
 from airlock_shared.referral import code_text
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
@@ -38,10 +39,10 @@ class Decision(NamedTuple):
 
 
 def decide(
-    intent: Intent, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment
+    fields: Iterable[Field], message: dict[str, object], step: Step, plan: Plan, deployment: Deployment
 ) -> list[Decision]:
-    """Return a decision for every leaf of a canonical message, in the catalogue's order."""
-    return [_decide_leaf(field, leaf(message, field.path), step, plan, deployment) for field in intent.fields]
+    """Return a decision for every leaf of an intent's or a call's canonical message, in the catalogue's order."""
+    return [_decide_leaf(field, leaf(message, field.path), step, plan, deployment) for field in fields]
 
 
 def _decide_leaf(field: Field, raw: object, step: Step, plan: Plan, deployment: Deployment) -> Decision:
@@ -60,7 +61,7 @@ def _decide_leaf(field: Field, raw: object, step: Step, plan: Plan, deployment: 
     return Decision(field, raw, "nobody", f"the plan's field {parameter}", False)
 
 
-def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Exact | Bounds | None:
+def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Value | None:
     """Return what the plan wants of a parameter, in the raw values that are signed; None when the plan is silent."""
     wanted = step.values.get(parameter)
     if wanted is None:
@@ -115,10 +116,3 @@ def shown_value(field: Field, raw: object) -> str:
     if unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         return utc_text(raw if unit is UNIX_MS else raw * 1000)
     return str(raw)
-
-
-def raw_value(raw: object) -> str:
-    """Return the raw value as it is signed: integers in decimal, bytes in hex."""
-    if type(raw) is bytes:
-        return "0x" + raw.hex()
-    return str(raw).lower() if type(raw) is bool else str(raw)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any, NamedTuple
 
 from airlock_shared.actions import ACTIONS, Parameter
-from airlock_shared.addresses import checksum_address
+from airlock_shared.addresses import checksum_address, parse_address
 from airlock_shared.checks.payload import definitions
 from airlock_shared.decide import choices_of
 from airlock_shared.deployment import Deployment
@@ -30,29 +31,56 @@ remaining_at_least = "3m"
 """
 
 
+class _Key(NamedTuple):
+    """A key that signs; ``delegate_of`` is the message's trader when that is another account, else None."""
+
+    address: str
+    path: str
+    delegate_of: bytes | None
+
+
 def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> str:
     """Return the TOML text of a plan that the requests would pass.
 
-    Raises ``Refusal`` when a payload is not a struct of the catalogue or its message is malformed.
+    Raises ``Refusal`` when a payload is not a struct of the catalogue, its message is malformed, or its signer no address.
     """
-    signers = list(dict.fromkeys((item.signer, item.path) for item in items))
+    messages = [_message(item) for item in items]
+    keys = [_key(item, message) for item, message in zip(items, messages, strict=True)]
+    signers = list(dict.fromkeys(keys))
     parts = [
         f'{_HEADING}\nformat = "{FORMAT}"\n',
         _CEREMONY.format(id=header.ceremony, deployment=deployment.name),
         _LIMITS,
     ]
-    for number, (address, path) in enumerate(signers, start=1):
-        parts.append(f"[signers.signer-{number}]\naddress = {json.dumps(address)}\npath = {json.dumps(path)}\n")
-    parts += [_step(item, signers.index((item.signer, item.path)) + 1, deployment) for item in items]
+    parts += [_signer(number, key) for number, key in enumerate(signers, start=1)]
+    for item, message, key in zip(items, messages, keys, strict=True):
+        parts.append(_step(item, message, signers.index(key) + 1, deployment))
     return "\n".join(parts)
 
 
-def _step(item: Request, signer: int, deployment: Deployment) -> str:
+def _message(item: Request) -> dict[str, Any]:
     primary_type = item.payload["primaryType"]
     if primary_type not in CATALOGUE:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
+    return definitions(CATALOGUE[primary_type]).read(primary_type, item.payload["message"])
+
+
+def _key(item: Request, message: dict[str, Any]) -> _Key:
+    trader = leaf(message, CATALOGUE[item.payload["primaryType"]].trader)
+    own = trader == parse_address(item.signer)
+    return _Key(item.signer, item.path, trader if isinstance(trader, bytes) and not own else None)
+
+
+def _signer(number: int, key: _Key) -> str:
+    lines = [f"[signers.signer-{number}]", f"address = {json.dumps(key.address)}", f"path = {json.dumps(key.path)}"]
+    if key.delegate_of is not None:
+        lines.append(f'delegate_of = "{checksum_address(key.delegate_of)}"')
+    return "\n".join(lines) + "\n"
+
+
+def _step(item: Request, message: dict[str, Any], signer: int, deployment: Deployment) -> str:
+    primary_type = item.payload["primaryType"]
     action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
-    message = definitions(primary_type).read(primary_type, item.payload["message"])
     lines = []
     for field in CATALOGUE[primary_type].fields:
         parameter = action.parameter(field.rule.parameter)

@@ -1,11 +1,13 @@
 """The one place in the shared core that opens files: read once under a cap, written whole or not at all.
 
 Input is opened without following a symbolic link and must be a regular file, so that nobody can swap what was looked at.
-Output is written to a temporary file beside its place, synced, and linked into place: it never replaces a file.
+Output is written to a temporary file beside its place, synced, and linked into place: it never replaces a file. Where
+there are no hard links, as on a USB stick with vfat or exfat, it is written in place, into a file that did not exist.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -15,6 +17,12 @@ from typing import BinaryIO
 
 from airlock_shared.documents import MAX_DOCUMENT_BYTES
 from airlock_shared.errors import DocumentError, UsageError
+
+_NO_HARD_LINKS = (
+    errno.EPERM,
+    errno.ENOTSUP,
+    errno.ENOSYS,
+)  # what link(2) says on vfat, exfat and some FUSE file systems
 
 
 @contextmanager
@@ -33,15 +41,22 @@ def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[B
         raise UsageError(
             f"{path} cannot be opened: {error.strerror}", do="check the name and the permissions"
         ) from error
+    try:
+        _require_file(os.fstat(descriptor), path, max_bytes)
+    except BaseException:
+        os.close(descriptor)
+        raise
     with os.fdopen(descriptor, "rb") as source:
-        status = os.fstat(source.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise DocumentError("DOC-FILE", f"{path} is not a regular file", do="give the name of a file")
-        if status.st_size > max_bytes:
-            raise DocumentError(
-                "DOC-SIZE", f"{path} is too large", got=f"{status.st_size} bytes", expected=f"<= {max_bytes} bytes"
-            )
         yield source
+
+
+def _require_file(status: os.stat_result, path: Path, max_bytes: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentError("DOC-FILE", f"{path} is not a regular file", do="give the name of a file")
+    if status.st_size > max_bytes:
+        raise DocumentError(
+            "DOC-SIZE", f"{path} is too large", got=f"{status.st_size} bytes", expected=f"<= {max_bytes} bytes"
+        )
 
 
 def read_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
@@ -64,6 +79,7 @@ def require_new(path: Path) -> None:
 def write_new(path: Path, data: bytes) -> None:
     """Write a new file with mode 0600, whole or not at all, and never over an existing one.
 
+    On a file system without hard links, a power cut meanwhile can leave a part of it.
     Raises ``UsageError`` when the file exists or cannot be written.
     """
     import secrets  # here, because it costs ``verify`` a millisecond and a half of its start
@@ -71,13 +87,13 @@ def write_new(path: Path, data: bytes) -> None:
     require_new(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        _create(temporary, data)
         try:
-            with os.fdopen(descriptor, "wb") as target:
-                target.write(data)
-                target.flush()
-                os.fsync(target.fileno())
             os.link(temporary, path)  # unlike a rename, it fails when the name is taken
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            _create(path, data)
         finally:
             temporary.unlink()
         _sync_folder(path.parent)
@@ -87,6 +103,19 @@ def write_new(path: Path, data: bytes) -> None:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
         ) from error
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Write and sync a file that did not exist; what fails half-way is taken away again. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as target:
+            target.write(data)
+            target.flush()
+            os.fsync(target.fileno())
+    except BaseException:
+        path.unlink()
+        raise
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -280,31 +280,40 @@ DOMAIN_MEMBERS = (("name", "string"), ("version", "string"), ("chainId", "uint25
 _STRUCT_TEXT = re.compile(r"(\w+)\(([^)]*)\)")
 
 
+def types_of(intent: Intent) -> dict[str, list[dict[str, str]]]:
+    """Return the ``types`` object of a struct, as JSON has it, without ``EIP712Domain``."""
+    return types_of_text(intent.encode_type)
+
+
 @cache
-def types_of(primary_type: str) -> dict[str, list[dict[str, str]]]:
-    """Return the ``types`` object of a catalogue struct, as JSON has it, without ``EIP712Domain``."""
+def types_of_text(encode_type: str) -> dict[str, list[dict[str, str]]]:
+    """Return the ``types`` object that an ``encodeType`` text defines, its primary struct first."""
     return {
-        name: [{"name": m.split(" ")[1], "type": m.split(" ")[0]} for m in members.split(",")]
-        for name, members in _STRUCT_TEXT.findall(CATALOGUE[primary_type].encode_type)
+        name: [{"name": m.split(" ")[1], "type": m.split(" ")[0]} for m in members.split(",") if m]
+        for name, members in _STRUCT_TEXT.findall(encode_type)
     }
 
 
-@cache
-def abi_type_of(primary_type: str) -> str:
+def abi_type_of(intent: Intent) -> str:
     """Return the tuple type that ``encodedIntent`` holds, its members in ABI order."""
-    intent, types = CATALOGUE[primary_type], types_of(primary_type)
+    return _abi_type(intent.encode_type, intent.abi_order)
+
+
+@cache
+def _abi_type(encode_type: str, abi_order: tuple[str, ...]) -> str:
+    types = types_of_text(encode_type)
 
     def tuple_text(struct: str, order: tuple[str, ...]) -> str:
         by_name = {m["name"]: m["type"] for m in types[struct]}
         parts = [by_name[name] for name in order or by_name]
         return f"({','.join(tuple_text(p, ()) if p in types else p for p in parts)})"
 
-    return tuple_text(primary_type, intent.abi_order)
+    return tuple_text(next(iter(types)), abi_order)
 
 
-def abi_values_of(primary_type: str, message: dict[str, object]) -> list[object]:
+def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
     """Return a canonical message's values in ABI order, nested structs as lists."""
-    order = CATALOGUE[primary_type].abi_order or message
+    order = intent.abi_order or message
     return [list(v.values()) if isinstance(v := message[name], dict) else v for name in order]
 
 

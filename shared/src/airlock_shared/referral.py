@@ -32,7 +32,17 @@ def code_bytes(code: str) -> bytes:
     return code.encode().ljust(32, b"\0")
 
 
+def is_plain_code(value: bytes) -> bool:
+    """Tell whether a bytes32 is a plain code: what :func:`code_bytes` makes of a text that is not hex."""
+    text = value.rstrip(b"\0").decode("latin-1")
+    return bool(_PLAIN.fullmatch(text)) and not text.lower().startswith("0x")
+
+
 def code_text(value: bytes) -> str:
     """Return the text of a bytes32 code when it is a plain code, else its hex."""
-    text = value.rstrip(b"\0").decode("latin-1")
-    return text if _PLAIN.fullmatch(text) and not text.lower().startswith("0x") else "0x" + value.hex()
+    return value.rstrip(b"\0").decode("ascii") if is_plain_code(value) else "0x" + value.hex()
+
+
+def code_letters(value: bytes) -> str:
+    """Return a bytes32 code as a program that believes it would show it, not escaped; a byte that is no UTF-8 as U+FFFD."""
+    return value.rstrip(b"\0").decode("utf-8", "replace")

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 from airlock_shared.batch import read_batch
 from airlock_shared.documents import to_json
-from airlock_shared.shape import HEX_32, NAME, read_matching, read_members
+from airlock_shared.shape import DERIVATION_PATH, HEX_32, NAME, read_matching, read_members, read_some
 
 FORMAT = "airlock/requests@1"
 LIST = "requests"
-_PATH = re.compile(r"m(?:/(?:0|[1-9][0-9]{0,9})'?){1,10}", re.ASCII)
 _ENDPOINT = re.compile(r"/[\x21-\x7e]{1,200}", re.ASCII)
 
 _HEADER = {
@@ -27,6 +26,8 @@ _PAYLOAD = {
     "intent": str, "signerRule": str, "domain": dict, "primaryType": str, "types": dict, "message": dict, "digest": str,
     "encodedIntent": str,
 }  # fmt: skip
+_UNSIGNED = {"to": str, "from": str, "data": str, "value": str, "chainId": int}
+"""The members of an unsigned transaction that decide; ``TX-KEYS`` refuses any that it does not know."""
 
 
 class Header(NamedTuple):
@@ -98,13 +99,15 @@ def read_header(value: Any) -> Header:
 
 def read_item(value: Any, where: str = "item") -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, where, _ITEM, {"delegation": dict})
+    read_members(value, where, _ITEM, {"delegation": dict, "transaction": dict})
     read_matching(value["step"], f"{where}.step", NAME, "a step's id")
     read_matching(value["endpoint"], f"{where}.endpoint", _ENDPOINT, "a path")
-    read_members(value["payload"], f"{where}.payload", _PAYLOAD, {"meta": dict})
-    for name, field in value["fields"].items():
-        if type(field) is not str:
-            read_members(value["fields"], f"{where}.fields", {name: str})
+    transaction = _read_transaction(value["transaction"], where) if "transaction" in value else None
+    if transaction is None:
+        read_members(value["payload"], f"{where}.payload", _PAYLOAD, {"meta": dict})
+    else:
+        read_some(value["payload"], f"{where}.payload", _UNSIGNED)
+    read_members(value["fields"], f"{where}.fields", dict.fromkeys(value["fields"], str))
     route = read_members(value["route"], f"{where}.route", {"to": str}, {"order_type": int, "reason": str})
     signer = read_members(value["signer"], f"{where}.signer", {"address": str, "path": str})
     if delegation := value.get("delegation"):
@@ -112,8 +115,14 @@ def read_item(value: Any, where: str = "item") -> Request:
     return Request(
         value["step"], value["action"], value["endpoint"], value["fields"], value["payload"], route["to"],
         route.get("order_type"), route.get("reason", ""), signer["address"],
-        read_matching(signer["path"], f"{where}.signer.path", _PATH, "a derivation path"), delegation,
+        read_matching(signer["path"], f"{where}.signer.path", DERIVATION_PATH, "a derivation path"), delegation,
+        transaction,
     )  # fmt: skip
+
+
+def _read_transaction(value: Any, where: str) -> Transaction:
+    read_members(value, f"{where}.transaction", dict.fromkeys(Transaction._fields, int))
+    return Transaction(**value)
 
 
 def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:

@@ -9,6 +9,10 @@ from typing import Any
 from airlock_shared.errors import DocumentError
 
 HEX_32 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_CHILD = r"(?:0|[1-9][0-9]{0,8}|1[0-9]{9}|20[0-9]{8})"
+DERIVATION_PATH = re.compile(rf"m(?:/{_CHILD}'?){{1,10}}", re.ASCII)
+"""A BIP-32 path such as ``m/44'/60'/0'/0/0``. Child numbers are below 2**31; we stop a little earlier, at 2,099,999,999."""
+
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 
 
@@ -29,6 +33,17 @@ def read_members(
     for name, member in value.items():
         if type(member) is not known[name]:
             raise _wrong(f"{where}.{name}", "of the wrong type", type(member).__name__, known[name].__name__)
+    return value
+
+
+def read_some(value: Any, where: str, required: Mapping[str, type]) -> Any:
+    """Return ``value`` after checking that it is an object with the required members; others are somebody else's to judge.
+
+    Raises ``DocumentError("DOC-FIELD")``.
+    """
+    if type(value) is not dict:
+        raise _wrong(where, "not an object", type(value).__name__, "an object")
+    read_members({name: value[name] for name in required if name in value}, where, required)
     return value
 
 

@@ -22,7 +22,7 @@ _HEADER = {
 _SIGNED = {"step": str, "result": str, "digest": str, "signature": str, "signer": str, "shown": str, "app": str}
 _NOT_SIGNED = {"step": str, "result": str, "why": str}
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-_SIGNATURE = re.compile(r"0x[0-9a-f]{2,260}", re.ASCII)
+_SIGNATURE = re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII)
 _RESULT = re.compile("signed|refused|declined")
 
 

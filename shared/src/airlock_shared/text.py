@@ -3,30 +3,87 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 _SHOWN = {"L", "N", "P", "S"}  # letters, numbers, punctuation, symbols: Unicode general categories, first letter
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}  # letters and numbers that reorder their neighbours: UAX #9, table 4
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\U0001d159\U00013441\U00013442")
+"""What Unicode calls letters or symbols and shows as nothing: fillers, the Braille blank, the null notehead, blank signs."""
 
 
 def safe(text: str, *, limit: int = 2000) -> str:
     r"""Return text in which every character is visible and harmless, cut with its length named when over ``limit``.
 
-    Control characters, ANSI and OSC sequences, directional marks, zero-width and combining characters, tags and line
-    breaks become ``\u{…}``; a backslash becomes ``\\``, so that nothing can pretend to be an escape.
+    Control characters, ANSI and OSC sequences, directional marks, right-to-left letters, zero-width and combining
+    characters, tags and line breaks become ``\u{…}``; a backslash becomes ``\\``, so that nothing can pretend to be an
+    escape. Two texts are shown alike only when they are alike.
     """
     shown = "".join([_visible(character) for character in text[:limit]])
     return shown if len(text) <= limit else f"{shown} … [{len(text)} characters, {len(text) - limit} not shown]"
 
 
+def safe_again(text: str, *, limit: int = 2000) -> str:
+    """Return a sentence of ours as :func:`safe` does, but for backslashes: parts of it may have been made safe before."""
+    return safe(text, limit=limit).replace("\\\\", "\\")
+
+
+def is_visible(character: str) -> bool:
+    """Tell whether a character shows by itself, in its place, and changes nothing around it."""
+    if character <= "~":
+        return character >= " "
+    return (
+        unicodedata.category(character)[0] in _SHOWN
+        and unicodedata.bidirectional(character) not in _RIGHT_TO_LEFT
+        and character not in _BLANK
+    )
+
+
 def _visible(character: str) -> str:
     if character == "\\":
         return "\\\\"
-    if " " <= character <= "~":
-        return character
-    if character > "~" and unicodedata.category(character)[0] in _SHOWN and not _is_filler(character):
-        return character
-    return f"\\u{{{ord(character):x}}}"
+    return character if is_visible(character) else f"\\u{{{ord(character):x}}}"
 
 
-def _is_filler(character: str) -> bool:
-    """Tell the letters that Unicode calls letters and that show as nothing: Hangul fillers and the Braille blank."""
-    return character in "\u115f\u1160\u3164\uffa0\u2800"
+# ---- columns of a terminal ------------------------------------------------------------------------------------------
+
+
+def columns(text: str) -> int:
+    """Return how many columns a safe text takes at most; a character that some terminals draw wide counts two (UAX #11)."""
+    return len(text) if text.isascii() else sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    return 2 if not character.isascii() and unicodedata.east_asian_width(character) in "WFA" else 1
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """Yield a safe text in lines of at most ``width`` columns, broken at spaces where there are any.
+
+    The terminal itself must never break a line of untrusted text: what stood after the break would begin at the first
+    column, where only our own lines begin.
+    """
+    line, taken = "", 0
+    for word in text.split(" "):
+        size = columns(word)
+        if line and taken + 1 + size > width:
+            yield line.rstrip(" ")
+            line, taken = "", 0
+        elif taken or line:
+            line, taken = line + " ", taken + 1
+        while size > width - taken:
+            part = _head(word, width - taken)
+            yield line + part
+            word = word[len(part) :]
+            line, taken, size = "", 0, columns(word)
+        line, taken = line + word, taken + size
+    yield line.rstrip(" ")
+
+
+def _head(word: str, width: int) -> str:
+    """Return as much of a word as fits, at least one character."""
+    taken = 0
+    for position, character in enumerate(word):
+        taken += _width(character)
+        if taken > width:
+            return word[: max(position, 1)]
+    return word

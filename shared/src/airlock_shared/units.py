@@ -15,6 +15,9 @@ from airlock_shared.errors import Refusal
 
 _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,59})(?:\.([0-9]{1,60}))?", re.ASCII)
 
+UNLIMITED = (1 << 256) - 1
+"""An approval of everything, for ever: signed only when the plan says ``unlimited``."""
+
 SECONDS_AT_MOST = 10**11
 """A count above it is not unix seconds (it would be the year 5138); a unix time in milliseconds is above it since 1973."""
 
@@ -43,6 +46,7 @@ NONCE = Unit("nonce")
 CODE = Unit("code")
 TEXT = Unit("text")
 CHOICE = Unit("choice")
+RAW = Unit("raw")  # of a struct that an operator pinned: a value without a known meaning
 UNIX_MS = Unit("unix ms")
 UNIX_S = Unit("unix s")
 
@@ -100,3 +104,10 @@ def span_text(seconds: int) -> str:
             parts.append(f"{rest // size} {name}")
             rest %= size
     return ("-" if seconds < 0 else "") + " ".join(parts[:2])
+
+
+def raw_text(raw: object) -> str:
+    """Return a raw value as it is signed: integers in decimal, bytes and addresses in lower-case hex, flags as JSON."""
+    if type(raw) is bytes:
+        return "0x" + raw.hex()
+    return str(raw).lower() if type(raw) is bool else str(raw)

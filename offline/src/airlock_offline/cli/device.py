@@ -8,10 +8,11 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.ledger.accounts import require_account
 from airlock_offline.state import State
 from airlock_shared.addresses import checksum_address
 from airlock_shared.command import INPUT, json_option, say, show, show_json
-from airlock_shared.errors import PlanError, Refusal, UsageError
+from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.files import read_input
 from airlock_shared.plan import Signer, parse_plan
 
@@ -45,16 +46,11 @@ def COMMAND(  # noqa: N802
     if confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
     with opened(emulator_port, ledger_path) as device:
-        address = device.app().address(path, confirm=confirm).address
+        if signer:
+            address = require_account(device.app(), path, signer.address, confirm=confirm)
+        else:
+            address = device.app().address(path, confirm=confirm).address
     text = checksum_address(address)
-    if signer and address != signer.address:
-        raise Refusal(
-            "SIGNER-DEVICE",
-            "the Ledger has another account at this path",
-            got=text,
-            expected=checksum_address(signer.address),
-            do="check that this is the right Ledger, and the path in the plan",
-        )
     state.transcript.record("address", {"path": path, "address": text, "confirmed": confirm}, now_ms())
     if as_json:
         show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})

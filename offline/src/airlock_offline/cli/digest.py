@@ -10,6 +10,7 @@ from airlock_shared.command import INPUT, json_option, show, show_json
 from airlock_shared.documents import parse_json, refuse_floats
 from airlock_shared.eip712 import read_typed_data
 from airlock_shared.files import read_input
+from airlock_shared.text import safe
 from airlock_shared.words import grouped
 
 MAX_BYTES = 1 << 20
@@ -34,7 +35,7 @@ def COMMAND(file: Path, as_json: bool) -> None:  # noqa: N802
     if as_json:
         show_json({**values, "primaryType": typed_data.primary_type})
         return
-    show(f"primary type      {typed_data.primary_type}")
+    show(f"primary type      {safe(typed_data.primary_type)}")
     for name, value in zip(("domain separator", "struct hash", "digest"), values.values(), strict=True):
         digits = value[2:]
         show(f"{name:<16}  {grouped(digits[:32])}\n{'':<16}  {grouped(digits[32:])}")

@@ -15,6 +15,7 @@ from airlock_shared.command import run
 # name -> (module, one line for the list of commands): a command's module is imported only when it is used
 COMMANDS = {
     "trust": ("trust", "Pin a deployment after comparing its fingerprint."),
+    "trust-struct": ("struct", "Pin a struct beyond the catalogue."),
     "plan": ("plans", "Show a ceremony plan, or draft one from a request."),
     "preflight": ("preflight", "Check the machine, its clock and the Ledger before a ceremony."),
     "address": ("device", "Show the Ledger's address at a path, and confirm it on its screen."),

@@ -11,10 +11,20 @@ import click
 from airlock_offline.clock import now_ms
 from airlock_offline.devices import emulator_option, ledger_option, opened
 from airlock_offline.state import State
-from airlock_shared.command import json_option, say, show, show_json
+from airlock_offline.watch import (
+    CONTRADICTED,
+    STATED,
+    UNCERTAINTY_AT_MOST_S,
+    Statement,
+    advice,
+    compare,
+    read_time,
+)
+from airlock_shared.command import explain, json_option, say, show, show_json
 from airlock_shared.deployment import parse_deployment
-from airlock_shared.errors import DeviceError, ExitCode
+from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
 from airlock_shared.files import read_input
+from airlock_shared.text import safe
 from airlock_shared.units import utc_text
 from airlock_shared.words import spoken
 
@@ -22,19 +32,34 @@ _INTERFACES = Path("/sys/class/net")
 
 
 @click.command("preflight")
+@click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
+@click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
+              help="By how much the watch may be wrong, typing included.")  # fmt: skip
 @emulator_option
 @ledger_option
 @json_option
 @click.pass_obj
-def COMMAND(state: State, emulator_port: int | None, ledger_path: str | None, as_json: bool) -> None:  # noqa: N802
+def COMMAND(  # noqa: N802
+    state: State,
+    stated: str | None,
+    uncertainty: int | None,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
     """Show the state of network, clock, pins and Ledger, to compare and write down.
 
-    The clock is compared with a watch by a person; the Ledger's setting Raw messages must be looked up on the device,
-    because the app does not tell it.
+    State the time from a watch, and by how many seconds it may be wrong: `sign` needs such a statement from the last 24
+    hours. A clock that differs by more ends with exit code 7. The Ledger's setting Raw messages must be looked up on the
+    device, because the app does not tell it.
+
+    Example: airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
     """
+    clock = _state_time(state, stated, uncertainty)
     report: dict[str, Any] = {
         "airlock": version("airlock-offline"),
         "time_utc": utc_text(now_ms()),
+        "clock": clock,
         "network_up": interfaces_up(_INTERFACES),
         "pins": [_pin(path) for path in sorted((state.home / "pins").glob("*.json")) if "replaced" not in path.name],
         "transcript_head": state.transcript.head(),
@@ -47,6 +72,27 @@ def COMMAND(state: State, emulator_port: int | None, ledger_path: str | None, as
         _show(report)
     if "error" in report["device"]:
         raise click.exceptions.Exit(int(ExitCode.DEVICE))
+
+
+def _state_time(state: State, stated: str | None, uncertainty_s: int | None) -> dict[str, int] | None:
+    """Compare the clock with what a person says, and record it; None when nobody says anything.
+
+    Raises ``Expired`` when they differ by more than the uncertainty: then an earlier statement holds no longer either.
+    """
+    machine_ms = now_ms()
+    if stated is None and uncertainty_s is None:
+        return None
+    if stated is None or uncertainty_s is None:
+        raise UsageError("the time and its uncertainty are stated together", do=advice())
+    statement = Statement(read_time(stated), uncertainty_s)
+    data = statement.as_data(machine_ms)
+    try:
+        compare(statement, machine_ms)
+    except Expired:
+        state.transcript.record(CONTRADICTED, data, machine_ms)
+        raise
+    state.transcript.record(STATED, data, machine_ms)
+    return data
 
 
 def interfaces_up(folder: Path) -> list[str]:
@@ -72,14 +118,19 @@ def _device(emulator_port: int | None, ledger_path: str | None) -> dict[str, Any
             app = device.app()
             found, configuration = app.app_and_version(), app.configuration()
     except DeviceError as error:
-        say(str(error))
+        say(explain(error))
         return {"error": str(error)}
     return {"app": found.name, "version": found.version, "blind_signing": configuration.blind_signing}
 
 
 def _show(report: dict[str, Any]) -> None:
     show(f"Airlock        {report['airlock']}")
-    show(f"time           {report['time_utc']}   compare with a watch")
+    show(f"time           {report['time_utc']}")
+    if report["clock"] is None:
+        show("               not vouched for: `sign` needs the time from a watch, at most a day old;")
+        show(f"               {advice()}")
+    else:
+        show(f"               the watch agrees within {report['clock']['uncertainty_s']} s")
     up = ", ".join(report["network_up"])
     show(f"network        {f'UP: {up}. Unplug or switch it off.' if up else 'no interface is up'}")
     for pin in report["pins"]:
@@ -90,7 +141,7 @@ def _show(report: dict[str, Any]) -> None:
     if "error" in device:
         show("Ledger         not ready, see above")
         return
-    show(f"Ledger         {device['app']} app {device['version']}")
+    show(f"Ledger         {safe(device['app'])} app {safe(device['version'])}")
     if device["blind_signing"]:
         show("               Blind signing is ON: switch it off, unless a transaction needs it today")
     else:

@@ -10,15 +10,19 @@ from airlock_offline.ceremony import Result, Station, sign_item, typed_data_of
 from airlock_offline.clock import now_ms
 from airlock_offline.devices import Device, emulator_option, ledger_option, opened, require_rehearsal
 from airlock_offline.ledger.screens import MODELS, coming_screens
+from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
 from airlock_offline.review import hash_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.state import State
+from airlock_offline.watch import examine_clock, uncertainty_ms
+from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.batch import examine_header, examine_steps
 from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.run import refused
 from airlock_shared.command import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.documents import fingerprint as fingerprint_of
 from airlock_shared.documents import parse_json
-from airlock_shared.errors import AirlockError, Refusal
+from airlock_shared.errors import AirlockError, ExitCode, Refusal
 from airlock_shared.files import read_input, require_new, write_new
 from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
@@ -58,14 +62,17 @@ def COMMAND(  # noqa: N802
     require_rehearsal(emulator_port, deployment.rehearsal)
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
-    situation = Situation(plan, deployment, now_ms())
-    _check_document(examine_header(header, situation), examine_steps([i.step for i in items], list(plan.steps)))
+    entries = state.transcript.entries()
+    situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
+    situation = situation._replace(structs=state.structs(deployment.name))
+    steps_verdict = examine_steps([i.step for i in items], list(plan.steps))
+    _check_document([*examine_header(header, situation), steps_verdict, examine_clock(entries, situation.now_ms)])
     ask_yes("Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?")
     state.transcript.record(
         "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}, now_ms()
     )
     with opened(emulator_port, ledger_path) as device:
-        results = _sign_all(items, situation, state, device, model)
+        results = _sign_all(items, situation, state, ledger_of(entries), device, model)
     signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
     data = write_signatures(signed_header, [result.signed for result in results])
     write_new(output, data)
@@ -76,15 +83,19 @@ def COMMAND(  # noqa: N802
     _report(results, output, signatures_fingerprint, as_json)
 
 
-def _check_document(header_verdicts: list[Verdict], steps_verdict: Verdict) -> None:
-    """Stop before anything is shown when the document as a whole is not the plan's."""
-    for verdict in refused([*header_verdicts, steps_verdict]):
+def _check_document(verdicts: list[Verdict]) -> None:
+    """Stop before anything is shown when the document as a whole is not the plan's, or nobody knows the time."""
+    for verdict in refused(verdicts):
         refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got), expected=str(verdict.expected))
         refusal.where = verdict.where
+        if verdict.check.startswith("TIME-"):
+            refusal.exit_code = ExitCode.EXPIRED
         raise refusal
 
 
-def _sign_all(items: list[Request], situation: Situation, state: State, device: Device, model: str) -> list[Result]:
+def _sign_all(
+    items: list[Request], situation: Situation, state: State, ledger: NonceLedger, device: Device, model: str
+) -> list[Result]:
     results: list[Result] = []
 
     def show(case: Case, verdicts: list[Verdict]) -> None:
@@ -96,7 +107,7 @@ def _sign_all(items: list[Request], situation: Situation, state: State, device: 
         for line in verdict_lines(verdicts):
             say(line)
 
-    station = Station(state, device.app, now_ms, show, ask_yes, say)
+    station = Station(state, ledger, device.app, now_ms, show, ask_yes, say)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
@@ -112,6 +123,11 @@ def _sign_all(items: list[Request], situation: Situation, state: State, device: 
 
 
 def _screens(case: Case, model: str) -> list[list[str]]:
+    payload, filled = case.request.payload, case.request.transaction
+    if filled is not None:
+        to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
+        sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas
+        return transaction_pages(Shown(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)
     return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=case.step.signer.show == "hashes")
 
 

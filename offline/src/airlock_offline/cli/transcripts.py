@@ -33,9 +33,9 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
     """Show every entry, after verifying the chain."""
     for entry in _entries(state, file):
         if as_json:
-            show(json.dumps(entry._asdict(), ensure_ascii=False))
+            show(json.dumps(entry._asdict()))
         else:
-            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
+            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
             show(f"      {safe(json.dumps(entry.data, ensure_ascii=False), limit=600)}")
 
 

@@ -13,18 +13,20 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
+from airlock_offline.watch import uncertainty_ms
 from airlock_shared import requests, signatures
 from airlock_shared.batch import BatchReader
 from airlock_shared.checks.batch import examine_header, examine_steps
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.run import examine, refused
-from airlock_shared.command import INPUT, finish, json_option, say, show
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.checks.run import examine, examine_nonces, refused
+from airlock_shared.command import INPUT, finish, json_option, rows, say, show
 from airlock_shared.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.files import open_input, read_input
 from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
-from airlock_shared.text import safe
+from airlock_shared.text import safe, safe_again
 from airlock_shared.words import spoken
 
 
@@ -56,14 +58,16 @@ def COMMAND(  # noqa: N802
             signed_source = files.enter_context(open_input(signatures_file))
             signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
             signatures.read_header(signed.header)
-        situation = Situation(plan, deployment, now_ms())
+        entries = state.transcript.entries()
+        situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
+        situation = situation._replace(structs=state.structs(deployment.name))
         header_verdicts = examine_header(header, situation)
         report = _report_json if as_json else _report_text
-        report(reader, signed, situation, header_verdicts)
+        report(reader, signed, situation, ledger_of(entries), header_verdicts)
 
 
 def _items(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, ledger: NonceLedger
 ) -> Iterator[tuple[str, list[Verdict]]]:
     """Yield each item's step and verdicts; with signatures, the two documents are read side by side."""
     answers = iter(signed) if signed is not None else None
@@ -76,19 +80,24 @@ def _items(
                 raise DocumentError("DOC-COUNT", "the signatures are not those of the requests", got=answer.step,
                                     expected=request.step, do="give the signatures of this document")  # fmt: skip
             answer = answer if answer.result == "signed" else None
-        yield request.step, examine(Case(request, situation, answer))
+        case = Case(request, situation, answer)
+        yield request.step, examine(case) + examine_nonces(case, ledger)
     if answers is not None:
         for _ in answers:
             raise DocumentError("DOC-COUNT", "there are more signatures than requests", do="check which file this is")
 
 
 def _report_text(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, header_verdicts: list[Verdict]
+    reader: BatchReader,
+    signed: BatchReader | None,
+    situation: Situation,
+    ledger: NonceLedger,
+    header_verdicts: list[Verdict],
 ) -> None:
     steps, wrong = [], len(refused(header_verdicts))
     for verdict in refused(header_verdicts):
         show(_line("document", verdict))
-    for step, verdicts in _items(reader, signed, situation):
+    for step, verdicts in _items(reader, signed, situation, ledger):
         steps.append(step)
         stopped = [v for v in verdicts if v.result == "refused"]
         wrong += len(stopped)
@@ -110,18 +119,24 @@ def _report_text(
 
 def _line(place: str, verdict: Verdict) -> str:
     where = f" at {verdict.where}" if verdict.where else ""
-    got, expected = safe(str(verdict.got), limit=300), safe(str(verdict.expected), limit=300)
-    return f"{place}: {verdict.check}{where}: {verdict.what}\n    got:      {got}\n    expected: {expected}"
+    lines = [safe_again(f"{place}: {verdict.check}{where}: {verdict.what}", limit=600)]
+    lines += rows("    got:      ", str(verdict.got), limit=300)
+    lines += rows("    expected: ", str(verdict.expected), limit=300)
+    return "\n".join(lines)
 
 
 def _report_json(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, header_verdicts: list[Verdict]
+    reader: BatchReader,
+    signed: BatchReader | None,
+    situation: Situation,
+    ledger: NonceLedger,
+    header_verdicts: list[Verdict],
 ) -> None:
     """Write one JSON document piece by piece, so that a long batch is never in memory."""
     steps: list[str] = []
     ok = not refused(header_verdicts)
     show(f'{{"document": {json.dumps([_row(v) for v in header_verdicts])},\n"items": [')
-    for step, verdicts in _items(reader, signed, situation):
+    for step, verdicts in _items(reader, signed, situation, ledger):
         item_ok = not refused(verdicts)
         ok = ok and item_ok
         row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}

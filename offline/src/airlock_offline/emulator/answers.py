@@ -1,6 +1,10 @@
-"""The status words that the software Ledger answers, and how its parts say that they refuse."""
+"""What the parts of the software Ledger say to each other: its settings, a status word, or what is to be signed."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_offline.ledger.screens import Field, Review
 
 OK = 0x9000
 UNSPECIFIED = 0x6A00
@@ -21,3 +25,21 @@ class Failed(Exception):
     def __init__(self, sw: int) -> None:
         super().__init__(f"{sw:04x}")
         self.sw = sw
+
+
+class Settings(NamedTuple):
+    """The app's settings, by default as we advise: Raw messages on, Blind signing off."""
+
+    raw_messages: bool = True
+    blind_signing: bool = False
+    smart_accounts: bool = False
+
+
+class Asked(NamedTuple):
+    """What is shown and, once approved, signed: the key's path, the 32-byte hash, the lower value of v, the pages."""
+
+    path: tuple[int, ...]
+    digest: bytes
+    first_v: int
+    review: Review
+    fields: list[Field]

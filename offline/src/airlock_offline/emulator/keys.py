@@ -11,6 +11,7 @@ TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it 
     "glory promote mansion idle axis finger extra february uncover one trip resource "
     "lawn turtle enact monster seven myth punch hobby comfort wild raise skin"
 )
+OTHER_SEED = "abandon " * 11 + "about"  # the first test phrase of BIP-39's reference: public too
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # SEC 2, secp256k1
 HARDENED = 1 << 31
 _PURPOSE, _COIN_TYPES = 44 + HARDENED, (60 + HARDENED, 1 + HARDENED)  # BIP-44; SLIP-44: Ethereum, test networks

@@ -11,8 +11,11 @@ import socket
 import sys
 from types import FrameType
 
-from airlock_offline.emulator.app import FAULTS, Settings, SoftwareLedger
-from airlock_offline.ledger.screens import MODELS, Page
+from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.emulator.faults import FAULTS
+from airlock_offline.emulator.terminal import ask_on_terminal, show_on_terminal, tell
+from airlock_offline.ledger.screens import MODELS
 from airlock_offline.ledger.status import DeviceLost
 
 LOOPBACK = "127.0.0.1"
@@ -41,19 +44,19 @@ def run_emulator(
     Raises ``UsageError`` for a model or a fault that there is not, ``OSError`` when the port is taken.
     """
     ledger = SoftwareLedger(
-        model=model, settings=settings, faults=faults, screens=_ask_on_terminal if ask else _show_on_terminal
+        model=model, settings=settings, faults=faults, screens=ask_on_terminal if ask else show_on_terminal
     )
     before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with socket.create_server((LOOPBACK, port)) as listener:
-            _say(_BANNER)
+            tell(_BANNER)
             for fault in sorted(faults):
-                _say(f"It misbehaves on request: {FAULTS[fault]}.")
+                tell(f"It misbehaves on request: {FAULTS[fault]}.")
             sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
             sys.stdout.flush()
             serve(ledger, listener)
     except _Stopped:
-        _say("The software Ledger is switched off.")
+        tell("The software Ledger is switched off.")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -71,7 +74,7 @@ def serve(ledger: SoftwareLedger, listener: socket.socket) -> None:
             try:
                 _serve_client(ledger, connection)
             except (ConnectionError, DeviceLost):
-                _say("The connection is closed.")
+                tell("The connection is closed.")
         ledger.close()
 
 
@@ -93,23 +96,3 @@ def _receive(connection: socket.socket, count: int) -> bytes:
             return b""
         received += piece
     return received
-
-
-# ---- the terminal as the device's screen --------------------------------------------------------------------------
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
-
-
-def _show_on_terminal(pages: list[Page]) -> bool:
-    for number, page in enumerate(pages, start=1):
-        _say(f"  [SIMULATOR {number}/{len(pages)}] " + " | ".join(line.rstrip() for line in page))
-    return True
-
-
-def _ask_on_terminal(pages: list[Page]) -> bool:
-    _show_on_terminal(pages)
-    _say("SIMULATOR: approve on the software Ledger? Type Yes to approve, anything else to reject:")
-    return sys.stdin.readline().rstrip("\n") == "Yes"

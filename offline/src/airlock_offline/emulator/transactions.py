@@ -9,30 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Review
+from airlock_offline.ledger.screens import Field, Review
+from airlock_offline.ledger.transaction_screens import Shown, transaction_review
 
 FIELDS = {  # the fields before the access list, in order
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),
     2: ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data"),
 }
-NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
-APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
-_WEI_DIGITS = 18
-
-_FIRST = (["Review transaction"], ["Sign transaction"], ["Review transaction"])
-PLAIN = Review(*_FIRST, ["Sign transaction?"], blind=False)
-BLIND = Review(
-    ["Review transaction"],
-    ["Accept risk and ", "sign transaction"],
-    ["Review transaction"],
-    ["Accept risk and sign ", "transaction?"],
-)
-APPROVAL = Review(
-    ["Review transaction to ", "approve ERC20 token"],
-    ["Accept risk and ", "sign transaction"],
-    ["Review transaction to ", "approve ERC20 token"],
-    ["Accept risk and sign ", "transaction to approve ", "ERC20 token?"],
-)
 
 
 class Transaction(NamedTuple):
@@ -96,35 +79,9 @@ def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
     return is_list, at + 1 + size, int.from_bytes(data[at + 1 : at + 1 + size], "big")
 
 
-def amount(wei: int, chain_id: int) -> str:
-    """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    digits = f"{wei:0{_WEI_DIGITS + 1}d}"
-    fraction = digits[-_WEI_DIGITS:].rstrip("0")
-    return f"{digits[:-_WEI_DIGITS]}{'.' if fraction else ''}{fraction} {'ETH' if chain_id in NETWORKS else '???'}"
-
-
-def network(chain_id: int) -> str:
-    """Return a network's name as the device shows it: its number when it is unknown."""
-    return NETWORKS.get(chain_id, str(chain_id))
-
-
 def review_of(transaction: Transaction, sender: str, digest: bytes, model: str) -> tuple[Review, list[Field]]:
     """Return the frame and the fields with which a transaction is shown."""
-    from eth_utils.address import to_checksum_address
-
-    chain_id = transaction.number("chain_id")
-    networks = [Field("Network", network(chain_id))] if chain_id != 1 else []
-    fees = Field("Max fees", amount(transaction.number("gas_price") * transaction.number("gas"), chain_id))
-    if transaction.fields["data"].startswith(APPROVE):
-        return APPROVAL, [Field("From", sender), *networks, fees]
-    fields = [
-        Field("From", sender),
-        Field("Amount", amount(transaction.number("value"), chain_id)),
-        Field("To", to_checksum_address(transaction.fields["to"])),
-        fees,
-        *networks,
-    ]
-    if not transaction.has_calldata:
-        return PLAIN, fields
-    title = "Tx hash" if model == NANO_S_PLUS else "Transaction hash"
-    return BLIND, [*fields, Field(title, "0x" + digest.hex())]
+    number = transaction.number
+    fee_wei = number("gas_price") * number("gas")
+    to, data = transaction.fields["to"], transaction.fields["data"]
+    return transaction_review(Shown(sender, number("chain_id"), to, number("value"), fee_wei, data, digest), model)

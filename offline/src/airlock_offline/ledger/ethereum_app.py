@@ -1,8 +1,7 @@
 """The Ethereum app's client: what can be asked of it, and answers of which every length is checked.
 
-A signature from here is what the device answered and nothing more: whether it is over our own digest, and by the
-expected account, is decided by recovering it (families ``SIG`` and ``SIGNER``). Sources: the app's protocol description,
-and the recorded exchanges in ``tests/vectors/ledger``.
+A signature from here is what the device answered and nothing more: whether it is over our own digest, by the expected
+account, is decided by recovering it. Sources: the app's protocol description, the recordings in ``tests/vectors/ledger``.
 """
 
 from __future__ import annotations
@@ -158,8 +157,7 @@ class EthereumApp:
     def sign_typed_data(self, path: str, typed_data: TypedData) -> Signature:
         """Sign field by field: the device computes the hash and shows every value. Needs Raw messages.
 
-        A flow that was left half-way makes the app answer 6A00 to the first definition and forget it: then, once, the
-        definition is sent again.
+        A flow left half-way makes the app answer 6A00 to the first definition: then, once, it is sent again.
         """
         doing = "sign the typed data"
         flow = fields_flow(path, typed_data)
@@ -195,9 +193,8 @@ class EthereumApp:
             raise UsageError(
                 "only transactions of type 1, 2 and 4 are signed", do="prepare it as an EIP-1559 transaction"
             )
-        return self._in_chunks(
-            Ins.SIGN_TRANSACTION, encode_path(path) + unsigned_transaction, 0, "sign the transaction"
-        )
+        payload = encode_path(path) + unsigned_transaction
+        return self._in_chunks(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
 
     def sign_personal_message(self, path: str, message: bytes) -> Signature:
         """Sign a personal message (EIP-191, version 0x45)."""

@@ -72,6 +72,7 @@ _TYPED_FIRST_LAST = (
 )
 TYPED_DATA = Review(*_TYPED_FIRST_LAST, skippable=True, pauses=True)
 HASHES = Review(*_TYPED_FIRST_LAST, skippable=True)
+MESSAGE = Review(["Review message"], ["Sign message"], ["Review message"], ["Sign message?"], blind=False)
 
 
 def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
@@ -87,6 +88,12 @@ def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hash
 def hash_fields(domain_hash: bytes, message_hash: bytes) -> list[Field]:
     """Return the two fields of signing by hashes."""
     return [Field("Domain hash", shown_bytes(domain_hash)), Field("Message hash", shown_bytes(message_hash))]
+
+
+def message_fields(message: bytes, model: str) -> list[Field]:
+    """Return the field of a personal message: its text, or lower-case hex when it is not printable ASCII."""
+    is_text = all(0x20 <= byte <= 0x7E or byte == 0x0A for byte in message)
+    return [Field("Message", shown_string(message if is_text else b"0x" + message.hex().encode(), model))]
 
 
 def typed_data_fields(typed_data: TypedData, model: str) -> list[Field]:

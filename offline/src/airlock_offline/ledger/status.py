@@ -66,6 +66,22 @@ class DeviceLost(DeviceError):
     """The device is not there any more: unplugged, or its connection broke."""
 
 
+class Unplugged(DeviceLost):
+    """The device was there and is not plugged in any more."""
+
+
+class Replugged(DeviceLost):
+    """The device is plugged in, and it is not the connection that we opened: unplugged meanwhile, or another app."""
+
+
+class HeldByAnother(DeviceError):
+    """Another program has the device open, or another Airlock has locked it."""
+
+
+class NotPermitted(DeviceError):
+    """This account may not open the device: the udev rule is missing."""
+
+
 class DeviceSilent(DeviceError):
     """The device did not answer in time."""
 

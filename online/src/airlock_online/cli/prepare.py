@@ -14,12 +14,14 @@ from airlock_online.prepare import Prepared, prepare_step
 from airlock_online.state import State
 from airlock_shared.actions import ACTIONS
 from airlock_shared.checks.case import Situation
+from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.run import refused
 from airlock_shared.command import INPUT, json_option, say, show, show_json
 from airlock_shared.errors import PlanError, Refusal, ServiceError, UsageError
 from airlock_shared.files import read_input, require_new, write_new
 from airlock_shared.listing import fingerprint_lines
-from airlock_shared.plan import Limits, Plan, Signer, Step, parse_plan, read_values
+from airlock_shared.plan import Limits, Plan, Signer, Step, parse_plan
+from airlock_shared.plan_values import read_values
 from airlock_shared.requests import Header, parse_requests, write_requests
 from airlock_shared.text import safe
 from airlock_shared.words import spoken
@@ -39,14 +41,15 @@ def PREPARE(state: State, plan_file: Path, output: Path, even_if_not_ready: bool
     require_new(output)
     plan = parse_plan(read_input(plan_file))
     deployment = state.require_deployment(plan.deployment)
-    prepared = []
+    prepared: list[Prepared] = []
+    ledger = NonceLedger()
     with Http() as http:
         builder = BuilderClient(deployment.base_urls["builder"], http)
         _require_ready(builder, even_if_not_ready)
         for number, step in enumerate(plan.steps.values(), start=1):
             say(f"[{number}/{len(plan.steps)}] building {step.id} ({step.action.name})")
             situation = Situation(plan, deployment, now_ms())
-            prepared.append(_accepted(prepare_step(step, situation, builder, state.config())))
+            prepared.append(_accepted(prepare_step(step, situation, builder, state.config(), ledger)))
     header = Header(
         ceremony=plan.id,
         plan=plan.fingerprint,
@@ -75,12 +78,11 @@ def _require_ready(builder: BuilderClient, even_if_not_ready: bool) -> None:
 def _accepted(prepared: Prepared) -> Prepared:
     for verdict in refused(prepared.verdicts):
         if verdict.result == "refused":
-            got, expected = safe(str(verdict.got), limit=400), safe(str(verdict.expected), limit=400)
             refusal = Refusal(
                 verdict.check,
                 f"step {prepared.request.step}: {verdict.what}",
-                got=got,
-                expected=expected,
+                got=str(verdict.got)[:400],
+                expected=str(verdict.expected)[:400],
                 do="nothing was written; compare the payload with the plan, and find out who altered it",
             )
             refusal.where = verdict.where
@@ -133,13 +135,13 @@ def BUILD(  # noqa: N802
     )
     with Http() as http:
         builder = BuilderClient(deployment.base_urls["builder"], http)
-        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), builder, state.config())
+        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), builder, state.config(), NonceLedger())
     wrong = [v for v in prepared.verdicts if v.result == "refused"]
     if as_json:
         show_json(prepared.request.as_json() | {"refused": [v.check for v in wrong]})
     else:
         show(_payload_text(prepared.request.payload))
-        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused; digest {prepared.request.payload['digest']}")
+        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused; digest {safe(prepared.request.payload['digest'])}")
     _accepted(prepared)
 
 
@@ -164,6 +166,6 @@ def _one_step(action_name: str, values: tuple[str, ...]) -> Step:
 
 
 def _payload_text(payload: dict[str, Any]) -> str:
-    lines = [f"{payload['primaryType']} under {safe(str(payload['domain']), limit=400)}"]
+    lines = [f"{safe(payload['primaryType'])} under {safe(str(payload['domain']), limit=400)}"]
     lines += [f"  {safe(name):<20} {safe(str(value), limit=400)}" for name, value in payload["message"].items()]
     return "\n".join(lines)

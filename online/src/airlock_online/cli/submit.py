@@ -98,7 +98,7 @@ def SUBMIT(state: State, file: Path, requests_file: Path | None, patience: int, 
     codes: list[ExitCode] = []
     with _world(state, patience, as_json) as world:
         for request, signature in pairs:
-            say(f"step {request.step} ({request.action}), to the {request.route}")
+            say(f"step {request.step} ({safe(request.action)}), to the {safe(request.route)}")
             if signature.result != "signed":
                 say(f"    not signed: {signature.result} ({safe(signature.why, limit=200)}); nothing to submit")
                 codes.append(ExitCode.REFUSED if signature.result == "refused" else ExitCode.DECLINED)

@@ -107,7 +107,8 @@ def _set_up(stage: Stage) -> None:
     document = str(stage.folder / "online" / "deployment.json")
     _online(stage, "deployment", "fetch", "--name", DEPLOYMENT, *services, "-o", document)
     _offline(stage, "trust", _carry(stage, "deployment.json", "online", "offline"))
-    _offline(stage, "preflight", *_ledger(stage))
+    watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    _offline(stage, "preflight", "--time", watch, "--uncertainty", "60", *_ledger(stage))
     _offline(stage, "address", "--confirm", *_ledger(stage))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from airlock_shared.addresses import checksum_address
 from airlock_shared.asking import request_fields
 from airlock_shared.checks.case import Case, Check, Finding
-from airlock_shared.decide import Decision, decide, raw_value, shown_value
+from airlock_shared.decide import Decision, decide, shown_value
 from airlock_shared.errors import PlanError
 from airlock_shared.intents import leaf
+from airlock_shared.units import looks_like_seconds, raw_text
 
 
 def step_exists(case: Case) -> Finding:
@@ -19,10 +20,13 @@ def step_exists(case: Case) -> Finding:
 
 
 def action_is_planned(case: Case) -> Finding:
-    """The item's action and struct are those of its step."""
+    """The item's action and its struct or function are those of its step."""
     action = case.step.action
-    got = f"{case.request.action}: {case.request.payload['primaryType']}"
-    expected = f"{action.name}: {action.primary_type}"
+    if case.request.transaction is None:
+        came = case.request.payload["primaryType"]
+    else:
+        came = case.call.call.name if hasattr(case, "call") else "an unknown call"
+    got, expected = f"{case.request.action}: {came}", f"{action.name}: {action.result}"
     return Finding(got == expected, got, expected)
 
 
@@ -44,7 +48,7 @@ def _decisions(case: Case) -> list[Decision]:
     if not hasattr(case, "decisions"):
         situation = case.situation
         case.decisions = decide(
-            case.intent,
+            case.fields,
             case.message,
             case.step,
             situation.plan,
@@ -57,7 +61,7 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
     decisions = [decision for decision in _decisions(case) if decision.decided_by in deciders]
     for decision in decisions:
         if not decision.ok:
-            got = f"{shown_value(decision.field, decision.raw)} (raw {raw_value(decision.raw)})"
+            got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
     count = f"{len(decisions)} fields"
     return Finding(True, count, count)
@@ -107,10 +111,17 @@ def delegation_is_live(case: Case) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out (expiry in unix seconds)."""
     if case.step.signer.address == leaf(case.message, case.intent.trader):
         return None
+    return registration_is_live(case, "canSignIntents")
+
+
+def registration_is_live(case: Case, permission: str) -> Finding:
+    """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
     read = case.request.delegation or {}
-    live = read.get("isEnabled") is True and read.get("canSignIntents", True) is True
-    live = live and read.get("expiry", 0) * 1000 > case.situation.now_ms
-    return Finding(live, read, "enabled, may sign intents, expiry in the future")
+    expiry_s = read.get("expiry", 0)
+    live = read.get("isEnabled") is True and read.get(permission, True) is True
+    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
+    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
+    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
 
 
 def route_is_ours(case: Case) -> Finding:
@@ -149,17 +160,24 @@ def open_type_fits(case: Case) -> Finding | None:
     return Finding(expected is not None and message["_type"] == expected, message["_type"], expected)
 
 
-CHECKS = (
-    Check("PLAN-STEP", step_exists),
+_DECIDED = ("step", "fields", "message")
+PLAN_CHECKS = (
     Check("PLAN-ACTION", action_is_planned, ("step",)),
     Check("PLAN-REQUEST", request_is_planned, ("step",)),
-    Check("PLAN-FIELD", fields_are_planned, ("step", "intent", "message")),
-    Check("PLAN-UNDECIDED", nothing_is_undecided, ("step", "intent", "message")),
-    Check("PLAN-LIMIT", choices_are_limited, ("step", "intent", "message")),
-    Check("SIGNER-RULE", rule_is_ours, ("intent",)),
+    Check("PLAN-FIELD", fields_are_planned, _DECIDED),
+    Check("PLAN-UNDECIDED", nothing_is_undecided, _DECIDED),
+    Check("PLAN-LIMIT", choices_are_limited, _DECIDED),
     Check("SIGNER-PLANNED", signer_is_planned, ("step",)),
-    Check("SIGNER-ALLOWED", signer_may_sign, ("step", "intent", "message")),
-    Check("SIGNER-DELEGATE", delegation_is_live, ("step", "intent", "message")),
+)
+"""For intents and transactions alike, once ``PLAN-STEP`` has found the step."""
+
+STEP_CHECKS = (Check("PLAN-STEP", step_exists),)
+
+_INTENT = ("step", "intent", "message")
+INTENT_CHECKS = (
+    Check("SIGNER-RULE", rule_is_ours, ("intent",)),
+    Check("SIGNER-ALLOWED", signer_may_sign, _INTENT),
+    Check("SIGNER-DELEGATE", delegation_is_live, _INTENT),
     Check("ORDER-ROUTE", route_is_ours, ("intent",)),
     Check("ORDER-TYPE", order_type_fits, ("intent", "message")),
     Check("ORDER-OPEN", open_type_fits, ("intent", "message")),

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from airlock_shared.calldata import Decoded
 from airlock_shared.decide import Decision
 from airlock_shared.deployment import Deployment
 from airlock_shared.eip712 import Hashes
-from airlock_shared.intents import Intent
+from airlock_shared.intents import CATALOGUE, Field, Intent
 from airlock_shared.plan import Plan, Step
 from airlock_shared.requests import Request
 from airlock_shared.signatures import Signed
 
 
 class Situation(NamedTuple):
-    """What every item of a document is judged against. ``now_ms`` is the clock in unix milliseconds."""
+    """What every item of a document is judged against.
+
+    ``now_ms`` is the clock in unix milliseconds, and ``clock_uncertainty_ms`` how far a person says that it may be off.
+    """
 
     plan: Plan
     deployment: Deployment
     now_ms: int
+    clock_uncertainty_ms: int = 0
+    structs: Mapping[str, Intent] = CATALOGUE
 
 
 class Case:
@@ -28,12 +34,27 @@ class Case:
     What a check establishes is set here for the later ones; a check that needs what is not set is not reached.
     """
 
-    __slots__ = ("decisions", "hashes", "intent", "message", "request", "signed", "situation", "step")
+    __slots__ = (
+        "call",
+        "decisions",
+        "digest",
+        "fields",
+        "hashes",
+        "intent",
+        "message",
+        "request",
+        "signed",
+        "situation",
+        "step",
+    )
 
     step: Step
-    intent: Intent
+    intent: Intent  # of an intent alone
+    hashes: Hashes  # of an intent alone
+    call: Decoded  # of a transaction alone
+    fields: tuple[Field, ...]
     message: dict[str, Any]
-    hashes: Hashes
+    digest: bytes  # what is signed, 32 bytes
     decisions: list[Decision]
 
     def __init__(self, request: Request, situation: Situation, signed: Signed | None = None) -> None:

@@ -11,7 +11,7 @@ from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.deployment import Domain
 from airlock_shared.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.errors import Refusal
-from airlock_shared.intents import CATALOGUE, DOMAIN_MEMBERS, abi_type_of, abi_values_of, types_of
+from airlock_shared.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of, types_of_text
 from airlock_shared.keccak import keccak256
 from airlock_shared.struct_types import Definitions, read_integer
 
@@ -20,10 +20,14 @@ _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _SORTED_DOMAIN_NAMES = sorted(_DOMAIN_NAMES)
 
 
-@lru_cache(maxsize=32)
-def definitions(primary_type: str) -> Definitions:
-    """Return the compiled, pinned definitions of a catalogue struct."""
-    return read_types(types_of(primary_type))
+def definitions(intent: Intent) -> Definitions:
+    """Return the compiled, pinned definitions of a struct."""
+    return _definitions(intent.encode_type)
+
+
+@lru_cache(maxsize=64)
+def _definitions(encode_type: str) -> Definitions:
+    return read_types(types_of_text(encode_type))
 
 
 @lru_cache(maxsize=32)
@@ -43,12 +47,13 @@ def _pinned(case: Case) -> Domain:
 
 
 def known_struct(case: Case) -> Finding:
-    """Establish ``case.intent``: the struct is one of the catalogue."""
-    name = case.request.payload["primaryType"]
-    known = name in CATALOGUE
+    """Establish ``case.intent``: the struct is one of the catalogue, or was pinned on the offline machine."""
+    name, structs = case.request.payload["primaryType"], case.situation.structs
+    known = name in structs
     if known:
-        case.intent = CATALOGUE[name]
-    return Finding(known, name, "a struct of the catalogue")
+        case.intent = structs[name]
+        case.fields = case.intent.fields
+    return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
 
 
 def intent_is_primary_type(case: Case) -> Finding:
@@ -60,7 +65,7 @@ def intent_is_primary_type(case: Case) -> Finding:
 def types_are_pinned(case: Case) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
-    expected = types_of(case.intent.name)
+    expected = types_of(case.intent)
     if DOMAIN_TYPE in types:
         expected = {DOMAIN_TYPE: DOMAIN_DEFINITION, **expected}
     same = types == expected
@@ -108,33 +113,34 @@ def read_message(case: Case) -> None:
     """Establish ``case.message``. Raises ``Refusal`` with an id of the ``MSG`` family."""
     payload = case.request.payload
     try:
-        case.message = definitions(payload["primaryType"]).read(payload["primaryType"], payload["message"])
+        case.message = definitions(case.intent).read(payload["primaryType"], payload["message"])
     except Refusal as refusal:
         raise refusal.at("message") from None
 
 
-def hashes_of(primary_type: str, message: dict[str, Any], domain: Domain) -> Hashes:
-    """Return the hashes of a canonical message of a catalogue struct under a pinned domain."""
+def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes:
+    """Return the hashes of a canonical message under a pinned domain."""
     separator = domain_separator(domain)
-    struct_hash = definitions(primary_type).hash_struct(primary_type, message)
+    struct_hash = definitions(intent).hash_struct(intent.name, message)
     return Hashes(separator, struct_hash, keccak256(b"\x19\x01" + separator + struct_hash))
 
 
-def encoding_of(primary_type: str, message: dict[str, Any]) -> bytes:
+def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
-    return encode_struct(abi_type_of(primary_type), abi_values_of(primary_type, message))
+    return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 
 
 def digest_matches(case: Case) -> Finding:
     """Establish ``case.hashes``: the digest recomputed under the pinned domain is the payload's."""
-    case.hashes = hashes_of(case.intent.name, case.message, _pinned(case))
+    case.hashes = hashes_of(case.intent, case.message, _pinned(case))
+    case.digest = case.hashes.digest
     got, expected = case.request.payload["digest"], "0x" + case.hashes.digest.hex()
     return Finding(got == expected or got.lower() == expected, got, expected)
 
 
 def encoding_matches(case: Case) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
-    got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent.name, case.message).hex()
+    got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent, case.message).hex()
     return Finding(got == expected or got.lower() == expected, got, expected)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from airlock_shared.addresses import checksum_address
-from airlock_shared.checks import agreement, payload, times
+from airlock_shared.checks import agreement, nonces, payload, texts, times, transaction
 from airlock_shared.checks.case import Case, Check, Finding, Verdict
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import Refusal
@@ -17,13 +17,34 @@ SIG_IDS = ("SIG-LENGTH", "SIG-V", "SIG-RANGE", "SIG-LOW-S", "SIG-DIGEST", "SIG-S
 
 def examine(case: Case) -> list[Verdict]:
     """Run every check over an item and return a verdict for each, in a fixed order."""
-    verdicts = _run(payload.BEFORE_MESSAGE, case)
-    verdicts += _message(case, all(v.result == "pass" for v in verdicts))
-    for family in (payload.AFTER_MESSAGE, agreement.CHECKS, times.CHECKS):
-        verdicts += _run(family, case)
+    verdicts = _transaction(case) if case.request.transaction is not None else _intent(case)
     if case.signed is not None:
         verdicts += _signature(case)
     return verdicts
+
+
+def _intent(case: Case) -> list[Verdict]:
+    verdicts = _run(payload.BEFORE_MESSAGE, case)
+    verdicts += _message(case, all(v.result == "pass" for v in verdicts))
+    families = (payload.AFTER_MESSAGE, agreement.STEP_CHECKS, agreement.PLAN_CHECKS, agreement.INTENT_CHECKS)
+    for family in (*families, times.CHECKS, texts.CHECKS):
+        verdicts += _run(family, case)
+    return verdicts
+
+
+def _transaction(case: Case) -> list[Verdict]:
+    verdicts = _run(agreement.STEP_CHECKS, case)
+    verdicts += _group(transaction.CALL_IDS, lambda: transaction.read_call(case))
+    for family in (transaction.CHECKS, agreement.PLAN_CHECKS, times.EXPIRY_CHECKS, texts.CHECKS):
+        verdicts += _run(family, case)
+    if not refused(verdicts):
+        transaction.complete(case)
+    return verdicts
+
+
+def examine_nonces(case: Case, ledger: nonces.NonceLedger) -> list[Verdict]:
+    """Run the ``NONCE`` checks over an examined item: what was signed before, and the document's items before this one."""
+    return _run(nonces.checks(ledger), case)
 
 
 def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -59,21 +80,20 @@ def _message(case: Case, reached: bool) -> list[Verdict]:
 
 
 def _signature(case: Case) -> list[Verdict]:
-    if not (hasattr(case, "hashes") and hasattr(case, "step")):
+    if not (hasattr(case, "digest") and hasattr(case, "step")):
         return [Verdict(check, "not-reached") for check in SIG_IDS]
     return _group(SIG_IDS, lambda: check_signature(case))
 
 
 def check_signature(case: Case) -> None:
     """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
-    signed, hashes, step = case.signed, case.hashes, case.step
+    signed, step = case.signed, case.step
     if signed is None:
         return
-    if signed.digest != "0x" + hashes.digest.hex():
-        raise Refusal(
-            "SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + hashes.digest.hex()
-        )
-    signer = recover(hashes.digest, bytes.fromhex(signed.signature[2:]))
+    digest = "0x" + case.digest.hex()
+    if signed.digest != digest:
+        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
+    signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
     expected = checksum_address(step.signer.address)
     if signer != step.signer.address or signed.signer != expected:
         raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)

@@ -1,0 +1,40 @@
+"""The terminal as the software Ledger's screen: one page a block, at most 80 columns, every line marked as a simulator's."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+
+from airlock_offline.ledger.screens import Page
+
+WIDTH = 80
+
+
+def tell(text: str) -> None:
+    """Write to stderr at once."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def page_lines(pages: list[Page]) -> Iterator[str]:
+    """Yield the pages as blocks: a heading with its number, then the page's lines, indented, and an empty line."""
+    for number, page in enumerate(pages, start=1):
+        yield f"SIMULATOR screen {number} of {len(pages)}"
+        for line in page:
+            yield from textwrap.wrap(line.strip(), WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
+        yield ""
+
+
+def show_on_terminal(pages: list[Page]) -> bool:
+    """Show the pages and approve."""
+    for line in page_lines(pages):
+        tell(line)
+    return True
+
+
+def ask_on_terminal(pages: list[Page]) -> bool:
+    """Show the pages and approve when the whole word Yes is typed."""
+    show_on_terminal(pages)
+    tell("SIMULATOR: approve on the software Ledger? Type Yes to approve, anything else to reject:")
+    return sys.stdin.readline().rstrip("\n") == "Yes"

@@ -1,0 +1,107 @@
+"""Typed data as the app takes it: definitions, then values, then the signature; or the two hashes alone. With its traps.
+
+A flow that was left after its first value makes the next definition answer 6A00 and is forgotten then. One that was left
+within the definitions is added to: the next flow fails late with 6A80. Recorded in ``*-abandoned-*``.
+"""
+
+from __future__ import annotations
+
+from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Asked, Failed, Settings
+from airlock_offline.emulator.display import typed_fields
+from airlock_offline.emulator.keys import read_path
+from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
+from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
+from airlock_offline.ledger.screens import FLEX_MODEL, HASHES, TYPED_DATA, hash_fields
+from airlock_shared.keccak import keccak256
+
+_FIRST_V = 27
+_LEFT_FIELD = bytes((0x03, 4)) + b"left"  # an address named "left"
+
+
+class TypedFlow:
+    """The app's state between the commands of typed data. Every method raises ``Failed`` for what the app refuses."""
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        self._model = model
+        self._settings = settings
+        self._typed: TypedStream | None = None
+
+    def forget(self) -> None:
+        """Forget what was begun."""
+        self._typed = None
+
+    def leave_half_way(self, *, in_message: bool) -> None:
+        """Begin a flow that nobody will finish: left after the first value, or within the definitions."""
+        typed = TypedStream()
+        typed.define_struct(DOMAIN.encode())
+        typed.define_field(_LEFT_FIELD)
+        if in_message:
+            typed.begin(DOMAIN.encode())
+        self._typed = typed
+
+    def define(self, _p1: int, p2: int, data: bytes) -> bytes:
+        """Take a struct's name or a field's definition."""
+        typed = self._typed or TypedStream()
+        self._typed = None  # unless all goes well; a flow that was left half-way is forgotten here
+        if typed.rooted:
+            raise Failed(UNSPECIFIED)
+        if p2 == P2_NAME:
+            typed.define_struct(data)
+        elif p2 == P2_FIELD:
+            typed.define_field(data)
+        else:
+            raise Failed(PARAMETERS)
+        self._typed = typed
+        return b""
+
+    def value(self, p1: int, p2: int, data: bytes) -> bytes:
+        """Take a root struct's name, the count of an array, or a value or a piece of one."""
+        typed, self._typed = self._typed, None
+        if typed is None:
+            raise Failed(ORDER)
+        if (p2 == P2_FIELD or self._model == FLEX_MODEL) and not self._may_sign_fields():  # a Nano notices later
+            raise Failed(BAD_DATA)
+        if p2 == P2_NAME:
+            typed.begin(data)
+        elif p2 == P2_ARRAY:
+            typed.count(data)
+        elif p2 == P2_FIELD:
+            typed.value(data, more=p1 == P1_PARTIAL)
+        else:
+            raise Failed(PARAMETERS)
+        self._typed = typed
+        return b""
+
+    def _may_sign_fields(self) -> bool:
+        return self._settings.raw_messages or self._settings.blind_signing
+
+    def finish(self, _p1: int, p2: int, data: bytes) -> Asked:
+        """Return what is to be signed: the finished flow, or the two hashes that came instead."""
+        if p2 == P2_SIGN_HASHES:
+            return self._by_hashes(data)
+        if p2 == P2_SIGN_FIELDS:
+            return self._by_fields(data)
+        raise Failed(PARAMETERS)
+
+    def _by_hashes(self, data: bytes) -> Asked:
+        path, hashes = read_path(data)
+        if len(hashes) != 64 or not self._settings.blind_signing:
+            raise Failed(BAD_DATA)
+        domain, message = hashes[:32], hashes[32:]
+        return Asked(path, _digest(domain, message), _FIRST_V, HASHES, hash_fields(domain, message))
+
+    def _by_fields(self, data: bytes) -> Asked:
+        typed, self._typed = self._typed, None
+        if typed is None:
+            raise Failed(ORDER)
+        domain, message = typed.domain_and_message()
+        path, rest = read_path(data)
+        if rest:
+            raise Failed(BAD_DATA)
+        fields_shown = self._settings.raw_messages or self._model == FLEX_MODEL
+        fields = typed_fields(typed, self._model, message_hash_only=not fields_shown)
+        return Asked(path, _digest(domain, message), _FIRST_V, TYPED_DATA if fields_shown else HASHES, fields)
+
+
+def _digest(domain: bytes, message: bytes) -> bytes:
+    return keccak256(b"\x19\x01" + domain + message)

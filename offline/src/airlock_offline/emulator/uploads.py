@@ -1,0 +1,71 @@
+"""Transactions and personal messages as the app takes them: piece by piece, shown and signed when all is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from airlock_offline.emulator import transactions
+from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, Asked, Failed, Settings
+from airlock_offline.emulator.keys import Account, read_path
+from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
+from airlock_offline.ledger.screens import MESSAGE, message_fields
+from airlock_shared.keccak import keccak256
+
+
+class _Upload(NamedTuple):
+    """What has come in so far, under which instruction and for which key."""
+
+    ins: Ins
+    path: tuple[int, ...]
+    data: bytes
+
+
+class Uploads:
+    """The app's state between the pieces. Every method raises ``Failed`` for what the app refuses."""
+
+    def __init__(self, model: str, settings: Settings, account: Callable[[tuple[int, ...]], Account]) -> None:
+        self._model = model
+        self._settings = settings
+        self._account = account
+        self._upload: _Upload | None = None
+
+    def forget(self) -> None:
+        """Forget what was begun."""
+        self._upload = None
+
+    def _received(self, ins: Ins, p1: int, data: bytes) -> _Upload:
+        upload, self._upload = self._upload, None
+        if p1 == P1_FIRST:
+            path, rest = read_path(data)
+            return _Upload(ins, path, rest)
+        if p1 != P1_MORE:
+            raise Failed(PARAMETERS)
+        if upload is None or upload.ins != ins:
+            raise Failed(ORDER)
+        return upload._replace(data=upload.data + data)
+
+    def transaction(self, p1: int, _p2: int, data: bytes) -> Asked | None:
+        """Take a piece of a transaction; None while more has to come (garbage keeps it waiting, and answers 9000)."""
+        upload = self._received(Ins.SIGN_TRANSACTION, p1, data)
+        transaction = transactions.read_so_far(upload.data)
+        if transaction.has_calldata and not self._settings.blind_signing:
+            raise Failed(BAD_DATA)
+        if transaction.end is None:
+            self._upload = upload
+            return None
+        digest = keccak256(upload.data[: transaction.end])
+        sender = self._account(upload.path).address
+        return Asked(upload.path, digest, 0, *transactions.review_of(transaction, sender, digest, self._model))
+
+    def personal_message(self, p1: int, _p2: int, data: bytes) -> Asked | None:
+        """Take a piece of a personal message; None while more has to come."""
+        upload = self._received(Ins.SIGN_PERSONAL_MESSAGE, p1, data)
+        length, message = int.from_bytes(upload.data[:4], "big"), upload.data[4:]
+        if len(upload.data) < 4 or len(message) > length:
+            raise Failed(BAD_DATA)
+        if len(message) < length:
+            self._upload = upload
+            return None
+        prefix = b"\x19Ethereum Signed Message:\n" + str(length).encode()  # EIP-191, version 0x45
+        return Asked(upload.path, keccak256(prefix + message), 27, MESSAGE, message_fields(message, self._model))

@@ -1,0 +1,78 @@
+"""The pages on which a Ledger shows a transaction, derived from its fields; for the review, and for the software Ledger.
+
+Wording as recorded from the app (``tests/vectors/ledger``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Page, Review, review_pages
+from airlock_shared.addresses import checksum_address
+
+NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
+APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
+_WEI_DIGITS = 18
+
+_FIRST = (["Review transaction"], ["Sign transaction"], ["Review transaction"])
+PLAIN = Review(*_FIRST, ["Sign transaction?"], blind=False)
+BLIND = Review(
+    ["Review transaction"],
+    ["Accept risk and ", "sign transaction"],
+    ["Review transaction"],
+    ["Accept risk and sign ", "transaction?"],
+)
+APPROVAL = Review(
+    ["Review transaction to ", "approve ERC20 token"],
+    ["Accept risk and ", "sign transaction"],
+    ["Review transaction to ", "approve ERC20 token"],
+    ["Accept risk and sign ", "transaction to approve ", "ERC20 token?"],
+)
+
+
+class Shown(NamedTuple):
+    """What decides the pages: who sends what where, fees in wei, and the 32-byte hash that is signed."""
+
+    sender: str
+    chain_id: int
+    to: bytes
+    value_wei: int
+    fee_wei: int
+    data: bytes
+    digest: bytes
+
+
+def amount(wei: int, chain_id: int) -> str:
+    """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
+    digits = f"{wei:0{_WEI_DIGITS + 1}d}"
+    fraction = digits[-_WEI_DIGITS:].rstrip("0")
+    return f"{digits[:-_WEI_DIGITS]}{'.' if fraction else ''}{fraction} {'ETH' if chain_id in NETWORKS else '???'}"
+
+
+def network(chain_id: int) -> str:
+    """Return a network's name as the device shows it: its number when it is unknown."""
+    return NETWORKS.get(chain_id, str(chain_id))
+
+
+def transaction_review(shown: Shown, model: str) -> tuple[Review, list[Field]]:
+    """Return the frame and the fields with which a transaction is shown."""
+    networks = [Field("Network", network(shown.chain_id))] if shown.chain_id != 1 else []
+    fees = Field("Max fees", amount(shown.fee_wei, shown.chain_id))
+    if shown.data.startswith(APPROVE):
+        return APPROVAL, [Field("From", shown.sender), *networks, fees]
+    fields = [
+        Field("From", shown.sender),
+        Field("Amount", amount(shown.value_wei, shown.chain_id)),
+        Field("To", checksum_address(shown.to)),
+        fees,
+        *networks,
+    ]
+    if not shown.data:
+        return PLAIN, fields
+    title = "Tx hash" if model == NANO_S_PLUS else "Transaction hash"
+    return BLIND, [*fields, Field(title, "0x" + shown.digest.hex())]
+
+
+def transaction_pages(shown: Shown, model: str) -> list[Page]:
+    """Return the pages for a transaction, up to the one that signs."""
+    return review_pages(*transaction_review(shown, model), model)

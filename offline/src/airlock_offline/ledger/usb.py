@@ -1,0 +1,211 @@
+"""A real Ledger on USB: which ones are plugged in, the choice among them, and APDUs in HID reports.
+
+The reports are hidapi's, the framing ``ledgerblue.ledgerWrapper``'s; nothing else of ledgerblue is loaded, so none of its
+environment variables (``LEDGER_PROXY_ADDRESS``, ``MCUPROXY``, ``PCSC`` ...) is ever read. Ledgers are never guessed: when
+several are plugged in, one has to be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from airlock_offline.ledger.status import (
+    DeviceLost,
+    DeviceNotFound,
+    DeviceSilent,
+    HeldByAnother,
+    NotPermitted,
+    Replugged,
+    Unplugged,
+    WrongAnswer,
+)
+from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, gone, silent, timeout_s
+from airlock_offline.ledger.usb_place import DeviceLock, holders, may_open, place_of
+
+LEDGER_VENDOR = 0x2C97
+LEDGER_CHANNEL = 0x0101
+LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
+PACKET_SIZE = 64  # bytes of one HID report
+MODELS_BY_PRODUCT = {  # the high byte of the USB product id; the low byte says which interfaces there are
+    0x10: "nanos",
+    0x40: "nanox",
+    0x50: "nanosp",
+    0x60: "stax",
+    0x70: "flex",
+}
+
+
+class HidDevice(Protocol):
+    """What is used of ``hid.device``."""
+
+    def open_path(self, path: bytes) -> None:
+        """Open the interface at a path of the operating system."""
+
+    def write(self, data: bytes) -> int:
+        """Send one report, its id first; below zero on failure."""
+
+    def read(self, size: int, timeout_ms: int) -> list[int]:
+        """Return one report, or an empty list after ``timeout_ms``."""
+
+    def close(self) -> None:
+        """Let go of the device."""
+
+
+class PluggedLedger(NamedTuple):
+    """A plugged Ledger: the operating system's path of its APDU interface, its product name, and its model or ""."""
+
+    path: str
+    product: str
+    model: str = ""
+
+
+def plugged_ledgers() -> list[PluggedLedger]:
+    """Return the Ledgers that are plugged in, by path."""
+    import hid
+
+    found = {
+        PluggedLedger(
+            entry["path"].decode(),
+            entry.get("product_string") or "Ledger",
+            MODELS_BY_PRODUCT.get(entry.get("product_id", 0) >> 8, ""),
+        )
+        for entry in hid.enumerate(LEDGER_VENDOR, 0)
+        if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
+    }
+    return sorted(found)
+
+
+def choose_ledger(plugged: list[PluggedLedger], path: str | None = None) -> PluggedLedger:
+    """Return the Ledger at ``path``, or the only one. Raises ``DeviceNotFound``, naming the paths that there are."""
+    chosen = [ledger for ledger in plugged if path in (None, ledger.path)]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(f"{ledger.path} ({ledger.product})" for ledger in plugged)
+    if chosen:
+        raise DeviceNotFound(
+            f"more than one Ledger is plugged in: {names}", do="unplug all but one, or name its path with --ledger"
+        )
+    if plugged:
+        raise DeviceNotFound(f"no Ledger at {path}; plugged in: {names}", do="name one of these paths")
+    raise DeviceNotFound("no Ledger is plugged in", do="plug it in, unlock it, and open the Ethereum app")
+
+
+def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotPermitted:
+    """Return why a device that is plugged in cannot be opened, as far as the operating system tells."""
+    place = place_of(path)
+    if place is not None and not may_open(place):
+        return NotPermitted(
+            f"this account may not open the Ledger at {path}",
+            do="install Airlock's udev rule (offline/udev/70-airlock-ledger.rules) and plug the Ledger in again",
+        )
+    held_by = holders(place) if place is not None else []
+    if held_by:
+        return HeldByAnother(
+            f"the Ledger at {path} is held by {', '.join(held_by)}", do="close that program and try again"
+        )
+    return DeviceLost(
+        f"the Ledger at {path} cannot be opened ({error})",
+        do="close other programs that use it (Ledger Wallet, a browser); on Linux install Airlock's udev rule",
+    )
+
+
+class HidTransport:
+    """A real Ledger on USB, locked for this process."""
+
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        device: Callable[[], HidDevice] | None = None,
+        plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers,
+    ) -> None:
+        """Open the Ledger at ``path``, or the only one; ``device`` and ``plugged`` stand for hidapi.
+
+        Raises ``DeviceNotFound``, ``HeldByAnother``, ``NotPermitted`` or ``DeviceLost``.
+        """
+        self._plugged = plugged
+        self.ledger = choose_ledger(plugged(), path)
+        self._lock = DeviceLock(self.ledger.path)
+        self._device: HidDevice | None = None
+        try:
+            self._device = self._open(device)
+        finally:
+            if self._device is None:
+                self._lock.release()
+        self._place = place_of(self.ledger.path)
+
+    def _open(self, device: Callable[[], HidDevice] | None) -> HidDevice:
+        import hid
+
+        opened: HidDevice = (device or hid.device)()
+        try:
+            opened.open_path(self.ledger.path.encode())
+        except OSError as error:
+            raise _cannot_open(self.ledger.path, error) from error
+        return opened
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        """Send one APDU and return its data and its status word (see ``Transport``)."""
+        from ledgerblue.commException import CommException
+
+        if self._device is None:
+            raise gone()
+        try:
+            self._send(self._device, apdu)
+            reply = self._receive(self._device, person)
+        except (OSError, ValueError) as error:  # hidapi raises either when the device has gone
+            self.close()
+            raise self._lost() from error
+        except CommException as error:
+            self.close()
+            raise WrongAnswer("the Ledger's USB packets are out of order", do=REPLUG) from error
+        except (DeviceSilent, DeviceLost, WrongAnswer):  # a late reply would be taken for the next one's
+            self.close()
+            raise
+        return reply[:-2], int.from_bytes(reply[-2:], "big")
+
+    def _lost(self) -> DeviceLost:
+        """Return what became of the device: gone, there as another connection, or there and silent to us."""
+        there = [ledger.path for ledger in self._plugged()]
+        if not there:
+            return Unplugged("the Ledger was unplugged; nothing more was signed", do=REPLUG)
+        if self.ledger.path not in there or place_of(self.ledger.path) != self._place:
+            return Replugged(
+                "the Ledger was unplugged and plugged in again, or an app was opened or closed on it",
+                do="open the Ethereum app and sign again; what was signed before is kept",
+            )
+        return DeviceLost("the connection to the Ledger broke, or another program took it", do=REPLUG)
+
+    def _send(self, device: HidDevice, apdu: bytes) -> None:
+        from ledgerblue.ledgerWrapper import wrapCommandAPDU
+
+        packets = bytes(wrapCommandAPDU(LEDGER_CHANNEL, apdu, PACKET_SIZE))
+        for at in range(0, len(packets), PACKET_SIZE):
+            if device.write(b"\x00" + packets[at : at + PACKET_SIZE]) < 0:
+                raise self._lost()
+
+    def _receive(self, device: HidDevice, person: bool) -> bytes:
+        from ledgerblue.ledgerWrapper import unwrapResponseAPDU
+
+        received = bytearray()
+        wait_s = timeout_s(person)  # for the first packet; the others follow at once
+        while len(received) < MAX_REPLY + PACKET_SIZE:
+            packet = device.read(PACKET_SIZE, wait_s * 1000)
+            if not packet:
+                raise silent(person)
+            received += bytes(packet)
+            reply = unwrapResponseAPDU(LEDGER_CHANNEL, bytes(received), PACKET_SIZE)
+            if reply is not None:
+                if len(reply) < 2:
+                    raise WrongAnswer("the Ledger answered without a status word", do=REPLUG)
+                return bytes(reply)
+            wait_s = MACHINE_TIMEOUT_S
+        raise WrongAnswer(f"the Ledger answered more than {MAX_REPLY} bytes", do=REPLUG)
+
+    def close(self) -> None:
+        """Let go of the device and of its lock."""
+        if self._device is not None:
+            self._device.close()
+            self._device = None
+        self._lock.release()

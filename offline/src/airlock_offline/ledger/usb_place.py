@@ -1,0 +1,100 @@
+"""Where a Ledger is plugged in, as Linux sees it: its device file, its plug-in number, who holds it, and Airlock's lock.
+
+hidapi says "open failed" and no more. What the operating system shows in ``/sys`` and ``/proc`` tells apart a device that
+is gone, one that this account may not open, and one that another program holds. Elsewhere than on Linux nothing is known
+and the general message stays. Sources: Linux' sysfs-bus-usb ABI document, proc(5), flock(2).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_offline.ledger.status import HeldByAnother
+
+ROOT = Path("/")
+_LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
+_HIDRAW_PATH = re.compile(r"/dev/(hidraw[0-9]+)", re.ASCII)
+
+
+class Place(NamedTuple):
+    """The device file of a plugged Ledger, and the number that the bus gave it: a new one each time it is plugged in."""
+
+    node: Path
+    plug_number: str
+
+
+def place_of(path: str, root: Path = ROOT) -> Place | None:
+    """Return where hidapi's ``path`` is: ``1-2:1.0`` (libusb) or ``/dev/hidraw3``; None when it is gone or not known."""
+    if match := _LIBUSB_PATH.fullmatch(path):
+        device = root / "sys/bus/usb/devices" / match[1]
+    elif match := _HIDRAW_PATH.fullmatch(path):
+        device = (root / "sys/class/hidraw" / match[1] / "device").resolve().parent.parent
+    else:
+        return None
+    numbers = [_read(device / name) for name in ("busnum", "devnum")]
+    if not all(number.isdigit() for number in numbers):
+        return None
+    bus, number = map(int, numbers)
+    node = root / path[1:] if path.startswith("/") else root / f"dev/bus/usb/{bus:03d}/{number:03d}"
+    return Place(node, f"{bus}-{number}")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def may_open(place: Place) -> bool:
+    """Return whether this account may read and write the device file."""
+    return os.access(place.node, os.R_OK | os.W_OK)
+
+
+def holders(place: Place, root: Path = ROOT) -> list[str]:
+    """Return the names of other programs that have the device file open, as far as this account may see them."""
+    names = set()
+    for link in (root / "proc").glob("[0-9]*/fd/*"):
+        process = link.parents[1]
+        try:
+            held = process.name != str(os.getpid()) and Path(os.readlink(link)) == place.node
+        except OSError:  # another account's, or it ended meanwhile
+            continue
+        if held:
+            names.add(f"{_read(process / 'comm') or 'a program'} (process {process.name})")
+    return sorted(names)
+
+
+class DeviceLock:
+    """One Airlock at a time on one Ledger: an advisory lock on a file, let go with the process if not before."""
+
+    def __init__(self, path: str, folder: Path | None = None) -> None:
+        """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it."""
+        folder = folder or Path(tempfile.gettempdir())
+        name = f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._descriptor: int | None = os.open(folder / name, flags, 0o600)
+        except OSError as error:
+            raise HeldByAnother(
+                f"the lock file {folder / name} cannot be opened: {error.strerror}", do="look at who made it, remove it"
+            ) from error
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self.release()
+            raise HeldByAnother(
+                f"another airlock-offline is using the Ledger at {path}", do="let it finish, or end it; then try again"
+            ) from error
+
+    def release(self) -> None:
+        """Let go; a second call changes nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,184 @@
+"""Nonces and the time through the installed commands: nothing is signed twice, and nothing by a clock that nobody knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.conftest import Desk, Ended, Ledger
+from shared.make_payloads import seal
+
+_ANSWERS = "Yes\n" * 4
+
+
+def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Write a copy of a requests document with changed items, sealed again as a builder would."""
+    document = json.loads(path.read_text())
+    for item in document["requests"]:
+        change(item["payload"]["message"])
+        seal(item["payload"])
+    changed = path.with_name(f"changed-{path.name}")
+    changed.write_text(json.dumps(document))
+    return changed
+
+
+def _sign(desk: Desk, ledger: Ledger, requests: Path, plan: Path, name: str) -> Ended:
+    output = desk.path(f"{name}.json")
+    return desk.offline("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, typed=_ANSWERS)
+
+
+def _result(desk: Desk, name: str) -> tuple[str, str]:
+    signature = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
+    return signature["result"], signature.get("why", "")
+
+
+def _rows(ended: Ended) -> dict[str, str]:
+    return {row["check"]: row["result"] for row in ended.json()["items"][0]["checks"]}
+
+
+# ---- nonces ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    assert _sign(desk, ledger, requests, plan, "first").code == 0
+    changed = _change(requests, lambda message: message.update(nonce="12345"))
+    ended = _sign(desk, ledger, changed, plan, "second")
+    assert ended.code == 3, ended.err
+    assert "NONCE-PENDING" in ended.err
+    assert _result(desk, "second") == ("refused", "NONCE-PENDING")
+    told = desk.offline("verify", changed, "--plan", plan, "--json")
+    assert told.code == 3
+    assert (_rows(told)["NONCE-PENDING"], _rows(told)["NONCE-USED"], _rows(told)["NONCE-BATCH"]) == ("refused", "pass", "pass")
+    assert "may execute until 20" in told.out
+
+
+def test_a_second_digest_with_a_signed_nonce_is_refused(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    assert _sign(desk, ledger, requests, plan, "first").code == 0
+    earlier = (-1000, "deadline")
+    changed = _change(requests, lambda m: m.update({earlier[1]: str(int(m[earlier[1]]) + earlier[0])}))
+    told = desk.offline("verify", changed, "--plan", plan, "--json")
+    assert (told.code, _rows(told)["NONCE-USED"]) == (3, "refused")
+    ended = _sign(desk, ledger, changed, plan, "second")
+    assert (ended.code, "NONCE-USED" in ended.err) == (3, True)
+
+
+def test_the_same_document_again_is_resumed(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    assert _sign(desk, ledger, requests, plan, "first").code == 0
+    told = desk.offline("verify", requests, "--plan", plan, "--json")
+    assert told.code == 0, told.out
+    assert [result for check, result in _rows(told).items() if check.startswith("NONCE-")] == ["pass"] * 3
+    assert _sign(desk, ledger, requests, plan, "again").code == 0
+    assert _result(desk, "first") == _result(desk, "again") == ("signed", "")
+
+
+def _two_steps(desk: Desk) -> tuple[Path, Path]:
+    """Prepare a plan with two steps, which the builder gives different nonces."""
+    plan = desk.write_plan("delegate-key")
+    text = plan.read_text()
+    step = text[text.index("[[steps]]") :]
+    second = step.replace('id = "delegate-key"', 'id = "second-key"')
+    second = second.replace("0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45", "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")
+    plan.write_text(f"{text}\n{second}")
+    requests = desk.path("two.json")
+    ended = desk.online("prepare", plan, "-o", requests)
+    assert ended.code == 0, ended.err
+    return plan, requests
+
+
+def test_two_items_with_one_nonce_are_refused(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = _two_steps(desk)
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
+    changed = _change(requests, lambda message: message.update(nonce="777"))
+    told = desk.offline("verify", changed, "--plan", plan, "--json")
+    refused = [{r["check"] for r in item["checks"] if r["result"] == "refused"} for item in told.json()["items"]]
+    assert (told.code, refused) == (3, [set(), {"NONCE-BATCH"}])
+
+
+# ---- the time -------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_named(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    (desk.path("offline-home") / "transcript.jsonl").rename(desk.path("old-transcript"))
+    ended = _sign(desk, ledger, requests, plan, "out")
+    assert ended.code == 7, ended.err
+    assert "TIME-CLOCK" in ended.err
+    assert "airlock-offline preflight --time" in ended.err
+    assert not desk.path("out.json").exists()
+    assert desk.state_time().code in (0, 5)  # without a Ledger, preflight says so; the time is recorded all the same
+    assert _sign(desk, ledger, requests, plan, "out").code == 0
+
+
+@pytest.mark.parametrize("off_s", [-3600, -120, 120, 3600, 86_400 * 365])
+def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_statement(
+    desk: Desk, ledger: Ledger, off_s: int
+) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    ended = desk.state_time(off_s)
+    assert ended.code == 7, ended.err
+    assert "TIME-CLOCK" in ended.err
+    assert _sign(desk, ledger, requests, plan, "out").code == 7
+    assert not desk.path("out.json").exists()
+    assert desk.offline("transcript", "verify").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--time", "2026-11-21T02:43:00Z"),
+        ("--uncertainty", "60"),
+        ("--time", "noon", "--uncertainty", "60"),
+        ("--time", "2026-11-21T02:43:00", "--uncertainty", "60"),
+        ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "0"),
+        ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "301"),
+        ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "-5"),
+    ],
+)
+def test_a_statement_that_says_nothing_is_a_mistake(desk: Desk, words: tuple[str, ...]) -> None:
+    before = desk.offline("transcript", "show").out
+    assert desk.offline("preflight", *words).code == 2
+    assert desk.offline("transcript", "show").out == before
+
+
+def test_the_stated_uncertainty_decides_how_much_time_is_left(desk: Desk) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    changed = _change(requests, lambda m: m.update(deadline=str(int(m["deadline"]) - 25 * 60_000)))  # 5 of 30 minutes left
+    assert desk.offline("verify", changed, "--plan", plan).code == 0
+    desk.state_time(uncertainty_s=300)
+    told = desk.offline("verify", changed, "--plan", plan, "--json")
+    assert (told.code, _rows(told)["TIME-REMAINING"]) == (3, "refused")
+
+
+# ---- texts ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("referral-code")
+    document = json.loads(requests.read_text())
+    document["requests"][0]["payload"]["meta"] = {"c\u043ede": "ТREASURY", "note": "pay\u200bpal \x1b[2J"}
+    requests.write_text(json.dumps(document))
+    ended = _sign(desk, ledger, requests, plan, "out")
+    assert ended.code == 0, ended.err
+    assert '"TREASURY"' in ended.err
+    assert "U+0054 U+0052 U+0045" in ended.err
+    assert "hex 0x5452454153555259" in ended.err.replace("\n", " ")
+    assert ended.err.count("WARNING: ") >= 3
+    assert "\x1b" not in ended.err
+    assert "\u200b" not in ended.err
+
+
+def test_a_code_in_look_alike_letters_is_refused_by_sign_and_verify(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("referral-code")
+    letters = "0x" + "ТREASURY".encode().ljust(32, b"\0").hex()
+    changed = _change(requests, lambda message: message.update(_code=letters))
+    told = desk.offline("verify", changed, "--plan", plan, "--json")
+    assert (told.code, _rows(told)["TEXT-SCRIPT"], _rows(told)["PLAN-FIELD"]) == (3, "refused", "refused")
+    ended = _sign(desk, ledger, changed, plan, "out")
+    assert (ended.code, "TEXT-SCRIPT" in ended.err, _result(desk, "out")[0]) == (3, True, "refused")

@@ -1,0 +1,161 @@
+"""Take one defence out of the program at a time, and see that a test notices.
+
+``mutants.toml`` holds the mutants: which text of which file becomes which other text, and which tests must fail then. Each
+is applied to a copy of the sources and tests in a temporary folder, which stands first on ``PYTHONPATH``; the tree itself is
+never touched. Before any mutant, all named tests must pass in an unchanged copy: a test that fails anyway shows nothing.
+
+``python tests/mutation/run.py [ID-PART ...]`` runs all, or those whose id holds one of the words. Exit codes: 0 all killed,
+1 at least one survived, 2 a mutant does not fit the sources or a test fails without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+MUTANTS = Path(__file__).with_name("mutants.toml")
+SOURCES = ("shared/src", "offline/src", "online/src")
+COPIED = (*SOURCES, "tests", "docs", "pyproject.toml")
+TIMEOUT_S = 300
+NO_TESTS_FAILED, TESTS_FAILED = 0, 1  # pytest's exit codes
+
+
+class Mutant(NamedTuple):
+    """One defence taken out: in ``file`` the text ``old``, which is there once, becomes ``new``; ``tests`` must notice."""
+
+    id: str
+    claim: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """A run of pytest: its exit code, and the end of what it said."""
+
+    code: int
+    said: str
+
+
+def read_mutants(path: Path = MUTANTS) -> list[Mutant]:
+    """Return the mutants of a file. A test's name without a slash is short for one of the file's ``[tests]``."""
+    table = tomllib.loads(path.read_text())
+    short: dict[str, str] = table["tests"]
+    mutants = [
+        Mutant(**{**entry, "tests": tuple(short.get(test, test) for test in entry["tests"])}) for entry in table["mutant"]
+    ]
+    ids = [mutant.id for mutant in mutants]
+    if len(set(ids)) != len(ids):
+        message = f"a mutant's id appears twice: {sorted(i for i in ids if ids.count(i) > 1)}"
+        raise ValueError(message)
+    return mutants
+
+
+def why_unfit(mutant: Mutant, root: Path = ROOT) -> str:
+    """Return why a mutant cannot be applied, empty when it can."""
+    path = root / mutant.file
+    if not path.is_file():
+        return f"{mutant.file} is not there"
+    found = path.read_text().count(mutant.old)
+    if found != 1:
+        return f"its text is {found} times in {mutant.file}"
+    return "" if mutant.old != mutant.new else "it changes nothing"
+
+
+def copy_workspace(to: Path) -> None:
+    """Copy what the tests need, without environments and caches."""
+    ignore = shutil.ignore_patterns("__pycache__", ".*", "mutation")
+    for name in COPIED:
+        source, target = ROOT / name, to / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=ignore)
+        else:
+            shutil.copy(source, target)
+
+
+def run_tests(copy: Path, tests: Sequence[str]) -> Ended:
+    """Run tests in a copy, whose sources stand before the installed ones."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
+    environment |= {
+        "PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", *tests]
+    try:
+        ended = subprocess.run(
+            words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
+        return Ended(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
+    return Ended(ended.returncode, ended.stdout[-2000:] + ended.stderr[-500:])
+
+
+def imported_from(copy: Path) -> str:
+    """Return from where a process with the copy's environment imports, so that a survivor is never the original."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES)}
+    script = "import airlock_shared, airlock_online, airlock_offline as o; print(airlock_shared.__file__, airlock_online.__file__, o.__file__)"
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=copy, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def try_mutant(mutant: Mutant, pristine: Path) -> Ended:
+    """Return how its tests end in a copy in which the mutant was applied."""
+    with tempfile.TemporaryDirectory(prefix="airlock-mutant-") as name:
+        copy = Path(name) / "workspace"
+        shutil.copytree(pristine, copy)
+        path = copy / mutant.file
+        path.write_text(path.read_text().replace(mutant.old, mutant.new))
+        return run_tests(copy, mutant.tests)
+
+
+def _report(mutant: Mutant, ended: Ended) -> bool:
+    """Say what became of a mutant, and return whether it was killed: a test failed, and not merely pytest itself."""
+    killed = ended.code == TESTS_FAILED
+    word = "killed  " if killed else "SURVIVED" if ended.code == NO_TESTS_FAILED else "ERROR   "
+    print(f"{word} {mutant.id:<28} {mutant.claim}", flush=True)
+    if not killed:
+        print("\n".join(f"         {line}" for line in ended.said.strip().splitlines()[-12:]), flush=True)
+    return killed
+
+
+def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
+    """Return what stands in the way: mutants that do not fit, foreign imports, tests that fail without any mutant."""
+    wrong = [f"{mutant.id}: {why}" for mutant in mutants if (why := why_unfit(mutant, pristine))]
+    if any(not place.startswith(str(pristine)) for place in imported_from(pristine).split()):
+        wrong.append("the copies are not what is imported")
+    ended = run_tests(pristine, sorted({test for mutant in mutants for test in mutant.tests}))
+    if ended.code != NO_TESTS_FAILED:
+        wrong.append(f"the tests do not pass without a mutant:\n{ended.said}")
+    return wrong
+
+
+def main(words: list[str]) -> int:
+    """Run the mutants whose id holds one of the words, all without words."""
+    mutants = [m for m in read_mutants() if not words or any(word in m.id for word in words)]
+    with tempfile.TemporaryDirectory(prefix="airlock-mutation-") as name:
+        pristine = Path(name).resolve() / "workspace"
+        copy_workspace(pristine)
+        if wrong := _check_first(mutants, pristine):
+            print("\n".join(wrong), file=sys.stderr)
+            return 2
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            ended = list(pool.map(lambda mutant: try_mutant(mutant, pristine), mutants))
+    killed = [_report(mutant, end) for mutant, end in zip(mutants, ended, strict=True)]
+    print(f"{len(mutants)} mutants, {sum(killed)} killed, {len(killed) - sum(killed)} survived")
+    return 0 if all(killed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

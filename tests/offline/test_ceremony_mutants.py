@@ -1,0 +1,261 @@
+"""The ceremony alone, with a software Ledger in the same process: what may reach the device, and what may leave it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline import airgap, ceremony
+from airlock_offline.ceremony import Station, sign_item, typed_data_of
+from airlock_offline.devices import require_rehearsal
+from airlock_offline.emulator.app import SoftwareLedger, approve
+from airlock_offline.ledger.ethereum_app import Signature, open_app
+from airlock_offline.ledger.screens import Page
+from airlock_offline.ledger.status import AppTooOld
+from airlock_offline.state import State
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.command import ask_yes
+from airlock_shared.errors import Declined, ExitCode, Refusal
+from airlock_shared.signature import CURVE_ORDER
+from shared.world import NOW_MS, case_of, good, situation
+
+SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
+STEP = "desk-key"
+
+
+class Table:
+    """A station whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
+
+    def __init__(self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: NonceLedger | None = None) -> None:
+        self.state = State(home)
+        self.asked: list[str] = []
+        self.told: list[str] = []
+        self.sent: list[bytes] = []
+        self._yes = yes
+        self._device = device
+        self.station = Station(
+            self.state, ledger or NonceLedger(), lambda: open_app(self), lambda: NOW_MS, lambda _case, _verdicts: None,
+            self._ask, self.told.append,
+        )  # fmt: skip
+
+    def _ask(self, question: str) -> None:
+        self.asked.append(question)
+        if not self._yes:
+            raise Declined("no")
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self.sent.append(apdu)
+        return self._device.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        self._device.close()
+
+    @property
+    def events(self) -> list[str]:
+        return [entry.event for entry in self.state.transcript.entries()]
+
+    def kept(self) -> list[Path]:
+        return list((self.state.home / "signed").glob("*"))
+
+
+def ledger(*faults: str, screens: Callable[[list[Page]], bool] = approve) -> SoftwareLedger:
+    return SoftwareLedger(seed=SEED, faults=frozenset(faults), screens=screens)
+
+
+def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = None) -> Case:
+    document = good(step)
+    if change:
+        change(document["requests"][0])
+    return case_of(document)
+
+
+def refusal_of(table: Table, item: Case) -> str:
+    with pytest.raises(Refusal) as caught:
+        sign_item(item, table.station)
+    return caught.value.check
+
+
+def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(case(), table.station)
+    assert (result.code, result.signed.result, result.signed.shown) == (ExitCode.DONE, "signed", "fields")
+    assert table.events == ["signed"]
+    assert len(table.kept()) == len(table.asked) == 1
+
+
+def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), table.station)
+    assert (result.signed.result, result.signed.why) == ("refused", "SIGNER-RULE")
+    assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
+
+
+def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger(), yes=False)
+    result = sign_item(case(), table.station)
+    assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
+    assert (table.sent, table.kept(), table.events) == ([], [], ["declined"])
+
+
+def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger(screens=lambda _: False))
+    assert sign_item(case(), table.station).signed.result == "declined"
+    assert (table.kept(), table.events) == ([], ["declined"])
+
+
+def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> None:
+    table = Table(tmp_path, SoftwareLedger())  # another seed than the plan's
+    assert refusal_of(table, case()) == "SIGNER-DEVICE"
+    assert [apdu[:2].hex() for apdu in table.sent] == ["b001", "b001", "e002"]  # name and version, and the address
+    assert (table.kept(), table.events) == ([], [])
+
+
+@pytest.mark.parametrize("fault", ["wrong-digest", "wrong-hash", "wrong-signature", "other-account"])
+def test_a_signature_of_something_else_is_neither_kept_nor_returned(tmp_path: Path, fault: str, monkeypatch: Any) -> None:
+    table = Table(tmp_path, ledger())
+    other = open_app(SoftwareLedger(seed=SEED if fault != "other-account" else "abandon " * 11 + "about"))
+    item = case()
+
+    def lying(signed: Case, app: Any) -> tuple[Signature, str]:
+        typed = typed_data_of(signed)
+        if fault == "wrong-signature":
+            right = app.sign_typed_data(signed.step.signer.path, typed)
+            return right._replace(r=bytes([right.r[0] ^ 1]) + right.r[1:]), "fields"
+        if fault == "wrong-hash":
+            return other.sign_hashes(signed.step.signer.path, bytes(32), signed.hashes.struct_hash), "fields"
+        if fault == "wrong-digest":
+            typed = typed._replace(message=typed.message | {"expiry": 1})
+        return other.sign_typed_data(signed.step.signer.path, typed), "fields"
+
+    if fault == "wrong-hash":
+        other = open_app(SoftwareLedger(seed=SEED, settings=_blind()))
+    monkeypatch.setattr(ceremony, "_ask_device", lying)
+    assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
+    assert (table.kept(), table.events) == ([], [])
+
+
+def _blind() -> Any:
+    from airlock_offline.emulator.answers import Settings
+
+    return Settings(blind_signing=True)
+
+
+def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(tmp_path, ledger())
+
+    def high(signed: Case, app: Any) -> tuple[Signature, str]:
+        right = app.sign_typed_data(signed.step.signer.path, typed_data_of(signed))
+        s = CURVE_ORDER - int.from_bytes(right.s, "big")
+        return Signature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
+
+    monkeypatch.setattr(ceremony, "_ask_device", high)
+    assert refusal_of(table, case()) == "SIG-LOW-S"
+    assert table.kept() == []
+
+
+def test_a_second_opinion_is_asked_before_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def disagree(_: Case) -> None:
+        raise Refusal("DIGEST-DISAGREE", "another digest")
+
+    monkeypatch.setattr(ceremony, "confirm", disagree)
+    table = Table(tmp_path, ledger())
+    assert refusal_of(table, case()) == "DIGEST-DISAGREE"
+    assert table.sent == []
+
+
+def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
+    item = case()
+    from airlock_shared.checks.run import examine
+
+    examine(item)
+    expected = typed_data_of(item)
+    payload = item.request.payload
+    payload["types"] = {"DelegateReq": [{"name": "trader", "type": "address"}]}
+    payload["domain"] = {"name": "Another", "version": "9", "chainId": 1, "verifyingContract": "0x" + "11" * 20}
+    payload["message"] = {"trader": "0x" + "22" * 20}
+    assert typed_data_of(item) == expected
+    pinned = situation().deployment.domains["trading"]
+    assert expected.domain["verifyingContract"] == pinned.contract
+    assert [member.name for member in expected.structs["DelegateReq"]] == [
+        "trader", "delegate", "expiry", "deadline", "tnc", "nonce",
+    ]  # fmt: skip
+
+
+def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tmp_path: Path) -> None:
+    first = Table(tmp_path, ledger())
+    signed = sign_item(case(), first.station).signed
+    again = Table(tmp_path, ledger(), ledger=ledger_of(first.state.transcript.entries()))
+    assert sign_item(case(), again.station).signed == signed
+    assert (again.asked, again.sent) == ([], [])
+    [kept] = again.kept()
+    text = kept.read_text()
+    kept.write_text(text.replace(signed.signature[2:10], "00" * 4))
+    assert refusal_of(again, case()).startswith("SIG-")
+
+
+def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
+    def renonced(item: dict[str, Any]) -> None:
+        from shared.make_payloads import seal
+
+        payload = item["payload"]
+        payload["message"]["deadline"] = str(int(payload["message"]["deadline"]) - 1)
+        seal(payload)
+
+    first = Table(tmp_path, ledger())
+    sign_item(case(), first.station)
+    for known in (first.station.ledger, ledger_of(first.state.transcript.entries())):
+        table = Table(tmp_path / "other", ledger(), ledger=known)
+        assert sign_item(case(change=renonced), table.station).signed.why == "NONCE-USED"
+        assert table.sent == []
+
+
+def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger("old-version"))
+    with pytest.raises(AppTooOld):
+        sign_item(case(), table.station)
+    assert [apdu[:2].hex() for apdu in table.sent] == ["b001"]
+
+
+# ---- around the ceremony --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "y\n", "yes\n", "YES\n", "Yes \n", " Yes\n", "Yes.\n", "Yes\r\n", "Yes Yes\n"])
+def test_only_the_exact_word_yes_goes_on(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer, newline=""))
+    with pytest.raises(Declined):
+        ask_yes("Sign?")
+
+
+def test_the_word_yes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n"))
+    ask_yes("Sign?")
+
+
+def test_the_software_ledger_signs_in_a_rehearsal_alone() -> None:
+    with pytest.raises(Refusal) as caught:
+        require_rehearsal(9999, rehearsal=False)
+    assert caught.value.check == "PIN-REHEARSAL"
+    require_rehearsal(9999, rehearsal=True)
+    require_rehearsal(None, rehearsal=False)
+
+
+@pytest.mark.parametrize(
+    ("event", "arguments"),
+    [
+        ("socket.__new__", (None, 2, 1, 0)),
+        ("socket.connect", (None, ("192.0.2.1", 443))),
+        ("socket.bind", (None, ("0.0.0.0", 0))),
+        ("socket.getaddrinfo", ("venue.example", 443, 0, 0, 0)),
+        ("socket.sendto", (None, ("192.0.2.1", 53))),
+        ("socket.gethostbyname", ("venue.example",)),
+    ],
+)
+def test_the_guard_refuses_every_event_of_a_socket(event: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(Refusal) as caught:
+        airgap._guard(event, arguments)
+    assert caught.value.check == "AIRGAP-SOCKET"

@@ -1,0 +1,240 @@
+"""A ceremony and its transcript: what was signed is remembered, and the time is what a person said it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.ceremony import Result, Station, sign_item
+from airlock_offline.state import State
+from airlock_offline.watch import (
+    CONTRADICTED,
+    STATED,
+    VALID_MS,
+    Statement,
+    compare,
+    examine_clock,
+    read_time,
+    stated_text,
+    uncertainty_ms,
+)
+from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.nonces import ledger_of, read_use
+from airlock_shared.checks.run import examine
+from airlock_shared.errors import Expired, ExitCode, Refusal, UsageError
+from airlock_shared.transcript import Entry, next_entry
+from shared.make_payloads import NOW_MS, seal
+from shared.world import VECTORS, case_of, good, situation
+
+MINUTE, HOUR = 60_000, 3_600_000
+SIGNATURES = {
+    item["step"]: bytes.fromhex(item["signature"][2:])
+    for item in json.loads((VECTORS / "signatures/good/every-struct.json").read_text())["signatures"]
+}
+
+
+@dataclasses.dataclass
+class FakeAnswer:
+    rsv: bytes
+
+
+class FakeApp:
+    """A Ledger that signs only what the vectors hold a signature for; it counts how often it was asked."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.asked = 0
+
+    def app_and_version(self) -> Any:
+        return type("Found", (), {"version": "1.22.0"})
+
+    def address(self, _path: str) -> Any:
+        return type("Found", (), {"address": self.case.step.signer.address})
+
+    def sign_typed_data(self, _path: str, _typed_data: Any) -> FakeAnswer:
+        self.asked += 1
+        return FakeAnswer(SIGNATURES[self.case.request.step])
+
+
+def _item(step: str, **message: Any) -> Case:
+    document = good(step)
+    payload = document["requests"][0]["payload"]
+    payload["message"] |= message
+    if message:
+        seal(payload)
+    return case_of(document)
+
+
+def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Result, list[Verdict], int]:
+    """Sign one item as a command that starts now would."""
+    app, shown = FakeApp(case), []
+
+    def show(_case: Case, verdicts: list[Verdict]) -> None:
+        shown.extend(verdicts)
+
+    tell = (lambda _text: None) if told is None else told.append
+    ledger = ledger_of(state.transcript.entries())
+    station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell)  # type: ignore[arg-type, return-value]
+    return sign_item(case, station), shown, app.asked
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    return State(tmp_path)
+
+
+# ---- what was signed ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["open", "increase", "referral", "take-profit", "desk-key"])
+def test_the_transcript_remembers_what_a_signature_spends(state: State, step: str) -> None:
+    case = _item(step)
+    result, _, asked = _sign(state, case)
+    assert (result.code, asked) == (ExitCode.DONE, 1)
+    entry = state.transcript.entries()[-1]
+    assert entry.event == "signed"
+    use = read_use(entry.data)
+    message = case.request.payload["message"]
+    assert str(use.nonce) == str(message.get("nonce", message.get("_nonce")))
+    assert (use.step, use.ceremony, use.signer) == (step, situation().plan.id, case.step.signer.address)
+    assert (use.deadline_ms is None) == (step == "take-profit")
+
+
+def test_no_signature_is_in_the_transcript(state: State) -> None:
+    _sign(state, _item("open"))
+    text = (state.home / "transcript.jsonl").read_text()
+    assert SIGNATURES["open"].hex() not in text
+    assert SIGNATURES["open"][:32].hex() not in text
+
+
+def test_a_resumed_ceremony_does_not_ask_the_device_again(state: State) -> None:
+    first, _, _ = _sign(state, _item("open"))
+    again, _, asked = _sign(state, _item("open"))
+    assert (again.signed, again.code, asked) == (first.signed, ExitCode.DONE, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message", "check"),
+    [
+        ("open", "close", {"_nonce": str(2**255 + 1)}, "NONCE-USED"),
+        ("desk-key", "desk-key-terms", {"nonce": "13"}, "NONCE-USED"),
+        ("referral", "own-code", {"_nonce": "10"}, "NONCE-USED"),
+        ("open", "open", {"_nonce": "99"}, "NONCE-PENDING"),
+        ("take-profit", "take-profit", {"nonce": "99"}, "NONCE-PENDING"),
+        ("desk-key", "desk-key", {"nonce": "99"}, "NONCE-PENDING"),
+    ],
+)
+def test_what_clashes_with_an_earlier_signature_never_reaches_the_device(
+    state: State, first: str, second: str, message: dict[str, str], check: str
+) -> None:
+    assert _sign(state, _item(first))[0].code == ExitCode.DONE
+    result, shown, asked = _sign(state, _item(second, **message))
+    assert (result.signed.result, result.signed.why, result.code, asked) == ("refused", check, ExitCode.REFUSED, 0)
+    assert [v.check for v in shown if v.result == "refused"] == [check]
+    assert state.transcript.entries()[-1].data["checks"] == [check]
+
+
+def test_a_refused_item_spends_nothing(state: State) -> None:
+    _sign(state, _item("open"))
+    _sign(state, _item("close", _nonce=str(2**255 + 1)))
+    assert _sign(state, _item("close"))[0].code == ExitCode.DONE
+
+
+def test_within_one_run_the_ledger_grows_with_each_signature(state: State) -> None:
+    ledger = ledger_of([])
+    codes = []
+    for case in (_item("open"), _item("open", _nonce="99")):
+        app = FakeApp(case)
+        station = Station(state, ledger, lambda app=app: app, lambda: NOW_MS, lambda *_: None, lambda _: None, lambda _: None)  # type: ignore[arg-type, misc]
+        codes.append(sign_item(case, station).signed.why)
+    assert codes == ["", "NONCE-PENDING"]
+
+
+def test_a_changed_transcript_stops_everything(state: State) -> None:
+    _sign(state, _item("open"))
+    path = state.home / "transcript.jsonl"
+    path.write_text(path.read_text().replace('"nonce":"', '"nonce":"1'))
+    with pytest.raises(Refusal, match="DOC-CHAIN"):
+        state.transcript.entries()
+
+
+def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(state: State) -> None:
+    old = _item("open")
+    examine(old)
+    from airlock_shared.checks.nonces import record_of
+
+    state.transcript.record("signed", record_of(old) | {"digest": "0x" + "ab" * 32, "nonce": "5", "deadline_ms": 1}, 1)
+    told: list[str] = []
+    assert _sign(state, _item("open"), told)[0].code == ExitCode.DONE
+    assert any("WARNING" in line and "ab" * 32 in line for line in told)
+
+
+# ---- the time -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("off_s", [-60, -1, 0, 59, 60])
+def test_a_clock_that_keeps_the_watch_is_accepted(off_s: int) -> None:
+    compare(Statement(NOW_MS, 60), NOW_MS + off_s * 1000)
+
+
+@pytest.mark.parametrize("off_ms", [-60_001, 60_001, -HOUR, HOUR, -365 * 24 * HOUR, 10**15, -NOW_MS])
+def test_a_clock_that_differs_by_more_is_refused_with_its_id(off_ms: int) -> None:
+    with pytest.raises(Expired, match="TIME-CLOCK") as error:
+        compare(Statement(NOW_MS, 60), NOW_MS + off_ms)
+    assert error.value.exit_code == 7
+    assert ("fast" if off_ms > 0 else "slow") in error.value.what
+
+
+@pytest.mark.parametrize("text", ["2026-09-21T14:13:20Z", "2026-09-21T16:13:20+02:00", "2026-09-21 14:13:20+00:00"])
+def test_a_time_with_a_zone_is_read(text: str) -> None:
+    assert read_time(text) == NOW_MS
+    assert stated_text(NOW_MS) == "2026-09-21T14:13:20Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "now", "2026-09-21T14:13:20", "14:13:20Z", "2026-09-21", "1790000000", "1790000000000", "2026-13-01T00:00:00Z",
+     "2026-09-21T25:00:00Z", "21.09.2026 14:13Z", "\x1b[2J"],
+)  # fmt: skip
+def test_a_time_without_a_zone_or_form_is_a_mistake(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_time(text)
+
+
+def _entries(*events: tuple[str, int]) -> list[Entry]:
+    entries: list[Entry] = []
+    for event, at_ms in events:
+        data = Statement(at_ms, 60).as_data(at_ms) if event in (STATED, CONTRADICTED) else {}
+        entries.append(next_entry(entries[-1] if entries else None, at_ms, event, data))
+    return entries
+
+
+@pytest.mark.parametrize(
+    ("events", "holds"),
+    [
+        ([], False),
+        ([("preflight", NOW_MS)], False),
+        ([(STATED, NOW_MS)], True),
+        ([(STATED, NOW_MS - VALID_MS)], True),
+        ([(STATED, NOW_MS - VALID_MS - 1)], False),
+        ([(STATED, NOW_MS + 1)], False),  # the clock was set back since
+        ([(STATED, NOW_MS - HOUR), ("signed", NOW_MS + HOUR)], False),
+        ([(STATED, NOW_MS - HOUR), ("signed", NOW_MS - 1)], True),
+        ([(CONTRADICTED, NOW_MS - 1)], False),
+        ([(STATED, NOW_MS - HOUR), (CONTRADICTED, NOW_MS - 1)], False),
+        ([(CONTRADICTED, NOW_MS - HOUR), (STATED, NOW_MS - 1)], True),
+        ([(STATED, NOW_MS - 2 * VALID_MS), (STATED, NOW_MS - 1)], True),
+        ([(STATED, NOW_MS - 1), (STATED, NOW_MS - 2 * VALID_MS)], False),  # the last one counts
+    ],
+)
+def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[str, int]], holds: bool) -> None:
+    entries = _entries(*events)
+    assert uncertainty_ms(entries, NOW_MS) == (MINUTE if holds else None)
+    verdict = examine_clock(entries, NOW_MS)
+    assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else "refused")
+    if not holds:
+        assert "airlock-offline preflight --time" in verdict.what

@@ -1,0 +1,248 @@
+"""The nonce ledger: what was signed once is not signed otherwise, and a step not twice while the first may execute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_shared.checks.case import Case, Situation
+from airlock_shared.checks.nonces import NonceLedger, Use, ledger_of, read_use, record_of, use_of
+from airlock_shared.checks.run import examine, examine_nonces
+from airlock_shared.errors import AirlockError
+from airlock_shared.transcript import Entry, next_entry, read_entries
+from shared.make_payloads import NOW_MS, seal
+from shared.world import STEPS, case_of, good, refusals, situation
+
+MINUTE = 60_000
+DEADLINE_MS = NOW_MS + 15 * MINUTE
+A, B, C = bytes([10]) * 20, bytes([11]) * 20, bytes([12]) * 20
+ROUTER, REFERRAL = bytes([1]) * 20, bytes([2]) * 20
+USE = Use("0x" + "00" * 32, 8453, ROUTER, A, B, 7, "ceremony", "step", DEADLINE_MS)
+OTHER = USE._replace(digest="0x" + "11" * 32, step="another-step")
+
+
+def _case(step: str, where: Situation | None = None, **message: Any) -> Case:
+    """Return an item with changed members, sealed again and examined."""
+    document = good(step)
+    payload = document["requests"][0]["payload"]
+    payload["message"] |= message
+    seal(payload)
+    case = case_of(document, where)
+    examine(case)
+    return case
+
+
+def _ledger(*cases: Case) -> NonceLedger:
+    return ledger_of(_entries(*[record_of(case) for case in cases]))
+
+
+def _entries(*signed: dict[str, Any]) -> list[Entry]:
+    entries: list[Entry] = []
+    for data in signed:
+        entries.append(next_entry(entries[-1] if entries else None, NOW_MS, "signed", data))
+    return read_entries(entry.line() for entry in entries)  # as it is on the disk
+
+
+def _judge(case: Case, ledger: NonceLedger) -> set[str]:
+    return refusals(examine_nonces(case, ledger))
+
+
+# ---- a nonce is signed once -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_first_signature_is_not_refused(step: str) -> None:
+    assert _judge(_case(step), NonceLedger()) == set()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
+    assert _judge(_case(step), _ledger(_case(step))) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "taken"),
+    [
+        ({}, True),
+        ({"digest": USE.digest}, False),  # the same intent
+        ({"nonce": 8}, False),
+        ({"nonce": 7 + (1 << 255)}, False),
+        ({"chain_id": 1}, False),
+        ({"contract": REFERRAL}, False),  # a space of its own
+        ({"signer": C}, True),  # by another delegate, for the same trader
+        ({"trader": C}, True),  # by the same delegate, for another trader
+        ({"signer": B, "trader": A}, True),
+        ({"signer": C, "trader": C}, False),
+        ({"signer": C, "trader": A}, True),  # the signer of the first is the trader of the second
+        ({"ceremony": "next-year"}, True),
+        ({"step": USE.step}, True),
+        ({"deadline_ms": 0}, True),  # what is past was still signed
+        ({"deadline_ms": None}, True),
+    ],
+)
+def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[str, Any], taken: bool) -> None:
+    found = NonceLedger([USE]).clash(OTHER._replace(**change))
+    assert found == (USE if taken else None)
+
+
+@pytest.mark.parametrize("minutes", [0, 14, 16, 60 * 24 * 400])
+def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever(minutes: int) -> None:
+    later = situation()._replace(now_ms=NOW_MS + minutes * MINUTE)
+    ledger = _ledger(_case("open"))
+    case = _case("close", later, _nonce=str(2**255 + 1))
+    assert _judge(case, ledger) == {"NONCE-USED"}
+    verdict = next(v for v in examine_nonces(case, ledger) if v.check == "NONCE-USED")
+    assert "step open of ceremony 2026-09-everything" in str(verdict.got)
+
+
+def test_trading_and_referral_nonces_are_different_numbers() -> None:
+    assert _judge(_case("referral", _nonce="13"), _ledger(_case("desk-key"))) == set()
+
+
+# ---- a step is not signed anew while the first may execute ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("uncertainty_s", [0, 60, 300])
+@pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (-1, True), (0, True), (1, False), (MINUTE, False)])
+def test_a_replacement_waits_until_the_deadline_is_surely_past(uncertainty_s: int, after_ms: int, pending: bool) -> None:
+    unsure_ms = uncertainty_s * 1000
+    later = situation()._replace(now_ms=DEADLINE_MS + unsure_ms + after_ms, clock_uncertainty_ms=unsure_ms)
+    ledger = _ledger(_case("open"))
+    case = _case("open", later, _nonce="99")
+    assert _judge(case, ledger) == ({"NONCE-PENDING"} if pending else set())
+
+
+def test_the_refusal_says_until_when_the_earlier_intent_may_execute() -> None:
+    sure = situation()._replace(clock_uncertainty_ms=MINUTE)
+    verdicts = examine_nonces(_case("open", sure, _nonce="99"), _ledger(_case("open")))
+    got = next(str(v.got) for v in verdicts if v.check == "NONCE-PENDING")
+    assert "until 2026-09-21 14:29:20 UTC" in got  # a quarter of an hour, and the uncertainty
+
+
+@pytest.mark.parametrize("step", ["take-profit", "stop-loss"])
+@pytest.mark.parametrize("days", [0, 1, 10_000])
+def test_what_has_no_deadline_may_always_execute(step: str, days: int) -> None:
+    later = situation()._replace(now_ms=NOW_MS + days * 24 * 60 * MINUTE)
+    case = _case(step, later, nonce="99")
+    assert _judge(case, _ledger(_case(step))) == {"NONCE-PENDING"}
+    got = next(str(v.got) for v in examine_nonces(case, _ledger(_case(step))) if v.check == "NONCE-PENDING")
+    assert "no deadline" in got
+
+
+@pytest.mark.parametrize(
+    "change", [{"step": "another"}, {"ceremony": "another"}, {"chain_id": 1}], ids=lambda change: str(change)
+)
+def test_another_step_is_not_a_replacement(change: dict[str, Any]) -> None:
+    earlier = use_of(_case("open"))._replace(**change)
+    assert _judge(_case("open", _nonce="99"), NonceLedger([earlier])) == set()
+
+
+def test_every_earlier_signature_of_a_step_counts() -> None:
+    first, second = use_of(_case("open"))._replace(deadline_ms=1), use_of(_case("open"))
+    ledger = NonceLedger([second, first._replace(nonce=3, digest="0x" + "22" * 32)])
+    assert _judge(_case("open", _nonce="99"), ledger) == {"NONCE-PENDING"}
+
+
+# ---- two items of one document --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("first", "second", "name"), [("open", "close", "_nonce"), ("close", "stop-twap", "nonce"),
+                                                       ("take-profit", "stop-loss", "nonce"),
+                                                       ("referral", "own-code", "_nonce")])  # fmt: skip
+def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str) -> None:
+    ledger, one = NonceLedger(), _case(first)
+    assert _judge(one, ledger) == set()
+    assert _judge(_case(second, None, **{name: str(use_of(one).nonce)}), ledger) == {"NONCE-BATCH"}
+
+
+def test_two_items_of_two_spaces_may_have_one_nonce() -> None:
+    ledger = NonceLedger()
+    assert _judge(_case("desk-key"), ledger) == set()
+    assert _judge(_case("referral", _nonce="13"), ledger) == set()
+
+
+def test_an_item_that_is_examined_again_is_not_its_own_rival() -> None:
+    ledger = NonceLedger()
+    for _ in range(3):
+        assert _judge(_case("open"), ledger) == set()
+
+
+def test_three_items_with_one_nonce_are_all_but_the_first_refused() -> None:
+    ledger = NonceLedger()
+    nonces = [_judge(_case(step, _nonce="5"), ledger) for step in ("open", "close", "increase")]
+    assert nonces == [set(), {"NONCE-BATCH"}, {"NONCE-BATCH"}]
+
+
+# ---- transactions ---------------------------------------------------------------------------------------------------
+
+SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "used", "pending"),
+    [
+        ({}, False, False),  # the same step with the same nonce: a higher fee, and the chain executes one of the two
+        ({"nonce": 5}, False, True),  # both would execute
+        ({"step": "other"}, True, False),  # one step would push out the other
+        ({"ceremony": "other"}, True, False),
+        ({"signer": B, "trader": B}, False, True),
+        ({"step": "other", "nonce": 5}, False, False),
+    ],
+)
+def test_a_transaction_may_be_priced_anew_and_not_doubled(change: dict[str, Any], used: bool, pending: bool) -> None:
+    ledger, again = NonceLedger([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
+    assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
+
+
+# ---- the transcript -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_recorded_is_read_back_whole(step: str) -> None:
+    case = _case(step)
+    assert read_use(record_of(case)) == use_of(case)
+
+
+@pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
+def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str, kind: str) -> None:
+    record = record_of(_case(step))
+    assert (record["kind"], record["plan"]) == (kind, situation().plan.fingerprint)
+    assert all(len(record[name]) == 42 for name in ("contract", "signer", "trader"))
+
+
+@pytest.mark.parametrize("member", ["digest", "chain_id", "contract", "signer", "trader", "ceremony", "step"])
+def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
+    record = record_of(_case("open"))
+    del record[member]
+    with pytest.raises(AirlockError):
+        ledger_of(_entries(record))
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("nonce", 7), ("nonce", "0x7"), ("nonce", ""), ("nonce", "-1"), ("nonce", "7 "), ("deadline_ms", "soon"),
+     ("deadline_ms", True), ("contract", "0x12"), ("signer", ""), ("trader", None), ("chain_id", "8453")],
+)  # fmt: skip
+def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any) -> None:
+    with pytest.raises(AirlockError):
+        read_use(record_of(_case("open")) | {member: value})
+
+
+def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:
+    other = next_entry(None, NOW_MS, "refused", {"step": "open", "nonce": "junk"})
+    assert ledger_of([other]).clash(OTHER) is None
+    assert ledger_of(_entries({"step": "seal", "digest": "0x"})).clash(OTHER) is None
+
+
+# ---- what could not be examined -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("member", ["message", "types", "domain"])
+def test_an_item_that_cannot_be_read_does_not_pass_and_takes_no_nonce(member: str) -> None:
+    document = good("open")
+    document["requests"][0]["payload"][member] = {}
+    case, ledger = case_of(document), NonceLedger()
+    examine(case)
+    assert {v.result for v in examine_nonces(case, ledger)} == {"not-reached"}
+    assert _judge(_case("open"), ledger) == set()

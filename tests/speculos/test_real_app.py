@@ -1,0 +1,164 @@
+"""The client against the real Ethereum app: the same cases as the recordings, the same results, the same screens.
+
+Each case starts a fresh emulator, as when it was recorded. Signatures are deterministic (RFC 6979), so the recorded one is
+the only right one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import pytest
+
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.screens import coming_screens
+from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
+from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_shared.addresses import checksum_address
+from airlock_shared.eip712 import read_typed_data
+from airlock_shared.errors import AirlockError
+from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
+from offline.test_ledger_recordings import OTHER_ORDER, ask, assert_signed
+from offline.test_ledger_recordings import _whole as whole_payload_of
+from speculos.device import Person, RealApp
+
+pytestmark = pytest.mark.speculos
+
+FLEX = [r for r in RECORDINGS if r.model == "flex"]
+READS_MORE = ("approve-more",)  # a person who opens "More": the same APDUs as without
+MANNERS = {"approve-more": "approve"}
+ERRORS = (SettingOff, WrongOrder)
+
+
+@contextmanager
+def asked(app: RealApp, recording: Recording) -> Iterator[tuple[EthereumApp, Person]]:
+    """The app with a recording's settings, its client, and its person at the screen."""
+    app.configure(**recording.json["settings"])
+    with closing(LoopbackTransport(app.port)) as transport:
+        if "-abandoned-" in recording.id:
+            _leave_half_way(transport, recording)
+        with Person(app, MANNERS.get(recording.user, recording.user)) as person:
+            yield EthereumApp(transport), person
+
+
+def _leave_half_way(transport: LoopbackTransport, recording: Recording) -> None:
+    """Send what was sent before the attempt that worked, as far as it was answered with success."""
+    for exchange in recording.exchanges:
+        assert transport.exchange(exchange.apdu, person=False) == (exchange.data, exchange.sw)
+        if exchange.sw == 0x6A80:
+            return
+        following = recording.exchanges[recording.exchanges.index(exchange) + 1]
+        if following.sw == 0x6A00:
+            return
+
+
+def cases(*results: str) -> list[Recording]:
+    return [r for r in FLEX if r.result in results and not r.id.endswith(OTHER_ORDER)]
+
+
+def ids(recordings: list[Recording]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("recording", [pytest.param(r, id=r.id) for r in recordings])
+
+
+def screens_to_come(recording: Recording) -> list[list[str]]:
+    """What the review would have listed beforehand."""
+    typed_data, hashes = recording.typed_data()
+    return coming_screens(typed_data, hashes, "flex", by_hashes=recording.operation == "eip712-hashes")
+
+
+@ids(cases("signed"))
+def test_the_real_app_signs_what_was_recorded_and_shows_the_recorded_pages(
+    real_app: RealApp, recording: Recording
+) -> None:
+    with asked(real_app, recording) as (app, person):
+        signature = ask(recording, app)
+    assert_signed(recording, signature)
+    if recording.user not in READS_MORE:
+        assert person.pages == recording.screens
+    if recording.operation.startswith("eip712-") and recording.user == "approve":
+        assert person.pages == screens_to_come(recording)
+
+
+@ids(cases("rejected"))
+def test_a_rejection_on_the_real_app_is_named(real_app: RealApp, recording: Recording) -> None:
+    with asked(real_app, recording) as (app, person), pytest.raises(RefusedOnDevice):
+        ask(recording, app)
+    assert person.pages == recording.screens
+
+
+@ids(cases("error"))
+def test_what_the_real_app_refuses_is_named(real_app: RealApp, recording: Recording) -> None:
+    with asked(real_app, recording) as (app, _), pytest.raises(ERRORS):
+        if recording.operation == "transaction":
+            app.sign_transaction(recording.path, whole_payload_of(recording).payload())
+        else:
+            ask(recording, app)
+
+
+@ids(cases("address"))
+def test_the_real_apps_address_is_the_recorded_one(real_app: RealApp, recording: Recording) -> None:
+    with asked(real_app, recording) as (app, person):
+        assert checksum_address(ask(recording, app).address) == SIGNER
+    assert person.pages == recording.screens
+
+
+@ids(cases("configuration", "app-and-version"))
+def test_the_real_app_says_what_it_is_as_recorded(real_app: RealApp, recording: Recording) -> None:
+    with asked(real_app, recording) as (app, _):
+        answer = ask(recording, app)
+    if recording.operation == "configuration":
+        assert answer == (recording.json["settings"]["blind_signing"], (1, 22, 0))
+    else:
+        assert answer == ("Ethereum", recording.json["app"]["version_string"], (1, 22, 0))
+
+
+@ids(recorded("raw-apdus", "answers"))
+def test_the_real_app_refuses_nonsense_as_recorded(real_app: RealApp, recording: Recording) -> None:
+    if recording.model != "flex":
+        recording = next(r for r in FLEX if r.operation == "raw-apdus")
+    with closing(LoopbackTransport(real_app.port)) as transport:
+        for exchange in recording.exchanges:
+            assert transport.exchange(exchange.apdu, person=False) == (exchange.data, exchange.sw)
+
+
+@pytest.mark.parametrize("recording", [r for r in FLEX if r.id.endswith(OTHER_ORDER)], ids=lambda r: r.id)
+def test_the_real_app_signs_the_same_for_our_order_of_definitions(real_app: RealApp, recording: Recording) -> None:
+    with asked(real_app, recording) as (app, _):
+        assert_signed(recording, ask(recording, app))
+
+
+NESTED = {
+    "types": {
+        "EIP712Domain": [{"name": "name", "type": "string"}],
+        "Deep": [{"name": "inner", "type": "Inner[2]"}, {"name": "grid", "type": "int32[][2]"}],
+        "Inner": [{"name": "note", "type": "string"}, {"name": "leaf", "type": "Leaf"}],
+        "Leaf": [{"name": "flag", "type": "bool"}, {"name": "data", "type": "bytes"}],
+    },
+    "primaryType": "Deep",
+    "domain": {"name": "Airlock test"},
+    "message": {
+        "inner": [
+            {"note": "", "leaf": {"flag": True, "data": "0x"}},
+            {"note": "x" * 300, "leaf": {"flag": False, "data": "0x" + "ab" * 300}},
+        ],
+        "grid": [["-1", "2147483647", "-2147483648"], []],
+    },
+}
+
+
+def test_nested_structs_arrays_of_two_levels_chunks_and_negative_numbers_are_signed(real_app: RealApp) -> None:
+    typed_data, hashes = read_typed_data(NESTED)
+    real_app.configure(raw_messages=True)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app):
+        signature = open_app(transport).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
+    assert recovered(signature, hashes.digest) == SIGNER
+
+
+def test_an_unplugged_real_app_is_named(real_app: RealApp) -> None:
+    recording = next(r for r in FLEX if r.id == "a-flex-full-delegate")
+    with closing(LoopbackTransport(real_app.port)) as transport:
+        app = open_app(transport)
+        real_app.close()
+        with pytest.raises(AirlockError, match="closed the connection|broke"):
+            ask(recording, app)
