@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_shared.eip712 import read_types
+from airlock_shared.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.errors import UsageError
 from airlock_shared.intents import CATALOGUE, Field, Intent, Rule, types_of_text
 from airlock_shared.shape import read_members
@@ -44,8 +44,8 @@ def custom_intent(pin: Any) -> Intent:
     primary_type = next(iter(types))
     if read_types(types).encode_type(primary_type) != text:
         raise _not("an encodeType: the referenced structs follow in alphabetical order, each once", text)
-    if primary_type in CATALOGUE:
-        raise _not(f"another struct: {primary_type} is in the catalogue already", text)
+    if primary_type in CATALOGUE or DOMAIN_TYPE in types:
+        raise _not(f"a struct of its own: {primary_type} has a meaning already", text)
     for name, choices in _CHOICES.items():
         if pin[name] not in choices:
             raise _not(f"one of {choices} for {name}", pin[name])

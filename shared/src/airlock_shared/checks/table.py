@@ -43,6 +43,8 @@ CHECKS: dict[str, Info] = {
                            "Fetch the deployment again, and ask the venue."),
     "DOC-CHAIN": Info("the transcript's chain breaks", "A record that was changed after the fact.",
                       "Do not go on; keep the file as evidence and tell the facilitator."),
+    "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was written anew after it was sealed.",
+                     "Do not go on; keep the file as evidence and tell the facilitator."),
     # pins
     "PIN-DEPLOYMENT": Info("prepared under another deployment than the pinned one", "A venue swapped for another.",
                            "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed."),
