@@ -24,7 +24,7 @@ from airlock_shared.checks.case import Situation
 from airlock_shared.decide import wanted_value
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.intents import CATALOGUE, abi_type_of, types_of
-from airlock_shared.plan import Bounds, Step, parse_plan
+from airlock_shared.plan import Bounds, Exact, Step, parse_plan
 
 Json = dict[str, Any]
 
@@ -190,7 +190,7 @@ def _chosen(now_ms: int, rng: random.Random) -> dict[str, Any]:
 def _leaf(parameter: str, limit: str, step: Step, deployment: Deployment, chosen: dict[str, Any]) -> Any:
     """Return a leaf as the builder sends it: integers as decimal texts."""
     wanted = wanted_value(parameter, step, deployment)
-    raw = wanted.low if isinstance(wanted, Bounds) else wanted.raw if wanted else chosen.get(limit, 0)
+    raw = wanted.low if isinstance(wanted, Bounds) else wanted.raw if isinstance(wanted, Exact) else chosen.get(limit, 0)
     if type(raw) is bytes:
         return to_checksum_address(raw) if len(raw) == 20 else "0x" + raw.hex()
     return str(raw) if type(raw) is int else raw
@@ -209,7 +209,7 @@ def _sent(step: Step, deployment: Deployment) -> dict[str, str]:
     for parameter in step.action.parameters:
         named = parameter.name == "pairIndex"  # the plan may name the pair; its index is sent
         wanted = wanted_value("pairIndex", step, deployment) if named else step.values.get(parameter.name)
-        if wanted is not None and parameter.sent and not isinstance(wanted, Bounds):
+        if isinstance(wanted, Exact) and parameter.sent:
             fields[parameter.sent] = str(wanted.raw) if named or parameter.name == "expiry" else wanted.text
     return fields
 

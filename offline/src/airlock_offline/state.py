@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from airlock_shared.custom import with_custom
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.documents import parse_json
 from airlock_shared.errors import UsageError
@@ -74,6 +73,8 @@ class State:
         path = self._structs_path(deployment)
         if not path.exists():
             return CATALOGUE
+        from airlock_shared.custom import with_custom
+
         return with_custom([parse_json(line) for line in read_input(path).splitlines()])
 
     def pin_struct(self, deployment: str, pin: dict[str, str], at_ms: int) -> None:

@@ -6,7 +6,6 @@ Amounts go as the plan's own decimal texts: the client never scales and never co
 from __future__ import annotations
 
 from airlock_shared.addresses import checksum_address
-from airlock_shared.calldata import CALLS
 from airlock_shared.decide import wanted_value
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import PlanError
@@ -41,8 +40,11 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             fields[parameter.sent] = str(wanted.raw)
         else:
             fields[parameter.sent] = wanted.text
-    if step.signer.delegate_of is not None and step.action.call and CALLS[step.action.call].delegable:
-        fields["delegate"] = checksum_address(step.signer.address)
+    if step.signer.delegate_of is not None and step.action.call:
+        from airlock_shared.calldata import CALLS
+
+        if CALLS[step.action.call].delegable:
+            fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
 

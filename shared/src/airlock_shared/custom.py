@@ -1,7 +1,8 @@
 """Structs that an operator pins: checked like the catalogue's, shown raw, and marked as such.
 
-A pin is an ``encodeType`` text that people have compared with the venue's contract on the offline machine, with the domain
-it is signed under and which members are the trader, the nonce and the deadline. The plan decides every leaf by its raw value.
+A pin is an ``encodeType`` text that people have compared with the venue's contract on the offline machine, with the
+domain that it is signed under, and which members are the trader, the nonce and the deadline. The plan decides every leaf
+by its raw value.
 """
 
 from __future__ import annotations

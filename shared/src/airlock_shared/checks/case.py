@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.calldata import Decoded
 from airlock_shared.decide import Decision
 from airlock_shared.deployment import Deployment
 from airlock_shared.eip712 import Hashes
@@ -13,6 +12,9 @@ from airlock_shared.intents import CATALOGUE, Field, Intent
 from airlock_shared.plan import Plan, Step
 from airlock_shared.requests import Request
 from airlock_shared.signatures import Signed
+
+if TYPE_CHECKING:
+    from airlock_shared.calldata import Decoded
 
 
 class Situation(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from airlock_shared.addresses import checksum_address
-from airlock_shared.checks import agreement, nonces, payload, texts, times, transaction
+from airlock_shared.checks import agreement, nonces, payload, texts, times
 from airlock_shared.checks.case import Case, Check, Finding, Verdict
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import Refusal
@@ -33,6 +33,8 @@ def _intent(case: Case) -> list[Verdict]:
 
 
 def _transaction(case: Case) -> list[Verdict]:
+    from airlock_shared.checks import transaction  # a start without transactions does not pay for them
+
     verdicts = _run(agreement.STEP_CHECKS, case)
     verdicts += _group(transaction.CALL_IDS, lambda: transaction.read_call(case))
     for family in (transaction.CHECKS, agreement.PLAN_CHECKS, times.EXPIRY_CHECKS, texts.CHECKS):
