@@ -13,7 +13,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse test check lint lock bench docs clean
+.PHONY: help rehearse test check lint lock bench docs mutate clean speculos
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -35,13 +35,21 @@ lint: $(VENVS)/dev/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/mypy
 	@$(VENVS)/dev/bin/lint-imports
 
+mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices
+	@$(VENVS)/dev/bin/python tests/mutation/run.py
+
 check: lint test ## Run everything that CI runs
 
 bench: $(VENVS)/dev/.done ## Measure, and write docs/benchmarks.md
 	@$(VENVS)/dev/bin/python tests/bench/bench_verify.py
 
 docs: $(VENVS)/dev/.done ## Write the documentation tables that come from code
-	@$(VENVS)/dev/bin/python tests/workspace/tables.py
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
+
+speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF=...)
+	@test -f "$(ELF)" || { echo "Name the Ethereum app's ELF: make speculos ELF=/path/app.elf (see docs/ledger.md)" >&2; exit 2; }
+	@AIRLOCK_ETH_ELF=$(abspath $(ELF)) $(VENVS)/dev/bin/python -m pytest -q tests/speculos
+	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files
 	@sh .ci/lock $(VENVS)/dev/bin/uv
@@ -77,6 +85,14 @@ $(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml
 	@$(PYTHON) -m venv --clear $(VENVS)/dev
 	@$(VENVS)/dev/bin/python $(PINNED) requirements.txt
 	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e offline
+	@touch $@
+
+# The emulator of Ledger's devices; it also needs Debian's qemu-user-static. Never on a signing machine.
+$(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
+	@command -v qemu-arm-static >/dev/null || { echo "Speculos needs qemu: apt-get install qemu-user-static" >&2; exit 2; }
+	@echo "Setting up Speculos ..."
+	@$(PYTHON) -m venv --clear $(VENVS)/speculos
+	@$(VENVS)/speculos/bin/python $(PINNED) tests/speculos/requirements.txt
 	@touch $@
 
 # The test tools stand beside the offline environment, not in it: it stays exactly its closure.

@@ -227,7 +227,7 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
         ("lock", 5, "locked"),
         ("refuse", 6, ""),
         ("disconnect", 5, ""),
-        ("wrong-account", 3, "SIGNER-DEVICE"),
+        ("wrong-account", 5, "SIGNER-DEVICE"),
         ("wrong-hash", 3, "SIG-SIGNER"),
         ("high-s", 3, "SIG-LOW-S"),
         ("wrong-app", 5, "app"),

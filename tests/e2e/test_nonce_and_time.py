@@ -53,7 +53,8 @@ def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute
     assert _result(desk, "second") == ("refused", "NONCE-PENDING")
     told = desk.offline("verify", changed, "--plan", plan, "--json")
     assert told.code == 3
-    assert (_rows(told)["NONCE-PENDING"], _rows(told)["NONCE-USED"], _rows(told)["NONCE-BATCH"]) == ("refused", "pass", "pass")
+    rows = _rows(told)
+    assert (rows["NONCE-PENDING"], rows["NONCE-USED"], rows["NONCE-BATCH"]) == ("refused", "pass", "pass")
     assert "may execute until 20" in told.out
 
 
@@ -149,7 +150,9 @@ def test_a_statement_that_says_nothing_is_a_mistake(desk: Desk, words: tuple[str
 
 def test_the_stated_uncertainty_decides_how_much_time_is_left(desk: Desk) -> None:
     plan, requests = desk.prepare("delegate-key")
-    changed = _change(requests, lambda m: m.update(deadline=str(int(m["deadline"]) - 25 * 60_000)))  # 5 of 30 minutes left
+    changed = _change(
+        requests, lambda m: m.update(deadline=str(int(m["deadline"]) - 25 * 60_000))
+    )  # 5 of 30 minutes left
     assert desk.offline("verify", changed, "--plan", plan).code == 0
     desk.state_time(uncertainty_s=300)
     told = desk.offline("verify", changed, "--plan", plan, "--json")
@@ -168,7 +171,9 @@ def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims
     assert ended.code == 0, ended.err
     assert '"TREASURY"' in ended.err
     assert "U+0054 U+0052 U+0045" in ended.err
-    assert "hex 0x5452454153555259" in ended.err.replace("\n", " ")
+    assert "hex 5452 4541 5355 5259 0000 0000 0000 0000\n" in ended.err
+    review = ended.err[ended.err.index("STEP 1 of 1") : ended.err.index("CHECKS:")]
+    assert [line for line in review.splitlines() if len(line) > 80] == []
     assert ended.err.count("WARNING: ") >= 3
     assert "\x1b" not in ended.err
     assert "\u200b" not in ended.err

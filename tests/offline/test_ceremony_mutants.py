@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,17 +15,24 @@ import pytest
 from airlock_offline import airgap, ceremony
 from airlock_offline.ceremony import Station, sign_item, typed_data_of
 from airlock_offline.devices import require_rehearsal
+from airlock_offline.emulator.answers import Settings
 from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.ledger.ethereum_app import Signature, open_app
 from airlock_offline.ledger.screens import Page
 from airlock_offline.ledger.status import AppTooOld
+from airlock_offline.review import review_lines, verdict_lines
 from airlock_offline.state import State
+from airlock_offline.watch import STATED, VALID_MS, Statement, examine_clock
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.checks.run import examine
 from airlock_shared.command import ask_yes
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.signature import CURVE_ORDER
-from shared.world import NOW_MS, case_of, good, situation
+from airlock_shared.text import is_visible
+from airlock_shared.transcript import Entry, next_entry
+from shared.make_payloads import NOW_MS, seal
+from shared.world import case_of, good, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -31,7 +41,9 @@ STEP = "desk-key"
 class Table:
     """A station whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
 
-    def __init__(self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: NonceLedger | None = None) -> None:
+    def __init__(
+        self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: NonceLedger | None = None
+    ) -> None:
         self.state = State(home)
         self.asked: list[str] = []
         self.told: list[str] = []
@@ -116,7 +128,9 @@ def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fault", ["wrong-digest", "wrong-hash", "wrong-signature", "other-account"])
-def test_a_signature_of_something_else_is_neither_kept_nor_returned(tmp_path: Path, fault: str, monkeypatch: Any) -> None:
+def test_a_signature_of_something_else_is_neither_kept_nor_returned(
+    tmp_path: Path, fault: str, monkeypatch: Any
+) -> None:
     table = Table(tmp_path, ledger())
     other = open_app(SoftwareLedger(seed=SEED if fault != "other-account" else "abandon " * 11 + "about"))
     item = case()
@@ -133,16 +147,11 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(tmp_path: Pa
         return other.sign_typed_data(signed.step.signer.path, typed), "fields"
 
     if fault == "wrong-hash":
-        other = open_app(SoftwareLedger(seed=SEED, settings=_blind()))
+        other = open_app(SoftwareLedger(seed=SEED, settings=Settings(blind_signing=True)))
     monkeypatch.setattr(ceremony, "_ask_device", lying)
     assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
-    assert (table.kept(), table.events) == ([], [])
-
-
-def _blind() -> Any:
-    from airlock_offline.emulator.answers import Settings
-
-    return Settings(blind_signing=True)
+    assert (table.kept(), table.events) == ([], ["signature-quarantined"])
+    assert item.signed is None
 
 
 def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +179,6 @@ def test_a_second_opinion_is_asked_before_the_device(tmp_path: Path, monkeypatch
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
     item = case()
-    from airlock_shared.checks.run import examine
-
     examine(item)
     expected = typed_data_of(item)
     payload = item.request.payload
@@ -200,8 +207,6 @@ def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tm
 
 def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
     def renonced(item: dict[str, Any]) -> None:
-        from shared.make_payloads import seal
-
         payload = item["payload"]
         payload["message"]["deadline"] = str(int(payload["message"]["deadline"]) - 1)
         seal(payload)
@@ -224,7 +229,9 @@ def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
 # ---- around the ceremony --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", ["", "\n", "y\n", "yes\n", "YES\n", "Yes \n", " Yes\n", "Yes.\n", "Yes\r\n", "Yes Yes\n"])
+@pytest.mark.parametrize(
+    "answer", ["", "\n", "y\n", "yes\n", "YES\n", "Yes \n", " Yes\n", "Yes.\n", "Yes\r\n", "Yes Yes\n"]
+)
 def test_only_the_exact_word_yes_goes_on(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(answer, newline=""))
     with pytest.raises(Declined):
@@ -259,3 +266,71 @@ def test_the_guard_refuses_every_event_of_a_socket(event: str, arguments: tuple[
     with pytest.raises(Refusal) as caught:
         airgap._guard(event, arguments)
     assert caught.value.check == "AIRGAP-SOCKET"
+
+
+def _guarded(script: str) -> str:
+    """Run a script that imports what this process imports; the guard cannot be taken out again."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", script]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False).stderr
+
+
+def test_the_guard_is_installed_for_the_rest_of_the_process() -> None:
+    assert "AIRGAP-SOCKET" in _guarded(
+        "import socket\nfrom airlock_offline import airgap\nairgap.install()\nsocket.socket()"
+    )
+
+
+def test_the_program_installs_the_guard_itself() -> None:
+    script = (
+        "import sys, socket\nfrom airlock_offline.cli import main\nsys.argv = ['airlock-offline', '--version']\n"
+        "try:\n    main.main()\nexcept SystemExit:\n    pass\nsocket.socket()"
+    )
+    assert "AIRGAP-SOCKET" in _guarded(script)
+
+
+def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(airgap._allowance, "port", 65000)
+    airgap._guard("socket.connect", (None, (airgap.LOOPBACK, 65000)))
+    for place in (("192.0.2.1", 65000), (airgap.LOOPBACK, 65001)):
+        with pytest.raises(Refusal):
+            airgap._guard("socket.connect", (None, place))
+
+
+# ---- the screen -----------------------------------------------------------------------------------------------------
+
+
+def _reviewed(change: Callable[[dict[str, Any]], None] | None = None) -> list[str]:
+    item = case(change=change)
+    verdicts = examine(item)
+    return [*review_lines(item, 1, 1), *verdict_lines(verdicts)]
+
+
+def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
+    hostile = "\x1b[2J\u202e" + "\u200b" * 3 + "\nDECIDED BY THE PLAN"
+    lines = _reviewed(lambda item: item["payload"].update(meta={hostile: [hostile, {hostile: hostile}]}))
+    assert all(is_visible(character) for line in lines for character in line)
+    assert lines.count("DECIDED BY THE PLAN") == 1
+
+
+def test_what_was_decided_by_whom_stands_under_its_heading() -> None:
+    lines = _reviewed()
+    plan, builder = lines.index("DECIDED BY THE PLAN"), lines.index("CHOSEN BY THE BUILDER, within the plan's limits")
+    where = {
+        name: next(n for n, line in enumerate(lines) if line.startswith(f"  {name} ")) for name in ("expiry", "nonce")
+    }
+    assert plan < where["expiry"] < builder < where["nonce"]
+
+
+# ---- the clock ------------------------------------------------------------------------------------------------------
+
+
+def _stated(at_ms: int) -> list[Entry]:
+    return [next_entry(None, at_ms, STATED, Statement(at_ms, 60).as_data(at_ms))]
+
+
+def test_a_clock_that_nobody_vouched_for_within_a_day_is_refused() -> None:
+    assert examine_clock(_stated(NOW_MS), NOW_MS).result == "pass"
+    assert examine_clock([], NOW_MS).result == "refused"
+    assert examine_clock(_stated(NOW_MS), NOW_MS + VALID_MS + 1).result == "refused"
+    assert examine_clock(_stated(NOW_MS), NOW_MS - 120_000).result == "refused"

@@ -16,6 +16,7 @@ from airlock_offline.emulator.answers import Settings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
+from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.accounts import WrongDevice, require_account
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature, open_app
 from airlock_offline.ledger.screens import MODELS, Page, coming_screens
@@ -330,3 +331,34 @@ def test_nobody_on_the_port_is_a_device_error() -> None:
     served.stop()
     with pytest.raises(DeviceError, match="no software Ledger"):
         LoopbackTransport(served.port)
+
+
+# ---- what it shows on the terminal, and its command line ----------------------------------------------------------
+
+
+def test_its_pages_are_blocks_of_at_most_80_columns_marked_as_a_simulators() -> None:
+    lines = list(page_lines([["Title", "short"], ["x" * 200, ""]]))
+    assert lines[:4] == ["SIMULATOR screen 1 of 2", "  | Title", "  | short", ""]
+    assert max(map(len, lines)) == 80
+    assert sum("x" in line for line in lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "blind", "signs"),
+    [((), False, True), (("--blind-signing",), True, True), (("--no-raw-messages",), False, False)],
+)
+def test_its_settings_are_options_of_its_command(words: tuple[str, ...], blind: bool, signs: bool) -> None:
+    command = [sys.executable, "-c", "from airlock_offline.cli.main import main; main()", "emulator", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        transport = LoopbackTransport(int(json.loads(process.stdout.readline())["port"]))
+        app = open_app(transport)
+        assert app.configuration().blind_signing is blind
+        try:
+            app.sign_typed_data(PATH, DELEGATE.typed_data()[0])
+            signed = True
+        except SettingOff:
+            signed = False
+        transport.close()
+        process.terminate()
+    assert signed is signs

@@ -5,14 +5,25 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from airlock_offline.ledger import transport
-from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
-from airlock_offline.ledger.transport import HidTransport, LoopbackTransport, PluggedLedger, choose_ledger
+from airlock_offline.ledger.status import (
+    DeviceLost,
+    DeviceNotFound,
+    DeviceSilent,
+    HeldByAnother,
+    Replugged,
+    Unplugged,
+    WrongAnswer,
+)
+from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.usb import HidTransport, PluggedLedger, choose_ledger, plugged_ledgers
 
 APDU = bytes.fromhex("e006000000")
 LONG = b"\xe0\x04\x00\x00\xff" + bytes(range(255))
@@ -40,7 +51,7 @@ class FakeHid:
         self._written = written
 
     def open_path(self, path: bytes) -> None:
-        raise AssertionError(path)
+        assert path == ONE.path.encode()
 
     def write(self, data: bytes) -> int:
         self.reports.append(bytes(data))
@@ -54,25 +65,39 @@ class FakeHid:
         self.closed = True
 
 
+ONE, OTHER = PluggedLedger("/dev/hidraw93", "Nano S Plus"), PluggedLedger("/dev/hidraw95", "Flex")
+
+
+def opened_on(device: FakeHid, plugged: Sequence[PluggedLedger] = (ONE,)) -> HidTransport:
+    """A transport on a fake device; let go of when the test ends without it."""
+    return HidTransport(device=lambda: device, plugged=lambda: list(plugged))
+
+
+@pytest.fixture(autouse=True)
+def lock_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
 # ---- USB ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("apdu", [APDU, LONG])
 def test_an_apdu_is_framed_in_packets_of_64_bytes(apdu: bytes) -> None:
     device = FakeHid(packets(b"\x90\x00"))
-    HidTransport(device=device).exchange(apdu, person=False)
+    opened_on(device).exchange(apdu, person=False)
     assert device.reports == [b"\0" + packet for packet in packets(apdu)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
 def test_an_answer_is_data_and_status_word(data: bytes) -> None:
     device = FakeHid(packets(data + b"\x69\x85"))
-    assert HidTransport(device=device).exchange(APDU, person=False) == (data, 0x6985)
+    assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
 
 
 def test_a_person_is_waited_for_longer_than_a_machine() -> None:
     device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
-    opened = HidTransport(device=device)
+    opened = opened_on(device)
     opened.exchange(APDU, person=True)
     opened.exchange(APDU, person=False)
     assert device.waited_ms == [600_000, 20_000, 20_000]
@@ -94,7 +119,7 @@ def test_a_person_is_waited_for_longer_than_a_machine() -> None:
 )
 def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], error: type[Exception]) -> None:
     device = FakeHid(replies or [])
-    opened = HidTransport(device=device)
+    opened = opened_on(device)
     with pytest.raises(error):
         opened.exchange(APDU, person=False)
     assert device.closed
@@ -104,34 +129,31 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
 
 def test_a_device_that_takes_no_data_is_lost() -> None:
     with pytest.raises(DeviceLost):
-        HidTransport(device=FakeHid([], written=-1)).exchange(APDU, person=False)
+        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)
 
 
 @pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
 def test_an_unplugged_device_is_lost(failure: Exception) -> None:
-    class Unplugged(FakeHid):
+    class Failed(FakeHid):
         def read(self, size: int, timeout_ms: int) -> list[int]:
             raise failure
 
-    with pytest.raises(DeviceLost, match="unplugged"):
-        HidTransport(device=Unplugged([])).exchange(APDU, person=False)
-
-
-ONE, OTHER = PluggedLedger("/dev/hidraw3", "Nano S Plus"), PluggedLedger("/dev/hidraw5", "Flex")
+    with pytest.raises(DeviceLost, match="broke"):
+        opened_on(Failed([])).exchange(APDU, person=False)
 
 
 def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
     assert choose_ledger([ONE]) == ONE
-    assert choose_ledger([ONE, OTHER], "/dev/hidraw5") == OTHER
+    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
 
 
 @pytest.mark.parametrize(
     ("plugged", "path", "said"),
     [
         ([], None, "no Ledger is plugged in"),
-        ([], "/dev/hidraw3", "no Ledger is plugged in"),
-        ([ONE, OTHER], None, "more than one.*hidraw3.*hidraw5"),
-        ([ONE, OTHER], "/dev/hidraw4", "no Ledger at /dev/hidraw4.*hidraw3.*hidraw5"),
+        ([], "/dev/hidraw93", "no Ledger is plugged in"),
+        ([ONE, OTHER], None, "more than one.*hidraw93.*hidraw95"),
+        ([ONE, OTHER], "/dev/hidraw94", "no Ledger at /dev/hidraw94.*hidraw93.*hidraw95"),
     ],
 )
 def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
@@ -145,25 +167,82 @@ def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch)
     import hid
 
     entries = [
-        {"path": b"/dev/hidraw3", "product_string": "Flex", "usage_page": 0xFFA0, "interface_number": 0},
-        {"path": b"/dev/hidraw4", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
+        {
+            "path": b"/dev/hidraw93",
+            "product_string": "Flex",
+            "usage_page": 0xFFA0,
+            "interface_number": 0,
+            "product_id": 0x7011,
+        },
+        {"path": b"/dev/hidraw94", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
     ]
     monkeypatch.setattr(hid, "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
-    assert transport.plugged_ledgers() == [PluggedLedger("/dev/hidraw3", "Flex")]
+    assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex")]
 
 
-def test_a_ledger_that_another_program_holds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import hid
+class Closed(FakeHid):
+    """A device that cannot be opened: hidapi says no more than that."""
 
-    class Held(FakeHid):
-        def open_path(self, path: bytes) -> None:
-            raise OSError("open failed")
+    def open_path(self, path: bytes) -> None:
+        raise OSError("open failed")
 
-    monkeypatch.setattr(transport, "plugged_ledgers", lambda: [ONE])
-    monkeypatch.setattr(hid, "device", lambda: Held([]))
+
+def test_a_ledger_that_cannot_be_opened_is_named_with_what_to_look_at() -> None:
     with pytest.raises(DeviceLost, match="cannot be opened") as caught:
-        HidTransport()
+        opened_on(Closed([]))
     assert "other programs" in caught.value.do
+
+
+def test_a_ledger_that_another_airlock_uses_is_held() -> None:
+    first = opened_on(FakeHid([]))
+    with pytest.raises(HeldByAnother, match="another airlock-offline is using the Ledger at /dev/hidraw93"):
+        opened_on(FakeHid([]))
+    first.close()
+    opened_on(FakeHid([])).close()
+
+
+def test_a_ledger_that_could_not_be_opened_is_not_left_locked() -> None:
+    with pytest.raises(DeviceLost):
+        opened_on(Closed([]))
+    opened_on(FakeHid([])).close()
+
+
+class Failing(FakeHid):
+    """A device that is lost while it is read."""
+
+    def read(self, size: int, timeout_ms: int) -> list[int]:
+        raise OSError("read error")
+
+
+@pytest.mark.parametrize(
+    ("plugged_then", "error"),
+    [([], Unplugged), ([OTHER], Replugged), ([ONE], DeviceLost)],
+    ids=["gone", "other", "same"],
+)
+def test_unplugged_plugged_in_again_and_broken_are_told_apart(
+    plugged_then: list[PluggedLedger], error: type[Exception]
+) -> None:
+    seen = [[ONE], plugged_then]
+    opened = HidTransport(device=lambda: Failing([]), plugged=lambda: seen.pop(0))
+    with pytest.raises(error) as caught:
+        opened.exchange(APDU, person=True)
+    assert type(caught.value) is error
+    opened_on(FakeHid([])).close()  # and the lock is free again
+
+
+LEDGERBLUE_VARIABLES = (  # those that ledgerblue.comm reads
+    "APDUGEN", "U2FKEY", "MCUPROXY", "LEDGER_PROXY_ADDRESS", "LEDGER_PROXY_PORT", "LEDGER_NFC_PROXY", "LEDGER_BLE_PROXY",
+    "LEDGER_BLE_MAC", "PCSC",
+)  # fmt: skip
+
+
+def test_ledgerblues_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LEDGERBLUE_VARIABLES:
+        monkeypatch.setenv(name, "127.0.0.1:9")
+    monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was opened"))
+    device = FakeHid(packets(b"\x90\x00"))
+    assert opened_on(device).exchange(APDU, person=False) == (b"", 0x9000)
+    assert device.reports == [b"\0" + packet for packet in packets(APDU)]
 
 
 # ---- loopback -----------------------------------------------------------------------------------------------------
@@ -242,6 +321,7 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
         "airlock_offline.ledger.ethereum_app",
         "airlock_offline.ledger.screens",
         "airlock_offline.ledger.transport",
+        "airlock_offline.ledger.usb",
         "airlock_offline.emulator.app",
     ],
 )

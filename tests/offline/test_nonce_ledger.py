@@ -25,7 +25,7 @@ from airlock_offline.watch import (
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.nonces import ledger_of, read_use
 from airlock_shared.checks.run import examine
-from airlock_shared.errors import Expired, ExitCode, Refusal, UsageError
+from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from airlock_shared.transcript import Entry, next_entry
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, situation
@@ -52,7 +52,7 @@ class FakeApp:
     def app_and_version(self) -> Any:
         return type("Found", (), {"version": "1.22.0"})
 
-    def address(self, _path: str) -> Any:
+    def address(self, _path: str, **_options: bool) -> Any:
         return type("Found", (), {"address": self.case.step.signer.address})
 
     def sign_typed_data(self, _path: str, _typed_data: Any) -> FakeAnswer:
@@ -149,7 +149,8 @@ def test_within_one_run_the_ledger_grows_with_each_signature(state: State) -> No
     codes = []
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
-        station = Station(state, ledger, lambda app=app: app, lambda: NOW_MS, lambda *_: None, lambda _: None, lambda _: None)  # type: ignore[arg-type, misc]
+        silent = (lambda *_: None, lambda _: None, lambda _: None)
+        station = Station(state, ledger, lambda app=app: app, lambda: NOW_MS, *silent)  # type: ignore[misc]
         codes.append(sign_item(case, station).signed.why)
     assert codes == ["", "NONCE-PENDING"]
 

@@ -50,9 +50,9 @@ SIGNATURES = {signature.partition("(")[0]: signature for signature in (*SELECTOR
 
 def calldata(signature: str, values: list[Any]) -> bytes:
     """Return a call's selector and arguments as eth-abi encodes them."""
-    kinds = signature.partition("(")[2].removesuffix(")")
+    kinds = _split(signature.partition("(")[2].removesuffix(")"))
     selector = {**SELECTORS, **NOT_SIGNED}[signature]
-    return bytes.fromhex(selector) + encode(_split(kinds), [_plain(value) for value in values])
+    return bytes.fromhex(selector) + encode(kinds, [_plain(*pair) for pair in zip(kinds, values, strict=True)])
 
 
 def _split(kinds: str) -> list[str]:
@@ -66,10 +66,10 @@ def _split(kinds: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _plain(value: Any) -> Any:
+def _plain(kind: str, value: Any) -> Any:
     if isinstance(value, dict):
         return tuple(value.values())
-    return bytes.fromhex(value[2:]) if isinstance(value, str) and len(value) != 42 else value
+    return bytes.fromhex(value[2:]) if kind.startswith("bytes") else value
 
 
 def call(name: str, arguments: dict[str, Any], made_for: str | None = None) -> str:
@@ -115,7 +115,7 @@ def _trade(**members: Any) -> dict[str, Any]:
 
 _STORAGE = "0x0A42a7B2C6E10A56d9d643589fc3Ab7B827bDf07"
 _BY_DESK = {"for": TREASURY, "signer": DESK}
-_ALL = (
+_ALL: tuple[dict[str, Any], ...] = (
     {
         "step": "position-increase", "action": "position-increase", "endpoint": "/v2/position/increase",
         "fields": {"trader": TREASURY, "pairIndex": "0", "tradeIndex": "1", "additionalCollateralUsdc": "10",
@@ -248,7 +248,7 @@ _ALL = (
         "meta": {"unlimited": True},
     },
 )  # fmt: skip
-ENTRIES: dict[str, dict[str, Any]] = {entry["step"]: entry for entry in _ALL}
+ENTRIES = {entry["step"]: entry for entry in _ALL}
 
 _PATHS = {TREASURY: "m/44'/60'/0'/0/0", DESK: "m/44'/60'/1'/0/0"}
 

@@ -104,8 +104,12 @@ def test_trading_and_referral_nonces_are_different_numbers() -> None:
 
 
 @pytest.mark.parametrize("uncertainty_s", [0, 60, 300])
-@pytest.mark.parametrize(("after_ms", "pending"), [(-20 * MINUTE, True), (-1, True), (0, True), (1, False), (MINUTE, False)])
-def test_a_replacement_waits_until_the_deadline_is_surely_past(uncertainty_s: int, after_ms: int, pending: bool) -> None:
+@pytest.mark.parametrize(
+    ("after_ms", "pending"), [(-20 * MINUTE, True), (-1, True), (0, True), (1, False), (MINUTE, False)]
+)
+def test_a_replacement_waits_until_the_deadline_is_surely_past(
+    uncertainty_s: int, after_ms: int, pending: bool
+) -> None:
     unsure_ms = uncertainty_s * 1000
     later = situation()._replace(now_ms=DEADLINE_MS + unsure_ms + after_ms, clock_uncertainty_ms=unsure_ms)
     ledger = _ledger(_case("open"))

@@ -24,8 +24,8 @@ ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301
 
 @pytest.mark.parametrize(
     "text",
-    ["", "TREASURY", "Desk-7!!", "BTC/USD", "Gewähr", "São Tomé, naïve façade", "keine Gewähr — 無保証", "BTCの注文", "주문 BTC",
-     "Привет, мир", "λόγος", "100 €", "½ m²", "«quoted»", "line\nline\n", "日本語"],
+    ["", "TREASURY", "Desk-7!!", "BTC/USD", "Gewähr", "São Tomé, naïve façade", "keine Gewähr — 無保証", "BTCの注文",
+     "주문 BTC", "Привет, мир", "λόγος", "100 €", "½ m²", "«quoted»", "line\nline\n", "日本語"],
 )  # fmt: skip
 def test_an_honest_text_is_not_flagged_and_stays_readable(text: str) -> None:
     assert flags(text) == []
@@ -82,7 +82,9 @@ def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
     assert any("do not show" in flag for flag in flags(text)) == bool(hidden)
 
 
-@pytest.mark.parametrize(("word", "plain"), [("ТRЕАSURY", "TREASURY"), ("рауpаl", "paypal"), ("ＢＴＣ", "BTC"), ("é", "é")])
+@pytest.mark.parametrize(
+    ("word", "plain"), [("ТRЕАSURY", "TREASURY"), ("рауpаl", "paypal"), ("ＢＴＣ", "BTC"), ("é", "é")]
+)
 def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
     assert looks_like(word) == plain
 

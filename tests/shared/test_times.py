@@ -84,7 +84,11 @@ def test_a_time_in_the_other_unit_is_never_accepted(step: str, member: str, valu
 
 @pytest.mark.parametrize(
     ("step", "member", "value"),
-    [("close", "_openTimestamp", 1_789_000_000), ("take-profit", "timestamp", 1), ("take-profit", "signTimestamp", NOW_MS)],
+    [
+        ("close", "_openTimestamp", 1_789_000_000),
+        ("take-profit", "timestamp", 1),
+        ("take-profit", "signTimestamp", NOW_MS),
+    ],
 )
 def test_a_time_in_its_own_unit_is_accepted(step: str, member: str, value: int) -> None:
     assert judge(_at(step, member, value)) == set()
@@ -105,7 +109,9 @@ UNSURE_MS = 2 * MINUTE
         ("close", "_openTimestamp", NOW_MS // 1000 + 180, NOW_MS // 1000 + 181, "TIME-OPENED"),
     ],
 )
-def test_a_clock_that_may_be_off_moves_each_limit(step: str, member: str, inside: int, outside: int, check: str) -> None:
+def test_a_clock_that_may_be_off_moves_each_limit(
+    step: str, member: str, inside: int, outside: int, check: str
+) -> None:
     unsure = situation()._replace(clock_uncertainty_ms=UNSURE_MS)
     assert judge(_at(step, member, inside), unsure) == set()
     assert judge(_at(step, member, outside), unsure) == {check}

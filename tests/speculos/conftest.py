@@ -1,4 +1,7 @@
-"""The real app is run when ``AIRLOCK_ETH_ELF`` names its ELF; ``make speculos`` sets it. Nothing here is in the default run."""
+"""The real app is run when ``AIRLOCK_ETH_ELF`` names its ELF.
+
+``make speculos`` sets it; nothing here is in the default run.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 from speculos.device import RealApp
 
 ELF_VARIABLE = "AIRLOCK_ETH_ELF"
+collect_ignore_glob = [] if ELF_VARIABLE in os.environ else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

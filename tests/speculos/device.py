@@ -31,6 +31,7 @@ SWITCHES = {"raw_messages": "Raw messages", "blind_signing": "Blind signing", "s
 _CONTINUE = ("Continue anyway", "Accept risk and continue")
 _OF = re.compile(r"([0-9]+) of ([0-9]+)")
 _HOLD_S = 2.2
+_REQUEST_S = 90  # for all pages of one request
 _POLL_S = 0.06
 _REDRAW_S = 3  # for the next page to come after a touch
 
@@ -47,7 +48,16 @@ class RealApp:
 
     def __init__(self, elf: Path, folder: Path) -> None:
         self.port, self._api = free_port(), free_port()
-        words = ["--model", "flex", "--display", "headless", "--apdu-port", str(self.port), "--api-port", str(self._api)]
+        words = [
+            "--model",
+            "flex",
+            "--display",
+            "headless",
+            "--apdu-port",
+            str(self.port),
+            "--api-port",
+            str(self._api),
+        ]
         self._log = (folder / f"speculos-{self.port}.log").open("wb")
         environment = os.environ | {"PATH": f"{SPECULOS.parent}:{os.environ['PATH']}"}
         self._process = subprocess.Popen(
@@ -67,8 +77,8 @@ class RealApp:
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        request = Request(f"http://127.0.0.1:{self._api}{path}", data=data, method=method)  # noqa: S310
-        with urlopen(request, timeout=20) as reply:  # noqa: S310
+        request = Request(f"http://127.0.0.1:{self._api}{path}", data=data, method=method)
+        with urlopen(request, timeout=20) as reply:
             return json.loads(reply.read() or b"null")
 
     def events(self) -> list[dict[str, Any]]:
@@ -114,6 +124,12 @@ class RealApp:
         """Return what is on the screen at this moment."""
         return [event["text"].strip() for event in self.events()]
 
+    def wait_for_another(self, page: Page) -> None:
+        """Wait until the screen has changed, so that nothing is pressed twice on one page."""
+        end = time.monotonic() + _REDRAW_S
+        while time.monotonic() < end and self.page_now() == [text.strip() for text in page]:
+            time.sleep(_POLL_S)
+
     # ---- settings
 
     def configure(self, **wanted: bool) -> None:
@@ -138,7 +154,7 @@ class RealApp:
                     self.settings[name] = wanted[name]
                     seen[-1] = self.page()
             self.tap(*NEXT)
-            time.sleep(4 * _POLL_S)
+            self.wait_for_another(seen[-1])
         self.tap(*BACK)
         self._wait_for(HOME)
 
@@ -169,23 +185,25 @@ class Person:
         self._thread.join()
 
     def _watch(self) -> None:
+        end = time.monotonic() + _REQUEST_S
         while not self._gone.is_set() or HOME not in self._app.page_now():
             page = self._app.page()
             if HOME in page:
+                end = time.monotonic() + _REQUEST_S
                 time.sleep(_POLL_S)
                 continue
             act = self._act(page)
             pages = self.after if act is None else self.pages
             if not pages or pages[-1] != page:
                 pages.append(page)
-            (act or (lambda: self._app.tap(240, 480)))()
-            self._wait_for_another(page)
-
-    def _wait_for_another(self, page: Page) -> None:
-        """Wait until the screen has changed, so that nothing is pressed twice on one page."""
-        end = time.monotonic() + _REDRAW_S
-        while time.monotonic() < end and self._app.page_now() == [text.strip() for text in page]:
-            time.sleep(_POLL_S)
+            if act is not None:
+                act()
+            elif len(page) == 1:  # "Message signed": it goes by itself in three seconds, or with a touch
+                self._app.tap(240, 300)
+            self._app.wait_for_another(page)
+            if time.monotonic() > end:
+                message = f"the request did not end; the screen shows {page}"
+                raise TimeoutError(message)
 
     def _act(self, page: Page) -> Callable[[], None] | None:
         """Return what to press on a page of a request; None on one that only reports."""
@@ -193,10 +211,14 @@ class Person:
         for answer in ("Yes, reject", "Yes, skip"):
             if answer in texts:
                 return lambda: app.tap_text(answer)
-        if "Go to settings" in texts:
+        if "Go to settings" in texts:  # a report with two buttons: the one that does not go there
+            app.tap_text(texts[texts.index("Go to settings") - 1])
             return None
         if goes_on := [text for text in _CONTINUE if text in texts]:
             return lambda: app.tap_text("Back to safety" if self._manner == "reject-at-warning" else goes_on[0])
+        if "Back to safety" in texts:  # a report too: nothing can be continued
+            app.tap_text("Back to safety")
+            return None
         number = next((match for text in texts if (match := _OF.fullmatch(text))), None)
         if number is None:
             return None

@@ -11,14 +11,15 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.screens import coming_screens
-from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
+from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer, WrongOrder
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_shared.addresses import checksum_address
 from airlock_shared.eip712 import read_typed_data
 from airlock_shared.errors import AirlockError
-from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
+from offline.recordings import RECORDINGS, SIGNER, Recording, recovered
 from offline.test_ledger_recordings import OTHER_ORDER, ask, assert_signed
 from offline.test_ledger_recordings import _whole as whole_payload_of
 from speculos.device import Person, RealApp
@@ -89,11 +90,9 @@ def test_a_rejection_on_the_real_app_is_named(real_app: RealApp, recording: Reco
 
 @ids(cases("error"))
 def test_what_the_real_app_refuses_is_named(real_app: RealApp, recording: Recording) -> None:
+    whole = whole_payload_of(recording) if recording.operation == "transaction" else recording
     with asked(real_app, recording) as (app, _), pytest.raises(ERRORS):
-        if recording.operation == "transaction":
-            app.sign_transaction(recording.path, whole_payload_of(recording).payload())
-        else:
-            ask(recording, app)
+        ask(whole, app)
 
 
 @ids(cases("address"))
@@ -113,13 +112,26 @@ def test_the_real_app_says_what_it_is_as_recorded(real_app: RealApp, recording: 
         assert answer == ("Ethereum", recording.json["app"]["version_string"], (1, 22, 0))
 
 
-@ids(recorded("raw-apdus", "answers"))
-def test_the_real_app_refuses_nonsense_as_recorded(real_app: RealApp, recording: Recording) -> None:
-    if recording.model != "flex":
-        recording = next(r for r in FLEX if r.operation == "raw-apdus")
+NONSENSE = {  # as the software Ledger answers in tests/offline/test_emulator.py
+    "e0ff000000": 0x6D00,
+    "f006000000": 0x6E00,
+    "e002020015058000002c8000003c800000000000000000000000": 0x6B00,
+    "e002000015058000002c80000000800000000000000000000000": 0x6A15,
+    "e004000016058000002c8000003c80000000000000000000000003": 0x6501,
+}
+
+
+@pytest.mark.parametrize(("apdu", "sw"), NONSENSE.items())
+def test_the_real_app_answers_nonsense_as_the_software_ledger_does(real_app: RealApp, apdu: str, sw: int) -> None:
     with closing(LoopbackTransport(real_app.port)) as transport:
-        for exchange in recording.exchanges:
-            assert transport.exchange(exchange.apdu, person=False) == (exchange.data, exchange.sw)
+        assert transport.exchange(bytes.fromhex(apdu), person=False) == (b"", sw)
+        assert SoftwareLedger().exchange(bytes.fromhex(apdu)) == (b"", sw)
+
+
+def test_the_real_apps_success_without_a_signature_is_not_taken_for_one(real_app: RealApp) -> None:
+    whole = next(r for r in FLEX if r.id == "a-flex-tx-plain-raw")
+    with closing(LoopbackTransport(real_app.port)) as transport, pytest.raises(WrongAnswer, match="0 bytes instead"):
+        EthereumApp(transport).sign_transaction(whole.path, whole.payload()[:-3])
 
 
 @pytest.mark.parametrize("recording", [r for r in FLEX if r.id.endswith(OTHER_ORDER)], ids=lambda r: r.id)
@@ -160,5 +172,5 @@ def test_an_unplugged_real_app_is_named(real_app: RealApp) -> None:
     with closing(LoopbackTransport(real_app.port)) as transport:
         app = open_app(transport)
         real_app.close()
-        with pytest.raises(AirlockError, match="closed the connection|broke"):
+        with pytest.raises(AirlockError, match=r"closed the connection|broke"):
             ask(recording, app)

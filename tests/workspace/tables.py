@@ -9,6 +9,7 @@ from airlock_shared.actions import ACTIONS
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.intents import CATALOGUE
+from workspace.review_pages import review
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -117,7 +118,7 @@ def journal() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"checks.md": checks, "intents.md": intents, "exit-codes.md": exit_codes, "journal.md": journal}
+PAGES = {"checks.md": checks, "intents.md": intents, "exit-codes.md": exit_codes, "journal.md": journal, "review.md": review}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt")
+FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
+         "tests/speculos/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {
     "annotated-types", "bitarray", "cbor2", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",

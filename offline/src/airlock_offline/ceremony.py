@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.quarantine import require_signature
 from airlock_offline.state import State
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
@@ -17,7 +19,7 @@ from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.run import check_signature, examine, examine_nonces, refused
 from airlock_shared.eip712 import DOMAIN_TYPE, TypedData
-from airlock_shared.errors import Declined, ExitCode, Refusal
+from airlock_shared.errors import Declined, ExitCode
 from airlock_shared.second_opinion import confirm
 from airlock_shared.signatures import Signed
 from airlock_shared.struct_types import Member
@@ -110,15 +112,7 @@ def _sign(case: Case, station: Station) -> Signed:
     confirm(case)
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
-    address = app.address(signer.path).address
-    if address != signer.address:
-        raise Refusal(
-            "SIGNER-DEVICE",
-            "the Ledger has another account at this path",
-            got=checksum_address(address),
-            expected=checksum_address(signer.address),
-            do="check that this is the right Ledger, and the path in the plan",
-        )
+    require_account(app, signer.path, signer.address)
     station.tell("Now compare every page on the Ledger with the list above, then confirm or reject there.")
     answer, shown = _ask_device(case, app)
     signed = Signed(
@@ -130,7 +124,7 @@ def _sign(case: Case, station: Station) -> Signed:
         shown=shown,
         app=version,
     )
-    check_signature(_with(case, signed))
+    require_signature(_with(case, signed), station.state, station.now_ms())
     return signed
 
 

@@ -11,12 +11,13 @@ import click
 
 from airlock_offline import airgap
 from airlock_shared.command import say
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.files import require_new
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
     from airlock_offline.ledger.transport import Transport
+    from airlock_shared.plan import Plan, Signer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LOG = "airlock.apdu-log"  # where the click context keeps the path of the log
@@ -57,6 +58,17 @@ def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
             expected="a rehearsal deployment",
             do="plug in the Ledger and leave --emulator out",
         )
+
+
+def choose_signer(plan: Plan, name: str | None) -> Signer:
+    """Return the plan's signer of this name, or its only one. Raises ``UsageError`` or ``PlanError("PLAN-SIGNER")``."""
+    if name is None and len(plan.signers) == 1:
+        return next(iter(plan.signers.values()))
+    if name is None:
+        raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
+    if name not in plan.signers:
+        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
+    return plan.signers[name]
 
 
 class Device:

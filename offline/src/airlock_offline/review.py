@@ -112,9 +112,9 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     if field.unit is CODE and type(raw) is bytes:
         for row in code_rows(raw):
             yield from _row("", row)
-    raw_text = raw_text(raw)
-    if field.unit not in (TEXT, CODE) and raw_text != shown and raw_text.lower() != shown.lower():
-        yield from _row("", f"raw {raw_text}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
+    signed = raw_text(raw)
+    if field.unit not in (TEXT, CODE) and signed.lower() != shown.lower():
+        yield from _row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
     if decision.decided_by == "plan":
         yield from _row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
     elif decision.decided_by == "builder":
@@ -193,7 +193,7 @@ def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
     yield f"CHECKS: {passed} passed, {len(wrong)} refused" + (f", {unreached} not reached" if unreached else "")
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
-        yield from _hanging(safe_again(f"REFUSED  {verdict.check}{place}: {verdict.what}", limit=600), "  ")
+        yield from _hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
         yield from _row("got", safe(str(verdict.got), limit=600))
         yield from _row("expected", safe(str(verdict.expected), limit=600))
 
@@ -204,12 +204,18 @@ def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from _hanging(f"{number:>3}  {text}", " " * 5)
+        yield from _hanging(f"{number:>3}  ", text)
 
 
-def _hanging(text: str, indent: str) -> Iterator[str]:
-    """Yield a safe text in lines of 80 columns, those after the first indented."""
-    first, *rest = wrapped(text, WIDTH - len(indent))
-    yield first
-    for line in rest:
-        yield f"{indent}{line}"
+def _hanging(label: str, text: str) -> Iterator[str]:
+    """Yield a safe text in lines of 80 columns beside its label."""
+    for line in wrapped(text, WIDTH - len(label)):
+        yield f"{label}{line}"
+        label = " " * len(label)
+
+
+def note_lines(notes: list[str]) -> Iterator[str]:
+    """Yield the notes on what the device does not show in full."""
+    for note in notes:
+        yield ""
+        yield from textwrap.wrap(f"NOTE: {safe(note, limit=400)}", WIDTH)

@@ -10,6 +10,7 @@ from airlock_shared.lookalikes import code_points, flags
 from airlock_shared.referral import code_letters
 from airlock_shared.text import safe
 from airlock_shared.units import CODE, TEXT
+from airlock_shared.words import grouped
 
 _MOST_TEXTS = 50
 _MOST_CHARACTERS = 20_000
@@ -24,7 +25,8 @@ def suspicions(case: Case) -> Iterator[str]:
 
 def code_rows(raw: bytes) -> Iterator[str]:
     """Yield what stands beside a referral code: all its bytes, and the code points that it reads as."""
-    yield f"hex 0x{raw.hex()}"
+    yield f"hex {grouped(raw[:16].hex())}"
+    yield f"and {grouped(raw[16:].hex())}"
     yield f"code points {code_points(code_letters(raw)) or 'none'}"
 
 

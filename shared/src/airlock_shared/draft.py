@@ -59,7 +59,7 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
 
 
 def _message(item: Request) -> dict[str, Any]:
-    primary_type = item.payload["primaryType"]
+    primary_type = item.payload["primaryType"] if item.transaction is None else "a transaction"
     if primary_type not in CATALOGUE:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
     return definitions(CATALOGUE[primary_type]).read(primary_type, item.payload["message"])

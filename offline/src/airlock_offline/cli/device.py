@@ -7,12 +7,11 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.devices import choose_signer, emulator_option, ledger_option, opened
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.state import State
 from airlock_shared.addresses import checksum_address
 from airlock_shared.command import INPUT, json_option, say, show, show_json
-from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.files import read_input
 from airlock_shared.plan import Signer, parse_plan
 
@@ -59,13 +58,4 @@ def COMMAND(  # noqa: N802
 
 
 def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
-    if plan_file is None:
-        return None
-    plan = parse_plan(read_input(plan_file))
-    if name is None and len(plan.signers) == 1:
-        return next(iter(plan.signers.values()))
-    if name is None:
-        raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
-    if name not in plan.signers:
-        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
-    return plan.signers[name]
+    return None if plan_file is None else choose_signer(parse_plan(read_input(plan_file)), name)

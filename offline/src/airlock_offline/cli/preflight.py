@@ -10,6 +10,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.ledger_report import device_lines, raw_messages_options, report_or_error, udev_rule
 from airlock_offline.state import State
 from airlock_offline.watch import (
     CONTRADICTED,
@@ -20,11 +21,10 @@ from airlock_offline.watch import (
     compare,
     read_time,
 )
-from airlock_shared.command import explain, json_option, say, show, show_json
+from airlock_shared.command import explain, json_option, show, show_json
 from airlock_shared.deployment import parse_deployment
-from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
+from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.files import read_input
-from airlock_shared.text import safe
 from airlock_shared.units import utc_text
 from airlock_shared.words import spoken
 
@@ -35,6 +35,7 @@ _INTERFACES = Path("/sys/class/net")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="By how much the watch may be wrong, typing included.")  # fmt: skip
+@raw_messages_options
 @emulator_option
 @ledger_option
 @json_option
@@ -63,6 +64,7 @@ def COMMAND(  # noqa: N802
         "network_up": interfaces_up(_INTERFACES),
         "pins": [_pin(path) for path in sorted((state.home / "pins").glob("*.json")) if "replaced" not in path.name],
         "transcript_head": state.transcript.head(),
+        "udev_rule": udev_rule(),
         "device": _device(emulator_port, ledger_path),
     }
     state.transcript.record("preflight", report, now_ms())
@@ -113,14 +115,8 @@ def _pin(path: Path) -> dict[str, str]:
 
 
 def _device(emulator_port: int | None, ledger_path: str | None) -> dict[str, Any]:
-    try:
-        with opened(emulator_port, ledger_path) as device:
-            app = device.app()
-            found, configuration = app.app_and_version(), app.configuration()
-    except DeviceError as error:
-        say(explain(error))
-        return {"error": str(error)}
-    return {"app": found.name, "version": found.version, "blind_signing": configuration.blind_signing}
+    with opened(emulator_port, ledger_path) as device:
+        return report_or_error(device, explain)
 
 
 def _show(report: dict[str, Any]) -> None:
@@ -137,13 +133,5 @@ def _show(report: dict[str, Any]) -> None:
         show(f"pinned         {pin['name']}: {pin['fingerprint'][:16]}…\n               {pin['words']}")
     if not report["pins"]:
         show("pinned         nothing yet: airlock-offline trust deployment.json")
-    device = report["device"]
-    if "error" in device:
-        show("Ledger         not ready, see above")
-        return
-    show(f"Ledger         {safe(device['app'])} app {safe(device['version'])}")
-    if device["blind_signing"]:
-        show("               Blind signing is ON: switch it off, unless a transaction needs it today")
-    else:
-        show("               Blind signing is off, as it should be for intents")
-    show("               Raw messages: look it up in the app's settings; it must be on")
+    for line in device_lines(report["device"], report["udev_rule"]):
+        show(line)

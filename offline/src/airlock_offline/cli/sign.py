@@ -11,7 +11,8 @@ from airlock_offline.clock import now_ms
 from airlock_offline.devices import Device, emulator_option, ledger_option, opened, require_rehearsal
 from airlock_offline.ledger.screens import MODELS, coming_screens
 from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
-from airlock_offline.review import hash_lines, review_lines, screen_lines, verdict_lines
+from airlock_offline.ledger.unshown import not_shown_in_full
+from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.state import State
 from airlock_offline.watch import examine_clock, uncertainty_ms
 from airlock_shared.addresses import checksum_address
@@ -104,6 +105,8 @@ def _sign_all(
         if not refused(verdicts):
             for line in (*hash_lines(case), *screen_lines(_screens(case, model), model)):
                 say(line)
+            for line in note_lines(_unshown(case, model)):
+                say(line)
         for line in verdict_lines(verdicts):
             say(line)
 
@@ -129,6 +132,12 @@ def _screens(case: Case, model: str) -> list[list[str]]:
         sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas
         return transaction_pages(Shown(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)
     return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=case.step.signer.show == "hashes")
+
+
+def _unshown(case: Case, model: str) -> list[str]:
+    if case.request.transaction is not None or case.step.signer.show == "hashes":
+        return []  # the review's own notes say so
+    return not_shown_in_full(typed_data_of(case), model)
 
 
 def _report(results: list[Result], output: Path, fingerprint: str, as_json: bool) -> None:

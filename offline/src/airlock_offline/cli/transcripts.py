@@ -1,4 +1,4 @@
-"""``transcript show`` and ``transcript verify``."""
+"""``transcript show``, ``transcript seal`` and ``transcript verify``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.clock import now_ms
+from airlock_offline.devices import choose_signer, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.ledger.accounts import require_account
+from airlock_offline.ledger.screens import MESSAGE, MODELS, message_fields, review_pages
+from airlock_offline.quarantine import QUARANTINED, recovered_by
+from airlock_offline.review import screen_lines
+from airlock_offline.seals import SEALED, check_seals, seal_of
 from airlock_offline.state import State
-from airlock_shared.command import INPUT, json_option, show, show_json
+from airlock_shared.addresses import checksum_address
+from airlock_shared.command import INPUT, ask_yes, json_option, say, show, show_json
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.files import read_input
+from airlock_shared.plan import Plan, parse_plan
 from airlock_shared.text import safe
 from airlock_shared.transcript import GENESIS, Entry
 from airlock_shared.transcript_file import read_transcript
@@ -18,7 +29,7 @@ from airlock_shared.words import spoken
 
 @click.group("transcript")
 def COMMAND() -> None:  # noqa: N802
-    """Show or verify this machine's transcript, or one in a file."""
+    """Show, seal or verify this machine's transcript, or one in a file."""
 
 
 def _entries(state: State, file: Path | None) -> list[Entry]:
@@ -33,21 +44,87 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
     """Show every entry, after verifying the chain."""
     for entry in _entries(state, file):
         if as_json:
-            show(json.dumps(entry._asdict()))
+            show(json.dumps(entry._asdict(), ensure_ascii=False))
         else:
-            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
+            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
             show(f"      {safe(json.dumps(entry.data, ensure_ascii=False), limit=600)}")
+
+
+@COMMAND.command("seal")
+@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
+@click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def seal_transcript(
+    state: State,
+    plan_file: Path,
+    signer_name: str | None,
+    model: str,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    """Have the transcript's head signed by the signer's Ledger, and record the seal. At the end of a ceremony."""
+    plan = parse_plan(read_input(plan_file))
+    require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    signer = choose_signer(plan, signer_name)
+    entries = state.transcript.entries()
+    seal = seal_of(entries, plan.id)
+    if entries and entries[-1].event == SEALED:
+        say("The transcript is sealed already, and nothing came after; nothing to do.")
+        return
+    say(f"entries   {seal.entries}\nhead      {seal.head}\n          {spoken(seal.head)}\nsealed by {signer.name}")
+    for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
+        say(line)
+    ask_yes("Seal the transcript with this head?")
+    with opened(emulator_port, ledger_path) as device:
+        app = device.app()
+        address = require_account(app, signer.path, signer.address)
+        rsv = app.sign_personal_message(signer.path, seal.text()).rsv
+    recovered = recovered_by(seal.digest(), rsv)
+    if recovered != checksum_address(address):
+        data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
+        state.transcript.record(QUARANTINED, data, now_ms())
+        raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
+                      got=recovered, expected=checksum_address(address))  # fmt: skip
+    entry = state.transcript.record(SEALED, seal.as_data(address, rsv), now_ms())
+    say(f"Sealed. recovered {recovered}: the plan's {signer.name}")
+    if as_json:
+        show_json({"ok": True, "sealed": seal.head, "entries": seal.entries, "by": recovered, "head": entry.hash})
+    else:
+        show(f"head after the seal  {entry.hash}\n                     {spoken(entry.hash)}")
 
 
 @COMMAND.command("verify")
 @click.argument("file", type=INPUT, required=False)
+@click.option("--plan", "plan_file", type=INPUT, help="Also require that every seal is by a signer of this plan.")
 @json_option
 @click.pass_obj
-def verify_transcript(state: State, file: Path | None, as_json: bool) -> None:
-    """Verify the chain and show its head, to compare with what was written down."""
+def verify_transcript(state: State, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
+    """Verify the chain and its seals, and show its head, to compare with what was written down."""
     entries = _entries(state, file)
+    seals = check_seals(entries)
+    if plan_file is not None:
+        _require_by_plan([by for _, by in seals], parse_plan(read_input(plan_file)))
     head = entries[-1].hash if entries else GENESIS
     if as_json:
-        show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head)})
+        rows = [{**seal._asdict(), "by": by} for seal, by in seals]
+        show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
         return
     show(f"{len(entries)} entries, the chain holds\nhead  {head}\n      {spoken(head)}")
+    for seal, by in seals:
+        show(f"seal  {safe(seal.ceremony)}: {seal.entries} entries, by {by}, holds")
+    if not seals:
+        show("seal  none: airlock-offline transcript seal --plan PLAN")
+
+
+def _require_by_plan(sealed_by: list[str], plan: Plan) -> None:
+    """Raise ``DocumentError("DOC-SEAL")`` unless there is a seal and each is by a signer of the plan."""
+    signers = {checksum_address(signer.address) for signer in plan.signers.values()}
+    for by in sealed_by or ["nobody"]:
+        if by not in signers:
+            raise DocumentError("DOC-SEAL", "the transcript is not sealed by a signer of the plan", got=by,
+                                expected=", ".join(sorted(signers)))  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_offline.emulator.typed_stream import ADDRESS, BOOL, DOMAIN, INT, STRING, UINT, FieldType, TypedStream
+from airlock_offline.emulator.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
+from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.screens import Field, shown_bytes, shown_string
 
 

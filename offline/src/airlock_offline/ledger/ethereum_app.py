@@ -155,15 +155,12 @@ class EthereumApp:
         return DeviceAddress(fields[0], address)
 
     def sign_typed_data(self, path: str, typed_data: TypedData) -> Signature:
-        """Sign field by field: the device computes the hash and shows every value. Needs Raw messages.
-
-        A flow left half-way makes the app answer 6A00 to the first definition: then, once, it is sent again.
-        """
+        """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
         doing = "sign the typed data"
         flow = fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self._transport.exchange(first.encode(), person=False)
-        if sw == SW_PARAMETER:
+        if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
             reply, sw = self._transport.exchange(first.encode(), person=False)
         self._require_silence(reply, sw, doing)
         for apdu in rest:

@@ -1,7 +1,7 @@
 """How an APDU reaches a Ledger, and how long is waited for it; over loopback, the software Ledger of a rehearsal.
 
-A real device is reached by :mod:`airlock_offline.ledger.usb`. The only module of the offline half, beside the software Ledger's server, that imports ``socket``; it connects to
-127.0.0.1 and to nothing else.
+A real device is reached by :mod:`airlock_offline.ledger.usb`. Beside the software Ledger's server this is the only module
+of the offline half that imports ``socket``; it connects to 127.0.0.1 and to nothing else.
 
 ``ledgerblue.commTCP`` is not used for loopback: it reads a reply with single ``recv`` calls (a reply that arrives in two
 pieces is cut), it has no time-out whatever it is told, and a closed connection ends in ``struct.error``. Its framing, four

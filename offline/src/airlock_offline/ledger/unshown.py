@@ -19,7 +19,8 @@ from airlock_offline.ledger.screens import (
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.eip712 import DOMAIN_TYPE, TypedData
 
-UNDRAWN_LINE = 12  # a Flex' page behind More does not draw it when the text has exactly so many lines
+UNDRAWN_CHARACTERS = range(200, SHOWN_CHARACTERS + 1)
+"""Lengths at which a text may take the twelve smaller lines of which a Flex does not draw the last behind More."""
 
 
 def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
@@ -51,12 +52,11 @@ def _notes(leaf: Leaf, model: str) -> Iterator[str]:
         if type(value) is int and value < 0 and model != FLEX_MODEL and len(str(value)) > 17:
             yield f"A Nano repeats digits of {leaf.name} on its second page: compare page by page, do not join them."
         return
-    if model == FLEX_MODEL:
-        yield from _behind_more(leaf.name, lines_of(shown, FLEX))
+    if model == FLEX_MODEL and len(lines_of(shown, FLEX)) > FLEX_LINES:
+        yield from _behind_more(leaf.name, shown)
 
 
-def _behind_more(name: str, lines: list[str]) -> Iterator[str]:
-    if len(lines) > FLEX_LINES:
-        yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
-    if len(lines) == UNDRAWN_LINE:
-        yield f'The last line of {name}, "{lines[-1].strip()}", is not drawn behind More: read it here.'
+def _behind_more(name: str, shown: str) -> Iterator[str]:
+    yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
+    if len(shown) in UNDRAWN_CHARACTERS:
+        yield f'The last line of {name} may not be drawn behind More: read here that it ends in "{shown[-24:].strip()}".'

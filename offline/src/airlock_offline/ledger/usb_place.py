@@ -63,7 +63,7 @@ def holders(place: Place, root: Path = ROOT) -> list[str]:
     for link in (root / "proc").glob("[0-9]*/fd/*"):
         process = link.parents[1]
         try:
-            held = process.name != str(os.getpid()) and Path(os.readlink(link)) == place.node
+            held = process.name != str(os.getpid()) and link.readlink() == place.node
         except OSError:  # another account's, or it ended meanwhile
             continue
         if held:

@@ -141,7 +141,9 @@ def BUILD(  # noqa: N802
         show_json(prepared.request.as_json() | {"refused": [v.check for v in wrong]})
     else:
         show(_payload_text(prepared.request.payload))
-        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused; digest {safe(prepared.request.payload['digest'])}")
+        show(
+            f"checks: {len(prepared.verdicts) - len(wrong)} not refused; digest {safe(prepared.request.payload['digest'])}"
+        )
     _accepted(prepared)
 
 

@@ -1,0 +1,79 @@
+"""A transcript sealed by the signer's Ledger: its head signed as a personal message, and recorded as its next entry.
+
+Who changes a sealed transcript has to find another chain with the same head, or the signer's key. The text that is signed
+can be read whole on the device. Source: EIP-191, version 0x45; DESIGN section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from airlock_shared.addresses import checksum_address
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.keccak import keccak256
+from airlock_shared.signature import recover
+from airlock_shared.transcript import GENESIS, Entry
+
+SEALED = "sealed"
+_PREFIX = b"\x19Ethereum Signed Message:\n"  # EIP-191, version 0x45 (E)
+_MEMBERS = {"ceremony": str, "entries": int, "head": str, "address": str, "signature": str}
+
+
+class Seal(NamedTuple):
+    """What is sealed: the ceremony's id, how many entries there are, and the hash of the last one (64 hex digits)."""
+
+    ceremony: str
+    entries: int
+    head: str
+
+    def text(self) -> bytes:
+        """Return the message that the Ledger shows and signs."""
+        return f"Airlock transcript of {self.ceremony}, {self.entries} entries, head {self.head}".encode()
+
+    def digest(self) -> bytes:
+        """Return the hash that is signed (EIP-191)."""
+        return keccak256(_PREFIX + str(len(self.text())).encode() + self.text())
+
+    def as_data(self, address: bytes, rsv: bytes) -> dict[str, Any]:
+        """Return the seal as the transcript records it."""
+        return {**self._asdict(), "address": checksum_address(address), "signature": "0x" + rsv.hex()}
+
+
+def seal_of(entries: list[Entry], ceremony: str) -> Seal:
+    """Return the seal for a transcript as it stands."""
+    return Seal(ceremony, len(entries), entries[-1].hash if entries else GENESIS)
+
+
+def check_seals(entries: Iterable[Entry]) -> list[tuple[Seal, str]]:
+    """Return the seals of a transcript whose chain holds, each with the address (EIP-55) that made it.
+
+    Raises ``DocumentError("DOC-SEAL")`` naming the first that is not over the entries before it, or not by its address.
+    """
+    found: list[tuple[Seal, str]] = []
+    before = GENESIS
+    for entry in entries:
+        if entry.event == SEALED:
+            found.append(_checked(entry, before))
+        before = entry.hash
+    return found
+
+
+def _checked(entry: Entry, head: str) -> tuple[Seal, str]:
+    data = entry.data
+    if set(data) != set(_MEMBERS) or not all(type(data[name]) is kind for name, kind in _MEMBERS.items()):
+        raise _wrong(entry, "its members are not a seal's", "", ", ".join(_MEMBERS))
+    seal = Seal(data["ceremony"], data["entries"], data["head"])
+    if (seal.entries, seal.head) != (entry.seq, head):
+        raise _wrong(entry, "it seals something else than the entries before it", seal.head, head)
+    try:
+        signer = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
+    except (Refusal, ValueError) as error:
+        raise _wrong(entry, "its signature is nobody's", str(error), "65 bytes r, s, v") from error
+    if signer != data["address"]:
+        raise _wrong(entry, "another key made its signature", signer, data["address"])
+    return seal, signer
+
+
+def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:
+    return DocumentError("DOC-SEAL", f"the seal at entry {entry.seq} is wrong: {why}", got=got, expected=expected)

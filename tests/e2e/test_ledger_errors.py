@@ -1,0 +1,173 @@
+"""What goes wrong with a Ledger, through the command line: its own message, exit code 5 or 6, and resumed with no harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+
+CEREMONY = "delegate-key"
+CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "wrong app": (("--fault", "wrong-app"), 5, "the app 'Bitcoin' is open"),
+    "app closed": (("--fault", "app-closed"), 5, "shows its home screen"),
+    "locked": (("--fault", "lock"), 5, "the Ledger is locked"),
+    "refused": (("--fault", "refuse"), 6, "refused on the Ledger; nothing was signed"),
+    "unplugged": (("--fault", "disconnect"), 5, "closed the connection in the middle"),
+    "settings off": (("--no-raw-messages",), 5, "turn on Raw messages"),
+    "old app": (("--fault", "old-version"), 5, "the Ethereum app is '1.10.4'; we sign with 1.22.0 or newer"),
+    "wrong seed": (("--fault", "wrong-seed"), 5, "the Ledger has another account at this path"),
+    "wrong account": (("--fault", "wrong-account"), 5, "the Ledger has another account at this path"),
+    "empty answer": (("--fault", "empty-success"), 5, "reported success and answered 0 bytes"),
+    "left in definitions": (("--fault", "left-in-definitions"), 5, "an earlier request was left half-way"),
+}
+
+
+@pytest.fixture
+def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    started = start_ledger(*request.param)
+    yield started
+    stop_ledger(started)
+
+
+def sign(desk: Desk, ledger: Ledger, output: Path, *words: object) -> Any:
+    plan, requests = desk.path(f"{CEREMONY}.plan.toml"), desk.path(f"{CEREMONY}.requests.json")
+    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, *words)
+    return desk.offline(*words, typed="Yes\n" * 3)
+
+
+def events(desk: Desk) -> list[str]:
+    shown = desk.offline("transcript", "show", "--json")
+    return [json.loads(line)["event"] for line in shown.out.splitlines()]
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(("faulty", "code", "said"), CASES.values(), indirect=["faulty"], ids=CASES)
+def test_a_device_error_has_its_message_and_code_and_the_ceremony_goes_on(
+    desk: Desk, ledger: Ledger, faulty: Ledger, code: int, said: str
+) -> None:
+    desk.prepare(CEREMONY)
+    ended = sign(desk, faulty, desk.path("first.json"))
+    assert ended.code == code, ended.err
+    assert said in one_line(ended.err)
+    assert "signed" not in events(desk)
+    assert not list(desk.folder.glob("offline-home/signed/*"))
+    resumed = sign(desk, ledger, desk.path("second.json"))
+    assert resumed.code == 0, resumed.err
+    again = sign(desk, ledger, desk.path("third.json"))
+    assert again.code == 0, again.err
+    assert events(desk).count("signed") == 1
+    second, third = (json.loads(desk.path(name).read_text())["signatures"] for name in ("second.json", "third.json"))
+    assert second == third
+
+
+def test_each_case_has_a_message_of_its_own() -> None:
+    said = {name: said for name, (_, _, said) in CASES.items() if name != "wrong account"}
+    assert len(set(said.values())) == len(said)
+
+
+@pytest.mark.parametrize("faulty", [("--no-blind-signing",)], indirect=True)
+def test_hashes_without_blind_signing_name_that_setting_and_never_fall_back(desk: Desk, faulty: Ledger) -> None:
+    plan = desk.write_plan(CEREMONY)
+    plan.write_text(plan.read_text().replace("[[steps]]", 'show = "hashes"\n\n[[steps]]'))
+    requests = desk.path(f"{CEREMONY}.requests.json")
+    assert desk.online("prepare", plan, "-o", requests).code == 0
+    ended = sign(desk, faulty, desk.path("first.json"))
+    assert ended.code == 5, ended.err
+    assert "turn on Blind signing" in one_line(ended.err)
+    assert not desk.path("first.json").exists()
+    on = start_ledger("--blind-signing")
+    try:
+        resumed = sign(desk, on, desk.path("second.json"))
+    finally:
+        stop_ledger(on)
+    assert resumed.code == 0, resumed.err
+    assert json.loads(desk.path("second.json").read_text())["signatures"][0]["shown"] == "hashes"
+
+
+@pytest.mark.parametrize(
+    ("faulty", "check"),
+    [(("--fault", "wrong-hash"), "SIG-SIGNER"), (("--fault", "high-s"), "SIG-LOW-S")],
+    indirect=["faulty"],
+)
+def test_a_signature_over_something_else_is_quarantined(desk: Desk, faulty: Ledger, check: str) -> None:
+    desk.prepare(CEREMONY)
+    ended = sign(desk, faulty, desk.path("first.json"))
+    assert ended.code == 3, ended.err
+    assert check in ended.err
+    assert "the signature is quarantined" in one_line(ended.err)
+    assert not desk.path("first.json").exists()
+    assert not list(desk.folder.glob("offline-home/signed/*"))
+    shown = [json.loads(line) for line in desk.offline("transcript", "show", "--json").out.splitlines()]
+    entry = next(entry for entry in shown if entry["event"] == "signature-quarantined")
+    assert set(entry["data"]) == {"step", "check", "digest", "recovered", "expected"}
+    assert entry["data"]["check"] == check
+    assert entry["data"]["recovered"] != entry["data"]["expected"]
+
+
+def test_a_flow_that_was_left_half_way_is_restarted_without_the_operator(desk: Desk) -> None:
+    desk.prepare(CEREMONY)
+    left = start_ledger("--fault", "left-in-message")
+    try:
+        ended = sign(desk, left, desk.path("first.json"))
+    finally:
+        stop_ledger(left)
+    assert ended.code == 0, ended.err
+
+
+def test_the_apdu_log_is_written_on_request_and_holds_no_signature(desk: Desk, ledger: Ledger) -> None:
+    desk.prepare(CEREMONY)
+    log = desk.path("apdu.log")
+    ended = sign(desk, ledger, desk.path("first.json"), "--apdu-log", log)
+    assert ended.code == 0, ended.err
+    signature = json.loads(desk.path("first.json").read_text())["signatures"][0]["signature"]
+    assert signature[2:66] not in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+    again = desk.offline("preflight", "--emulator", ledger.port, "--apdu-log", log)
+    assert (again.code, "exists already" in again.err) == (2, True)
+
+
+def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: Desk, ledger: Ledger) -> None:
+    plan, _ = desk.prepare(CEREMONY)
+    assert sign(desk, ledger, desk.path("first.json")).code == 0
+    words = ("transcript", "seal", "--plan", plan, "--emulator", ledger.port)
+    assert desk.offline(*words, typed="no\n").code == 6
+    ended = desk.offline(*words, typed="Yes\n")
+    assert ended.code == 0, ended.err
+    assert "nothing to do" in desk.offline(*words, typed="Yes\n").err
+    verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
+    assert verified.code == 0, verified.err
+    assert verified.json()["seals"][0]["by"] == "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+    transcript = desk.folder / "offline-home" / "transcript.jsonl"
+    lines = transcript.read_text().splitlines()
+    desk.path("cut.jsonl").write_text("\n".join(lines[:-1]) + "\n")
+    cut = desk.offline("transcript", "verify", desk.path("cut.jsonl"), "--plan", plan)
+    assert (cut.code, "DOC-SEAL" in cut.err) == (4, True)
+
+
+@pytest.mark.parametrize("faulty", [("--fault", "wrong-seed"), ("--fault", "wrong-hash")], indirect=True)
+def test_a_seal_by_another_key_is_not_recorded(desk: Desk, faulty: Ledger) -> None:
+    plan, _ = desk.prepare(CEREMONY)
+    ended = desk.offline("transcript", "seal", "--plan", plan, "--emulator", faulty.port, typed="Yes\n")
+    assert ended.code in (3, 5), ended.err
+    assert "sealed" not in events(desk)
+
+
+def test_raw_messages_is_proven_by_a_harmless_message(desk: Desk, ledger: Ledger) -> None:
+    ended = desk.offline("preflight", "--emulator", ledger.port, "--prove-raw-messages", "--json")
+    assert ended.json()["device"]["raw_messages"] == "proven on"
+
+
+@pytest.mark.parametrize(("model", "noted"), [("flex", True), ("nanosp", False)])
+def test_the_review_says_what_the_device_hides(desk: Desk, ledger: Ledger, model: str, noted: bool) -> None:
+    desk.prepare(CEREMONY)
+    ended = sign(desk, ledger, desk.path("first.json"), "--model", model)
+    assert ended.code == 0, ended.err
+    assert ("NOTE: tnc goes on behind More" in ended.err) is noted

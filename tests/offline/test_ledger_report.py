@@ -1,0 +1,126 @@
+"""The Ledger's part of preflight: settings read, attested and proven; the udev rule looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from airlock_offline.devices import Device
+from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
+from airlock_offline.ledger_report import PROOF, device_lines, device_report, raw_messages_options, udev_rule
+
+SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
+
+
+def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
+    """What ``preflight`` reports with these words on its command line."""
+    found: dict[str, Any] = {}
+
+    @click.command()
+    @raw_messages_options
+    def command() -> None:
+        device = Device(None, None)
+        device._app = open_app(ledger)
+        found.update(device_report(device))
+
+    command.main(args=list(words), standalone_mode=False)
+    return found
+
+
+def ledger(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
+    return SoftwareLedger(settings=Settings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_the_version_and_the_blind_signing_flag_are_read(blind: bool) -> None:
+    found = report(ledger(blind=blind))
+    assert (found["app"], found["version"], found["blind_signing"]) == ("Ethereum", "1.22.0", blind)
+    assert found["raw_messages"] == "not stated"
+
+
+@pytest.mark.parametrize("word", ["on", "off"])
+def test_raw_messages_is_recorded_as_the_operators_word(word: str) -> None:
+    assert report(ledger(), "--raw-messages", word)["raw_messages"] == f"attested {word}"
+
+
+@pytest.mark.parametrize(("raw", "proven"), [(True, "proven on"), (False, "proven off")])
+def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: bool, proven: str) -> None:
+    assert report(ledger(raw=raw), "--prove-raw-messages", "--raw-messages", "on")["raw_messages"] == proven
+
+
+def test_with_blind_signing_on_nothing_is_proven() -> None:
+    assert "not provable" in report(ledger(blind=True, raw=False), "--prove-raw-messages")["raw_messages"]
+
+
+def test_a_proof_that_does_not_recover_is_an_error() -> None:
+    with pytest.raises(WrongAnswer, match="test message was signed by"):
+        report(ledger(faults=("wrong-hash",)), "--prove-raw-messages")
+
+
+def test_a_proof_that_is_refused_on_the_device_is_declined() -> None:
+    with pytest.raises(RefusedOnDevice):
+        report(ledger(faults=("refuse",)), "--prove-raw-messages")
+
+
+def test_the_test_message_names_no_contract_no_chain_and_no_intent() -> None:
+    assert PROOF["domain"] == {"name": "Airlock settings test", "version": "0", "chainId": "0"}
+    assert PROOF["primaryType"] == "AirlockSettingsTest"
+
+
+def test_an_old_app_is_named_before_any_setting() -> None:
+    with pytest.raises(AppTooOld, match=r"1\.22\.0"):
+        report(ledger(faults=("old-version",)))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"blind_signing": True}, "Blind signing is ON"),
+        ({"raw_messages": "proven off"}, "switch it ON"),
+        ({"raw_messages": "not stated"}, "--prove-raw-messages"),
+        ({"model": "flex"}, "open More"),
+        ({"model": "nanos"}, "stopped its updates"),
+    ],
+)
+def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> None:
+    good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on"}
+    assert said not in "\n".join(device_lines(good, None))
+    assert said in "\n".join(device_lines(good | found, None))
+
+
+# ---- the udev rule ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["etc/udev/rules.d", "lib/udev/rules.d"])
+def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    path = tmp_path / folder / SHIPPED.name
+    path.write_text(SHIPPED.read_text())
+    assert udev_rule(tmp_path, "linux") == str(path)
+    assert f"udev rule      {path}" in list(device_lines({"error": ""}, str(path)))
+
+
+def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_path: Path) -> None:
+    folder = tmp_path / "etc/udev/rules.d"
+    folder.mkdir(parents=True)
+    (folder / "1.rules").write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')
+    assert udev_rule(tmp_path, "linux") == ""
+    assert "none is installed" in next(device_lines({"error": ""}, ""))
+
+
+def test_elsewhere_than_on_linux_no_rule_is_needed(tmp_path: Path) -> None:
+    assert udev_rule(tmp_path, "darwin") is None
+    assert "udev" not in " ".join(device_lines({"error": ""}, None))
+
+
+def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:
+    rules = [line for line in SHIPPED.read_text().splitlines() if line and not line.startswith("#")]
+    assert rules
+    assert all('=="2c97"' in rule and 'MODE="0600"' in rule and 'TAG+="uaccess"' in rule for rule in rules)
+    assert int(SHIPPED.name[:2]) < 73

@@ -1,0 +1,87 @@
+"""The transcript's seal: over the head, by the signer's Ledger, and wrong in every other way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.seals import SEALED, Seal, check_seals, seal_of
+from airlock_shared.errors import DocumentError
+from airlock_shared.transcript import GENESIS, Entry, next_entry
+from offline.recordings import SIGNER
+
+PATH = "m/44'/60'/0'/0/0"
+
+
+def chain(*events: str) -> list[Entry]:
+    entries: list[Entry] = []
+    for event in events:
+        entries.append(next_entry(entries[-1] if entries else None, 1_000, event, {"n": len(entries)}))
+    return entries
+
+
+def sealed(before: list[Entry], **changed: Any) -> list[Entry]:
+    """The entries and a seal over them; ``changed`` members are put in its place afterwards."""
+    seal = seal_of(before, "desk")
+    app = open_app(SoftwareLedger())
+    address = app.address(PATH).address
+    data = seal.as_data(address, app.sign_personal_message(PATH, seal.text()).rsv)
+    last = before[-1] if before else None
+    return [*before, next_entry(last, 2_000, SEALED, data | changed)]
+
+
+@pytest.mark.parametrize("events", [(), ("pinned",), ("pinned", "signed", "written")])
+def test_a_seal_by_the_ledger_holds(events: tuple[str, ...]) -> None:
+    entries = chain(*events)
+    head = entries[-1].hash if entries else GENESIS
+    assert check_seals(sealed(entries)) == [(Seal("desk", len(events), head), SIGNER)]
+
+
+def test_a_transcript_may_go_on_and_be_sealed_again() -> None:
+    entries = sealed(chain("pinned"))
+    entries = sealed([*entries, next_entry(entries[-1], 3_000, "signed", {})])
+    assert [seal.entries for seal, _ in check_seals(entries)] == [1, 3]
+
+
+def test_a_transcript_without_a_seal_has_none() -> None:
+    assert check_seals(chain("pinned")) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"head": "11" * 32}, "something else than the entries before it"),
+        ({"entries": 7}, "something else than the entries before it"),
+        ({"ceremony": "other"}, "another key"),
+        ({"address": "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"}, "another key"),
+        ({"signature": "0x" + "11" * 65}, "nobody's"),
+        ({"signature": "0x" + "00" * 65}, "nobody's"),
+        ({"signature": "0x12"}, "nobody's"),
+        ({"signature": "zz"}, "nobody's"),
+        ({"signature": 5}, "members"),
+        ({"more": 1}, "members"),
+    ],
+)
+def test_a_wrong_seal_is_refused(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(DocumentError, match=said) as caught:
+        check_seals(sealed(chain("pinned", "signed"), **changed))
+    assert caught.value.check == "DOC-SEAL"
+
+
+def test_a_seal_of_a_transcript_that_was_written_anew_is_refused() -> None:
+    seal = sealed(chain("pinned", "signed"))[-1]
+    other = chain("pinned", "refused")
+    with pytest.raises(DocumentError, match="something else"):
+        check_seals([*other, next_entry(other[-1], 2_000, SEALED, seal.data)])
+
+
+def test_the_ledger_shows_the_sealed_head_whole() -> None:
+    shown: list[list[str]] = []
+    ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
+    seal = seal_of(chain("pinned"), "desk")
+    open_app(ledger).sign_personal_message(PATH, seal.text())
+    text = "".join(line for page in shown[1:-1] for line in page[1:])
+    assert seal.head in text.replace(" ", "")

@@ -1,0 +1,64 @@
+"""From signatures to deliveries: what does not answer these requests, or does not recover to their signer, is not sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from airlock_online.outbox import delivery_of, match
+from airlock_shared.deployment import read_deployment
+from airlock_shared.errors import Refusal
+from airlock_shared.requests import parse_requests
+from airlock_shared.signatures import Signed, parse_signatures
+from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
+
+HEADER, REQUESTS, FINGERPRINT = parse_requests(to_bytes(whole()))
+ANSWER, SIGNED, _ = parse_signatures((VECTORS / "signatures/good/every-struct.json").read_bytes())
+URLS = dict.fromkeys(("batched_market", "relayer", "twap", "core_api"), "https://venue.example")
+DEPLOYMENT = read_deployment({**json.loads(DEPLOYMENT_TEXT), "base_urls": URLS})
+
+
+def test_every_good_signature_becomes_a_delivery() -> None:
+    pairs = match(ANSWER, SIGNED, HEADER, REQUESTS, FINGERPRINT)
+    for request, signed in pairs:
+        assert delivery_of(request, signed, HEADER, DEPLOYMENT).signature == signed.signature
+    assert len(pairs) == len(REQUESTS)
+
+
+def test_signatures_of_another_document_are_refused() -> None:
+    with pytest.raises(Refusal):
+        match(ANSWER._replace(requests="00" * 32), SIGNED, HEADER, REQUESTS, FINGERPRINT)
+
+
+def test_rehearsal_and_production_are_not_mixed() -> None:
+    with pytest.raises(Refusal, match="PIN-REHEARSAL"):
+        match(ANSWER._replace(rehearsal=not ANSWER.rehearsal), SIGNED, HEADER, REQUESTS, FINGERPRINT)
+
+
+@pytest.mark.parametrize("signed", [SIGNED[1:], SIGNED[::-1], [SIGNED[0], *SIGNED]], ids=["missing", "moved", "more"])
+def test_other_steps_than_those_of_the_requests_are_refused(signed: list[Signed]) -> None:
+    with pytest.raises(Refusal, match="PLAN-STEPS"):
+        match(ANSWER, signed, HEADER, REQUESTS, FINGERPRINT)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"digest": "0x" + "00" * 32}, "SIG-DIGEST"),
+        ({"signer": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"}, "SIG-SIGNER"),
+        ({"signature": SIGNED[1].signature}, "SIG-SIGNER"),
+        ({"signature": SIGNED[0].signature[:-2] + "00"}, "SIG-V"),
+    ],
+)
+def test_a_signature_that_is_not_the_signers_over_this_digest_is_not_sent(change: dict[str, Any], check: str) -> None:
+    with pytest.raises(Refusal, match=check):
+        delivery_of(REQUESTS[0], SIGNED[0]._replace(**change), HEADER, DEPLOYMENT)
+
+
+def test_an_altered_encoding_is_not_sent() -> None:
+    payload = REQUESTS[0].payload
+    altered = payload | {"encodedIntent": payload["encodedIntent"][:-1] + "f"}
+    with pytest.raises(Refusal, match="ENC-MATCH"):
+        delivery_of(REQUESTS[0]._replace(payload=altered), SIGNED[0], HEADER, DEPLOYMENT)

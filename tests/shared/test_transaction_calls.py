@@ -1,0 +1,214 @@
+"""Contract calls: the published selectors, one encoding each, the same as other libraries', and no surprises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from eth_abi.abi import decode as eth_decode
+from eth_abi.abi import encode as eth_encode
+from eth_utils.crypto import keccak
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.calldata import (
+    CALLS,
+    DELEGATED_ACTION,
+    Decoded,
+    canonical_signature,
+    decode_call,
+    encode_call,
+    selectors,
+)
+from airlock_shared.checks.transaction import CALL_IDS
+from airlock_shared.errors import Refusal
+from airlock_shared.intents import leaf
+from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
+from shared.strategies import plain_values
+
+repeatable = settings(
+    derandomize=True, deadline=None, database=None, max_examples=300, suppress_health_check=list(HealthCheck)
+)
+TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
+
+
+def _check_of(data: bytes) -> str:
+    with pytest.raises(Refusal) as caught:
+        decode_call(data)
+    return caught.value.check
+
+
+def _decoded_or_refused(data: bytes) -> Decoded | None:
+    try:
+        return decode_call(data)
+    except Refusal:
+        assert _check_of(data) in CALL_IDS
+        return None
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signature", SELECTORS)
+def test_a_selector_is_the_published_one_and_the_keccak_of_our_signature(signature: str) -> None:
+    name = signature.partition("(")[0]
+    assert canonical_signature(name) == signature
+    assert keccak(signature.encode())[:4].hex() == SELECTORS[signature]
+    assert selectors()[bytes.fromhex(SELECTORS[signature])] == name
+
+
+@pytest.mark.parametrize("signature", NOT_SIGNED)
+def test_a_call_of_the_relayer_and_a_read_are_unknown(signature: str) -> None:
+    assert keccak(signature.encode())[:4].hex() == NOT_SIGNED[signature]
+    assert bytes.fromhex(NOT_SIGNED[signature]) not in selectors()
+
+
+def test_the_table_holds_the_published_calls_and_no_others() -> None:
+    assert {canonical_signature(name) for name in [*CALLS, DELEGATED_ACTION]} == set(SELECTORS)
+    assert len(selectors()) == len(SELECTORS)
+
+
+def test_every_call_is_some_action_s_and_every_action_s_call_is_in_the_table() -> None:
+    assert {action.call for action in ACTIONS.values() if action.call} == set(CALLS)
+
+
+def test_only_trading_and_the_adoption_of_a_code_may_be_delegated() -> None:
+    assert {name for name, known in CALLS.items() if known.delegable} == {
+        "increasePositionSize", "increasePositionSizeWithCoinExposure", "updateOpenLimitOrder", "openTrade",
+        "closeTradeMarket", "setTraderReferralCodeByUser",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_fields_of_a_call_are_its_leaves_in_order(name: str) -> None:
+    entry = next(entry for entry in ENTRIES.values() if entry["call"] == name)
+    assert [field.path for field in CALLS[name].fields] == _paths(entry["arguments"])
+
+
+def _paths(message: dict[str, Any], prefix: str = "") -> list[str]:
+    nested = (_paths(v, f"{prefix}{k}.") if isinstance(v, dict) else [prefix + k] for k, v in message.items())
+    return [path for paths in nested for path in paths]
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_the_arguments_of_a_good_call_are_read_back(entry: dict[str, Any]) -> None:
+    decoded = decode_call(bytes.fromhex(call(entry["call"], entry["arguments"], entry.get("for"))[2:]))
+    assert decoded.call is CALLS[entry["call"]]
+    assert decoded.delegated_for == (TRADER if "for" in entry else None)
+    for path in _paths(entry["arguments"]):
+        wanted = leaf(entry["arguments"], path)
+        got = leaf(decoded.message, path)
+        assert got == (bytes.fromhex(wanted[2:]) if isinstance(wanted, str) else wanted)
+        assert type(got) is (bytes if isinstance(wanted, str) else type(wanted))
+
+
+# ---- any arguments --------------------------------------------------------------------------------------------------
+
+
+def _kinds(name: str) -> list[str]:
+    """Return the atomic types of a call's leaves, in order."""
+    return SIGNATURES[name].partition("(")[2].replace("(", "").replace(")", "").split(",") if CALLS[name].fields else []
+
+
+@st.composite
+def _calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A call of the table with any arguments that its types hold."""
+    name = draw(st.sampled_from(sorted(CALLS)))
+    message: dict[str, Any] = {}
+    for field, kind in zip(CALLS[name].fields, _kinds(name), strict=True):
+        *parents, last = field.path.split(".")
+        node = message
+        for part in parents:
+            node = node.setdefault(part, {})
+        node[last] = draw(plain_values(kind))
+    return name, message
+
+
+def _as_eth_abi(message: dict[str, Any]) -> list[Any]:
+    return [
+        "0x" + value.hex() if isinstance(value, bytes) and len(value) == 20
+        else tuple(_as_eth_abi(value)) if isinstance(value, dict) else value
+        for value in message.values()
+    ]  # fmt: skip
+
+
+def _types(name: str) -> list[str]:
+    """Return a call's argument types as eth-abi wants them; no call has more than one tuple, and it comes first."""
+    inner = SIGNATURES[name].partition("(")[2].removesuffix(")")
+    if not inner.startswith("("):
+        return inner.split(",") if inner else []
+    head, _, tail = inner.partition(")")
+    return [head + ")", *tail.removeprefix(",").split(",")]
+
+
+@repeatable
+@given(_calls())
+def test_any_call_is_encoded_as_eth_abi_does_and_read_back(made: tuple[str, dict[str, Any]]) -> None:
+    name, message = made
+    data = encode_call(name, message)
+    assert data[:4].hex() == SELECTORS[SIGNATURES[name]]
+    assert data[4:] == eth_encode(_types(name), _as_eth_abi(message))
+    assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi_back(message)
+    decoded = decode_call(data)
+    assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, None)
+
+
+def _as_eth_abi_back(message: dict[str, Any]) -> list[Any]:
+    return [value.lower() if isinstance(value, str) else value for value in _as_eth_abi(message)]
+
+
+@repeatable
+@given(_calls(), st.binary(min_size=20, max_size=20))
+def test_any_delegable_call_is_read_from_its_wrapping_and_no_other_is(
+    made: tuple[str, dict[str, Any]], trader: bytes
+) -> None:
+    name, message = made
+    inner = "0x" + encode_call(name, message).hex()
+    data = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), inner])
+    if not CALLS[name].delegable:
+        assert _check_of(data) == "TX-DELEGABLE"
+        return
+    decoded = decode_call(data)
+    assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, trader)
+    nested = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), "0x" + data.hex()])
+    assert _check_of(nested) == "TX-NESTED"
+
+
+@repeatable
+@given(_calls(), st.booleans(), st.data())
+def test_other_bytes_are_another_call_or_a_refusal(
+    made: tuple[str, dict[str, Any]], wrapped: bool, data: st.DataObject
+) -> None:
+    """No two texts of calldata are read as the same call: what is shown is what is signed."""
+    name, message = made
+    good = encode_call(name, message)
+    if wrapped and CALLS[name].delegable:
+        good = calldata("delegatedAction(address,bytes)", ["0x" + TRADER.hex(), "0x" + good.hex()])
+    place = data.draw(st.integers(0, len(good) - 1))
+    changed = {
+        "bit": good[:place] + bytes([good[place] ^ 1 << data.draw(st.integers(0, 7))]) + good[place + 1 :],
+        "cut": good[:place],
+        "more": good + data.draw(st.binary(min_size=1, max_size=40)),
+        "inserted": good[:place] + data.draw(st.binary(min_size=1, max_size=40)) + good[place:],
+    }[data.draw(st.sampled_from(["bit", "bit", "cut", "more", "inserted"]))]
+    other = _decoded_or_refused(changed)
+    assert changed == good or other is None or other != decode_call(good)
+
+
+@repeatable
+@given(st.sampled_from([*map(bytes.fromhex, SELECTORS.values()), b""]), st.binary(max_size=400))
+def test_no_bytes_make_the_reader_of_calls_fall(selector: bytes, rest: bytes) -> None:
+    decoded = _decoded_or_refused(selector + rest)
+    assert decoded is None or decoded.call.name in CALLS
+
+
+@pytest.mark.parametrize("data", [b"", b"\x09", bytes.fromhex("095ea7"), bytes(4)])
+def test_less_than_a_selector_is_unknown(data: bytes) -> None:
+    assert _check_of(data) == "TX-SELECTOR"
+
+
+@pytest.mark.parametrize("name", ["approve", "cancelRequest", "openTrade"])
+def test_arguments_of_another_call_are_not_read(name: str) -> None:
+    selector = bytes.fromhex(SELECTORS[SIGNATURES[name]])
+    assert _check_of(selector + encode_call("removeDelegate", {"delegate": TRADER})[4:]) == "ENC-CANONICAL"

@@ -1,0 +1,177 @@
+"""The bytes that are signed: those of eth-account, and a second opinion that is asked before any signature."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from eth_utils.crypto import keccak
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airlock_shared import second_opinion
+from airlock_shared.addresses import checksum_address
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.errors import Refusal
+from airlock_shared.requests import Transaction
+from airlock_shared.signatures import Signed
+from airlock_shared.transactions import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
+from shared.make_payloads import KEYS, OTHER
+from shared.make_transactions import ENTRIES, signed_item
+from shared.world import VECTORS, case_of, good, plan, refusals, request_of, situation
+
+FOLDER = "transactions"
+STEPS = tuple(plan(FOLDER).steps)
+SIGNED: dict[str, dict[str, str]] = json.loads((VECTORS / "transactions/signed.json").read_text())
+repeatable = settings(
+    derandomize=True, deadline=None, database=None, max_examples=300, suppress_health_check=list(HealthCheck)
+)
+
+
+def _examined(step: str) -> Case:
+    case = case_of(good(step, FOLDER), situation(FOLDER))
+    assert refused(examine(case)) == []
+    return case
+
+
+def _parts(case: Case) -> tuple[dict[str, Any], Transaction]:
+    assert case.request.transaction is not None
+    return case.request.payload, case.request.transaction
+
+
+def _signed(step: str) -> Signed:
+    expected, signer = SIGNED[step], good(step, FOLDER)["requests"][0]["signer"]["address"]
+    return Signed(step, "signed", "", expected["digest"], expected["signature"], signer, "transaction", "1.22.0")
+
+
+def test_what_is_expected_is_what_eth_account_makes() -> None:
+    assert {step: signed_item(good(step, FOLDER)["requests"][0]) for step in ENTRIES} == SIGNED
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_hash_that_is_signed_is_that_of_eth_account(step: str) -> None:
+    case = _examined(step)
+    assert "0x" + case.digest.hex() == SIGNED[step]["digest"]
+    assert signing_hash(*_parts(case)) == case.digest
+    assert keccak(unsigned_bytes(*_parts(case))) == case.digest
+    assert unsigned_bytes(*_parts(case))[0] == 2
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_signed_transaction_is_that_of_eth_account_and_recovers_to_its_signer(step: str) -> None:
+    case = _examined(step)
+    raw = raw_transaction(*_parts(case), bytes.fromhex(SIGNED[step]["signature"][2:]))
+    assert "0x" + raw.hex() == SIGNED[step]["raw"]
+    assert "0x" + transaction_hash(raw).hex() == SIGNED[step]["hash"]
+    assert Account.recover_transaction(raw) == checksum_address(case.step.signer.address)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_signature_over_a_transaction_passes_and_one_by_another_key_does_not(step: str) -> None:
+    request = request_of(good(step, FOLDER))
+    assert refusals(examine(Case(request, situation(FOLDER), _signed(step)))) == set()
+    key = next(key for address, key in KEYS.items() if address != request.signer)
+    other = Account.unsafe_sign_hash(bytes.fromhex(SIGNED[step]["digest"][2:]), key).signature
+    by_another = _signed(step)._replace(signature="0x" + bytes(other).hex())
+    assert refusals(examine(Case(request, situation(FOLDER), by_another))) == {"SIG-SIGNER"}
+
+
+def test_a_signature_over_another_transaction_is_refused() -> None:
+    """A higher nonce, a higher fee: the same call, another hash."""
+    for field, value in (("nonce", 5), ("maxFeePerGas", 3_000_000_000), ("gas", 300_000)):
+        document = good("approve", FOLDER)
+        document["requests"][0]["transaction"][field] = value
+        assert refusals(examine(Case(request_of(document), situation(FOLDER), _signed("approve")))) == {"SIG-DIGEST"}
+
+
+def test_a_refused_transaction_has_no_hash_and_its_signature_is_not_looked_at() -> None:
+    document = good("approve", FOLDER)
+    document["requests"][0]["payload"]["value"] = "0x1"
+    case = Case(request_of(document), situation(FOLDER), _signed("approve"))
+    results = {verdict.check: verdict.result for verdict in examine(case)}
+    assert not hasattr(case, "digest")
+    assert results["TX-VALUE"] == "refused"
+    assert {result for check, result in results.items() if check.startswith("SIG-")} == {"not-reached"}
+
+
+# ---- the second opinion ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_good_transaction_passes_the_second_opinion(step: str) -> None:
+    second_opinion.confirm(_examined(step))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("position", [0, 15, 31])
+def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> None:
+    case = _examined(step)
+    digest = bytearray(case.digest)
+    digest[position] ^= 1
+    case.digest = bytes(digest)
+    _assert_disagrees(case)
+
+
+@pytest.mark.parametrize(("name", "value"), [("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3")])
+def test_a_payload_altered_after_the_checks_is_a_disagreement(name: str, value: Any) -> None:
+    case = _examined("approve")
+    case.request.payload[name] = value
+    _assert_disagrees(case)
+
+
+@pytest.mark.parametrize("name", Transaction._fields)
+def test_what_was_filled_in_and_altered_after_the_checks_is_a_disagreement(name: str) -> None:
+    case = _examined("approve")
+    _, filled = _parts(case)
+    case.request = case.request._replace(transaction=filled._replace(**{name: getattr(filled, name) + 1}))
+    _assert_disagrees(case)
+
+
+def _assert_disagrees(case: Case) -> None:
+    with pytest.raises(Refusal) as caught:
+        second_opinion.confirm(case)
+    assert caught.value.check == "TX-DISAGREE"
+
+
+@pytest.mark.parametrize("spelling", ["to", "from", "data", "value"])
+def test_another_spelling_of_the_same_bytes_is_no_disagreement(spelling: str) -> None:
+    document = good("approve", FOLDER)
+    payload = document["requests"][0]["payload"]
+    if spelling == "data":
+        payload["data"] = "0x" + payload["data"][2:].upper()
+    else:
+        payload[spelling] = "0x" if spelling == "value" else payload[spelling].lower()
+    case = case_of(document, situation(FOLDER))
+    assert refused(examine(case)) == []
+    second_opinion.confirm(case)
+
+
+# ---- any transaction ------------------------------------------------------------------------------------------------
+
+_NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255, 256, 2**32 - 1]))
+
+
+@repeatable
+@given(
+    st.builds(Transaction, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS),
+    st.binary(min_size=20, max_size=20),
+    st.binary(min_size=4, max_size=300),
+    st.integers(1, 2**63),
+    st.sampled_from(sorted(KEYS)),
+)
+def test_any_transaction_is_serialised_as_eth_account_does(
+    filled: Transaction, to: bytes, data: bytes, chain_id: int, signer: str
+) -> None:
+    payload = {"to": checksum_address(to), "data": "0x" + data.hex(), "chainId": chain_id}
+    fields = {"type": 2, "value": 0, "accessList": [], **payload, **filled._asdict()}
+    assert signing_hash(payload, filled) == bytes(TypedTransaction.from_dict(fields).hash())
+    signed = Account.sign_transaction(fields, KEYS[signer])
+    signature = signed.r.to_bytes(32, "big") + signed.s.to_bytes(32, "big") + bytes([27 + signed.v])
+    raw = raw_transaction(payload, filled, signature)
+    assert raw == bytes(signed.raw_transaction)
+    assert transaction_hash(raw) == bytes(signed.hash)
+    assert Account.recover_transaction(raw) == signer

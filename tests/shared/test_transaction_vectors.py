@@ -1,0 +1,239 @@
+"""Transactions to sign: every good one passes every check, every bad one gets exactly the refusals that it names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.calldata import CALLS, decode_call
+from airlock_shared.checks import transaction
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.draft import draft_plan
+from airlock_shared.errors import AirlockError
+from airlock_shared.plan import parse_plan
+from airlock_shared.requests import parse_requests, write_requests
+from shared.make_payloads import DESK, TREASURY
+from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
+from shared.world import (
+    DEPLOYMENT_TEXT,
+    Vector,
+    bad_request,
+    case_of,
+    deployment,
+    good,
+    judge,
+    names,
+    plan,
+    situation,
+    to_bytes,
+    vectors,
+    whole,
+)
+
+FOLDER = "transactions"
+STEPS = tuple(plan(FOLDER).steps)
+BAD = list(vectors("transactions/bad"))
+
+
+def _good(step: str) -> dict[str, Any]:
+    return good(step, FOLDER)
+
+
+def _judge(document: dict[str, Any]) -> set[str]:
+    return judge(document, situation(FOLDER))
+
+
+def _item(document: dict[str, Any]) -> dict[str, Any]:
+    item: dict[str, Any] = document["requests"][0]
+    return item
+
+
+# ---- good and bad ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_good_transaction_passes_every_check(step: str) -> None:
+    verdicts = examine(case_of(_good(step), situation(FOLDER)))
+    assert refused(verdicts) == []
+    assert {verdict.result for verdict in verdicts} <= {"pass", "not-applicable"}
+    assert _judge(_good(step)) == set()
+
+
+def test_every_action_has_a_good_transaction_and_every_delegable_one_also_a_delegate_s() -> None:
+    own = {entry["call"] for entry in ENTRIES.values() if "for" not in entry}
+    wrapped = {entry["call"] for entry in ENTRIES.values() if "for" in entry}
+    assert set(ENTRIES) == set(STEPS)
+    assert {step.action.name for step in plan(FOLDER).steps.values()} == {n for n, a in ACTIONS.items() if a.call}
+    assert own == set(CALLS)
+    assert wrapped == {name for name, known in CALLS.items() if known.delegable}
+
+
+def test_the_good_documents_are_those_that_are_made() -> None:
+    pinned = json.loads(DEPLOYMENT_TEXT)
+    for number, (step, entry) in enumerate(ENTRIES.items()):
+        assert _good(step)["requests"] == [item_of(entry, number, pinned)]
+
+
+def test_a_good_document_of_the_whole_plan_passes() -> None:
+    assert judge(whole(FOLDER), situation(FOLDER), steps=STEPS) == set()
+
+
+def test_bad_transactions_outnumber_good_ones() -> None:
+    assert len(BAD) > 10 * len(STEPS)
+
+
+@pytest.mark.parametrize("vector", BAD, ids=names(BAD))
+def test_a_bad_transaction_gets_its_refusal_and_no_other(vector: Vector) -> None:
+    document, where, steps = bad_request(vector)
+    assert judge(document, where, steps=steps) == vector.all_refusals
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_transaction_is_written_as_it_was_read(step: str) -> None:
+    header, items, fingerprint = parse_requests(to_bytes(_good(step)))
+    assert parse_requests(write_requests(header, items)) == (header, items, fingerprint)
+
+
+# ---- what is harmless -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("description", "meta"),
+    [
+        ("", {}),
+        ("\u001b[2J\u202eReceive 1,000,000 USDC", {"verdict": "pass", "to": "0x" + "00" * 20, "value": "0x1"}),
+        ("x" * 20_000, {"openPrice": 1e300, "deep": [[{"x": None}]], "delegated": "no"}),
+        (None, None),
+        ({"text": "approve"}, ["not", "an", "object"]),
+    ],
+)
+def test_what_the_builder_says_of_a_transaction_changes_nothing(step: str, description: Any, meta: Any) -> None:
+    document = _good(step)
+    before = case_of(document, situation(FOLDER))
+    verdicts = examine(before)
+    _item(document)["payload"] |= {"description": description, "meta": meta}
+    after = case_of(document, situation(FOLDER))
+    assert examine(after) == verdicts
+    assert after.digest == before.digest
+
+
+@pytest.mark.parametrize("name", ["description", "meta"])
+def test_a_transaction_without_words_is_as_good(name: str) -> None:
+    document = _good("approve")
+    del _item(document)["payload"][name]
+    assert _judge(document) == set()
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [("value", "0x"), ("value", "0x00"), ("value", "0"), ("to", "lower"), ("from", "lower"), ("data", "upper")],
+)
+@pytest.mark.parametrize("step", ["approve", "limit-update-desk"])
+def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, place: str, text: str) -> None:
+    document = _good(step)
+    before = case_of(document, situation(FOLDER))
+    examine(before)
+    payload = _item(document)["payload"]
+    payload[place] = {"lower": payload[place].lower(), "upper": "0x" + payload[place][2:].upper()}.get(text, text)
+    after = case_of(document, situation(FOLDER))
+    assert refused(examine(after)) == []
+    assert after.digest == before.digest
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("nonce", 0), ("nonce", 2**32 - 1), ("gas", 21_000), ("gas", 15_000_000), ("maxFeePerGas", 5_000_000_000),
+     ("maxFeePerGas", 100_000_000), ("maxPriorityFeePerGas", 0), ("maxPriorityFeePerGas", 2_000_000_000)],
+)  # fmt: skip
+def test_the_ends_of_a_range_are_within_it(field: str, value: int) -> None:
+    document = _good("keeper-rewards")
+    _item(document)["transaction"][field] = value
+    assert _judge(document) == set()
+
+
+def test_a_builder_may_choose_any_slippage_within_the_limit() -> None:
+    for slippage in (0, 1, 10**10):
+        document = _good("position-increase-coin")
+        change = {"arguments": {"slippage": slippage}} if slippage else {}
+        _item(document)["payload"]["data"] = called_otherwise("position-increase-coin", change)
+        assert _judge(document) == set()
+
+
+def test_a_registration_s_other_permission_does_not_matter() -> None:
+    document = _good("limit-update-desk")
+    _item(document)["delegation"]["canSignIntents"] = False
+    assert _judge(document) == set()
+
+
+def test_a_registration_that_permits_calls_is_live() -> None:
+    document = _good("limit-update-desk")
+    _item(document)["delegation"]["canDelegatedAction"] = True
+    assert _judge(document) == set()
+
+
+# ---- a plan for a delegate ------------------------------------------------------------------------------------------
+
+_ALONE = [step for step, entry in ENTRIES.items() if not CALLS[entry["call"]].delegable and step != "keeper-rewards"]
+
+
+@pytest.mark.parametrize("step", _ALONE)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wrapped: bool) -> None:
+    """Whatever the plan says, and whichever way the builder puts it."""
+    entry = ENTRIES[step]
+    document = _good(step)
+    item = _item(document)
+    planned = plan(FOLDER)
+    desk = planned.signers["desk"]
+    where = situation(FOLDER)._replace(
+        plan=planned._replace(steps={**planned.steps, step: planned.steps[step]._replace(signer=desk)})
+    )
+    item["signer"] = {"address": DESK, "path": desk.path}
+    item["payload"] |= {"from": DESK, "to": _good("trade-close-desk")["requests"][0]["payload"]["to"]}
+    item["delegation"] = {"isEnabled": True, "expiry": 1806451200, "canSignIntents": True}
+    item["payload"]["data"] = call(entry["call"], entry["arguments"], TREASURY if wrapped else None)
+    assert ("TX-DELEGABLE" if wrapped else "TX-TRADER") in judge(document, where)
+
+
+# ---- reading is needed ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check_id", transaction.CALL_IDS)
+def test_calldata_that_were_not_read_strictly_would_not_be_refused(
+    check_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [(vector, bad_request(vector)) for vector in BAD if vector.refusal == check_id]
+    assert cases, f"no bad vector is about {check_id}"
+    for vector, (document, where, _) in cases:
+        assert check_id in judge(document, where), vector.name
+    monkeypatch.setattr(transaction, "read_call", _read_carelessly)
+    monkeypatch.setattr(transaction, "complete", lambda case: None)
+    slipped = [not judge(document, where) for _, (document, where, _) in cases]
+    assert any(slipped)
+    for _, (document, where, _) in cases:
+        assert check_id not in judge(document, where)
+
+
+def _read_carelessly(case: Case) -> None:
+    """Take the calldata for the good one, as a careless reader might."""
+    original = _item(_good(case.request.step))["payload"]["data"]
+    case.call = decode_call(bytes.fromhex(original[2:]))
+    case.fields, case.message = case.call.call.fields, case.call.message
+
+
+# ---- beside the checks ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["approve", "limit-update-desk", "cancel-request"])
+def test_a_plan_is_drafted_from_a_transaction_or_it_is_said_why_not(step: str) -> None:
+    header, items, _ = parse_requests(to_bytes(_good(step)))
+    try:
+        drafted = draft_plan(header, items, deployment())
+    except AirlockError:
+        return
+    parse_plan(drafted.encode())

@@ -1,0 +1,68 @@
+"""A whole rehearsal on the real Ethereum app: three ceremonies, a transaction, and the sealed transcript.
+
+    python tests/speculos/rehearse.py ELF FOLDER
+
+The services are the rehearsal's, both halves are the installed commands, and a script presses on the emulated Flex.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from airlock_offline.ledger.ethereum_app import open_app  # noqa: E402
+from airlock_offline.ledger.transport import LoopbackTransport  # noqa: E402
+from airlock_online.rehearsal.plans import TRADER  # noqa: E402
+from airlock_online.rehearsal.services import RehearsalServices  # noqa: E402
+from airlock_online.rehearsal.stage import Stage, rehearse, summary_lines  # noqa: E402
+from offline.recordings import FOLDER, Recording, recovered  # noqa: E402
+from speculos.device import Person, RealApp  # noqa: E402
+
+OFFLINE = ROOT / ".venvs/offline/bin/airlock-offline"
+ONLINE = Path(sys.executable).parent / "airlock-online"
+
+
+def main(elf: Path, folder: Path) -> int:
+    """Play everything and return 0 when all of it went as it should."""
+    began = time.monotonic()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    app = RealApp(elf, folder.parent)
+    with closing(app):
+        app.configure(raw_messages=True)
+        with Person(app), RehearsalServices(trader=TRADER) as services:
+            stage = Stage(folder, ONLINE, OFFLINE, services.urls, app.port, "flex", True, print)
+            rows = rehearse(stage)
+            _seal(folder, app.port)
+        app.configure(raw_messages=True, blind_signing=True)
+        signer = _transaction(app)
+    for line in summary_lines(rows, folder):
+        print(line)
+    print(f"transaction with calldata, Blind signing on: recovered {signer}")
+    print(f"{len(rows)} ceremonies, the seal and a transaction on the real app in {time.monotonic() - began:.0f} s")
+    return 0 if signer == TRADER and all(row.same_fingerprint for row in rows) else 1
+
+
+def _seal(folder: Path, port: int) -> None:
+    plan = str(folder / "offline" / "delegate-key.plan.toml")
+    home = str(folder / "offline" / "home")
+    seal = ["transcript", "seal", "--plan", plan, "--model", "flex", "--emulator", str(port)]
+    subprocess.run([str(OFFLINE), "--home", home, *seal], input=b"Yes\n", check=True)
+    subprocess.run([str(OFFLINE), "--home", home, "transcript", "verify", "--plan", plan], check=True)
+
+
+def _transaction(app: RealApp) -> str:
+    """Sign the recorded EIP-1559 transaction with calldata, and return who signed it."""
+    recording = Recording(FOLDER / "a-flex-tx-delegated.json")
+    with closing(LoopbackTransport(app.port)) as transport, Person(app):
+        signature = open_app(transport).sign_transaction(recording.path, recording.payload())
+    return recovered(signature, recording.raw("digest"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

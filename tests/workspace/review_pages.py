@@ -1,0 +1,82 @@
+"""The review screens of ``docs/review.md``, captured from the vectors at their fixed time. ``make docs`` writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from io import StringIO
+from typing import NamedTuple
+
+from airlock_offline.cli import sign
+from airlock_offline.ledger.screens import FLEX_MODEL
+from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.run import examine, examine_nonces, refused
+from airlock_shared.command import say
+from shared.world import case_of, good, plan, situation
+
+MODEL = FLEX_MODEL
+ALSO = ("trade-close-desk", "approve-unlimited")
+"""Transactions beside the first of each action: one made for the trader by a delegate, and the one to read twice."""
+
+
+class Screen(NamedTuple):
+    """A captured screen: the heading over it, the vectors' folder and step, and its lines."""
+
+    title: str
+    folder: str
+    step: str
+    lines: list[str]
+
+
+def screen_of(folder: str, step: str) -> list[str]:
+    """Return what is shown before a step is confirmed, line by line."""
+    where = situation(folder)
+    case = case_of(good(step, folder), where)
+    verdicts = examine(case) + examine_nonces(case, NonceLedger())
+    lines = list(review_lines(case, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
+    if not refused(verdicts):
+        lines += [*hash_lines(case), *screen_lines(sign._screens(case, MODEL), MODEL)]
+        lines += note_lines(sign._unshown(case, MODEL))
+    return said([*lines, *verdict_lines(verdicts)])
+
+
+def said(lines: list[str]) -> list[str]:
+    """Return lines as the program writes them to a screen."""
+    with redirect_stderr(StringIO()) as screen:
+        for line in lines:
+            say(line)
+    return screen.getvalue().splitlines()
+
+
+def screens() -> Iterator[Screen]:
+    """Yield a screen for each struct of the catalogue and each action that is a transaction."""
+    seen = set()
+    for folder in ("requests", "transactions"):
+        for step in plan(folder).steps.values():
+            made = step.action.result if folder == "requests" else step.action.name
+            if made not in seen or step.id in ALSO:
+                title = made if folder == "requests" else f"{made}: {step.action.result}"
+                yield Screen(title + (", another" if made in seen else ""), folder, step.id, screen_of(folder, step.id))
+                seen.add(made)
+
+
+def review() -> str:
+    """Return ``docs/review.md``."""
+    lines = [
+        "# The review screens",
+        "",
+        "What people see on the air-gapped machine before they type `Yes`: who signs, what the plan decided and what the",
+        "payload says, what the builder chose within which limit, what is only claimed, the hashes in groups, the",
+        f"pages that the Ledger will show (here a {MODEL}), and the checks. One screen for each struct and transaction,",
+        "captured from the test vectors at a fixed time; `make docs` writes this page, and a test compares it.",
+        "",
+        "## Intents",
+    ]
+    folder = "requests"
+    for screen in screens():
+        if screen.folder != folder:
+            folder = screen.folder
+            lines += ["", "## Transactions"]
+        lines += ["", f"### {screen.title}", "", "```text", *screen.lines, "```"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,58 @@
+"""The captured review screens: one of everything that can be signed, readable anywhere, and complete."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.text import columns, is_visible
+from workspace.review_pages import Screen, screen_of, screens
+from workspace.tables import DOCS
+
+WIDTH = 80
+SCREENS = list(screens())
+
+
+def test_every_struct_and_every_transaction_has_its_screen() -> None:
+    shown = {screen.title.partition(":")[0].partition(",")[0] for screen in SCREENS}
+    transactions = {action.name for action in ACTIONS.values() if action.call}
+    structs = {action.primary_type for action in ACTIONS.values() if not action.call}
+    assert (len(structs), shown) == (11, structs | transactions)
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.step)
+def test_every_line_is_readable_without_colour_at_eighty_columns(screen: Screen) -> None:
+    assert [line for line in screen.lines if columns(line) > WIDTH] == []
+    assert [line for line in screen.lines if not all(is_visible(character) for character in line)] == []
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.step)
+def test_every_screen_says_who_signs_what_is_decided_by_whom_and_what_the_device_shows(screen: Screen) -> None:
+    text = "\n".join(screen.lines)
+    assert "signer              0x" in text
+    assert "goes to             " in text
+    assert "THE LEDGER WILL SHOW" in text
+    assert " passed, 0 refused" in text
+    assert "DECIDED BY NOBODY" not in text
+    if screen.folder == "requests":
+        assert "DECIDED BY THE PLAN" in text
+        for label in ("domain hash", "struct hash", "digest"):
+            assert f"  {label} " in text
+
+
+def test_what_the_builder_chose_stands_apart() -> None:
+    lines = screen_of("requests", "open")
+    assert lines.index("DECIDED BY THE PLAN") < lines.index("CHOSEN BY THE BUILDER, within the plan's limits")
+
+
+def test_an_unlimited_approval_is_named_as_such() -> None:
+    assert any("UNLIMITED" in line for line in screen_of("transactions", "approve-unlimited"))
+
+
+def test_what_has_no_deadline_says_so() -> None:
+    assert any("no deadline" in line for line in screen_of("requests", "take-profit"))
+
+
+def test_the_page_holds_every_screen() -> None:
+    page = (DOCS / "review.md").read_text()
+    assert all("\n".join(screen.lines) in page for screen in SCREENS), "run `make docs`"
