@@ -43,7 +43,9 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
     if step.signer.delegate_of is not None and step.action.call:
         from airlock_shared.calldata import CALLS
 
-        if CALLS[step.action.call].delegable:
+        account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
+        for_another = isinstance(account, Exact) and account.raw == step.signer.delegate_of
+        if for_another and CALLS[step.action.call].delegable:
             fields["delegate"] = checksum_address(step.signer.address)
     return fields
 

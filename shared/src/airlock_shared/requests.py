@@ -111,7 +111,12 @@ def read_item(value: Any, where: str = "item") -> Request:
     route = read_members(value["route"], f"{where}.route", {"to": str}, {"order_type": int, "reason": str})
     signer = read_members(value["signer"], f"{where}.signer", {"address": str, "path": str})
     if delegation := value.get("delegation"):
-        read_members(delegation, f"{where}.delegation", {"isEnabled": bool, "expiry": int}, {"canSignIntents": bool})
+        read_members(
+            delegation,
+            f"{where}.delegation",
+            {"isEnabled": bool, "expiry": int},
+            {"canSignIntents": bool, "canDelegatedAction": bool},
+        )
     return Request(
         value["step"], value["action"], value["endpoint"], value["fields"], value["payload"], route["to"],
         route.get("order_type"), route.get("reason", ""), signer["address"],

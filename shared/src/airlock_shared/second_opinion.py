@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from airlock_shared.addresses import checksum_address, parse_address
 from airlock_shared.checks.case import Case
 from airlock_shared.errors import Refusal
 from airlock_shared.intents import Intent, types_of
@@ -28,7 +29,8 @@ def _confirm_transaction(case: Case, filled: Transaction) -> None:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
     payload = case.request.payload
-    fields = {"type": 2, "chainId": payload["chainId"], "to": payload["to"], "value": 0, "data": payload["data"]}
+    to = checksum_address(parse_address(payload["to"]))
+    fields = {"type": 2, "chainId": payload["chainId"], "to": to, "value": 0, "data": payload["data"]}
     digest = bytes(TypedTransaction.from_dict({**fields, **filled._asdict(), "accessList": []}).hash())
     if digest != case.digest:
         raise Refusal("TX-DISAGREE", "eth-account computes another hash", got=digest.hex(), expected=case.digest.hex())

@@ -13,13 +13,15 @@ from airlock_shared.calldata import decode_call
 from airlock_shared.checks.agreement import registration_is_live
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.errors import Refusal
+from airlock_shared.intents import leaf
 from airlock_shared.plan import Exact
 from airlock_shared.transactions import GWEI, signing_hash
-from airlock_shared.units import UNLIMITED, to_human
+from airlock_shared.units import to_human
 
 ROUTE = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
+UNLIMITED_FROM_RAW = 10**15 * 10**6  # a thousand million million USDC: there will never be so many
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,100000}", re.ASCII)
 _KEYS = frozenset({"to", "from", "data", "value", "chainId", "description", "meta"})
@@ -92,6 +94,30 @@ def delegation_is_live(case: Case) -> Finding | None:
     return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
 
+def pair_is_pinned(case: Case) -> Finding | None:
+    """The call's pair is one of the pinned deployment, and of the kind that the call is for.
+
+    A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both.
+    """
+    number = next((leaf(case.message, f.path) for f in case.fields if f.path.endswith("pairIndex")), None)
+    if number is None:
+        return None
+    pair = case.situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    if pair is None:
+        return Finding(False, f"pair {number}", "a pair of the pinned deployment")
+    name = case.call.call.name
+    if name.startswith("increase"):
+        return Finding(not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase")
+    if name != "openTrade":
+        return Finding(True, pair.name, pair.name)
+    enum = case.situation.deployment.enums.get("openOrderType", {})
+    wrong = enum.get("market" if pair.pnl else "market_pnl")
+    got = case.message["orderType"]
+    return Finding(
+        got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"
+    )
+
+
 def spender_is_pinned(case: Case) -> Finding | None:
     """An approval is for the pinned trading storage and nobody else."""
     if case.call.call.name != "approve":
@@ -102,11 +128,11 @@ def spender_is_pinned(case: Case) -> Finding | None:
 
 
 def approval_is_bounded(case: Case) -> Finding | None:
-    """An approval of half of all numbers or more is unlimited, and only the word ``unlimited`` in the plan asks for it."""
+    """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
         return None
     amount, wanted = case.message["amount"], case.step.values.get("amountUsdc")
-    ok = amount <= UNLIMITED // 2 or (wanted is not None and wanted.text == "unlimited")
+    ok = amount < UNLIMITED_FROM_RAW or (wanted is not None and wanted.text == "unlimited")
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 
@@ -151,6 +177,7 @@ CHECKS = (
     Check("TX-VALUE", nothing_is_sent),
     Check("TX-TRADER", account_is_planned, ("call", "step")),
     Check("TX-DELEGATE", delegation_is_live, ("call",)),
+    Check("TX-PAIR", pair_is_pinned, ("call", "fields", "message")),
     Check("TX-SPENDER", spender_is_pinned, ("call", "message")),
     Check("TX-UNLIMITED", approval_is_bounded, ("call", "message", "step")),
     Check("TX-FEES", fees_are_limited),
