@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 from airlock_shared.errors import DeviceError, UsageError
@@ -40,18 +42,39 @@ def find_command(name: str, given: Path | None) -> Path:
     return Path(found).absolute()
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off Ctrl-C and termination until the block is over: between a start and its assignment a process has no owner."""
+    pending: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        pending.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if pending:
+        raise KeyboardInterrupt
+
+
+def _start(words: Sequence[str | Path], stdin: int | None, stderr: int | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  (our own two programs)
+        [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
+    )
+
+
 def run_command(words: Sequence[str | Path], answers: str | None) -> Ended:
     """Run a command to its end, its output passing through.
 
     ``answers`` is what is typed; None leaves the keyboard to the person.
     """
-    process = subprocess.Popen(  # noqa: S603  (our own two programs)
-        [str(word) for word in words],
-        stdin=subprocess.PIPE if answers is not None else None,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process: subprocess.Popen[bytes] | None = None
     try:
+        with _uninterrupted():
+            process = _start(words, subprocess.PIPE if answers is not None else None, subprocess.STDOUT)
         if answers is not None and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()
@@ -59,8 +82,6 @@ def run_command(words: Sequence[str | Path], answers: str | None) -> Ended:
         return Ended(screen, process.wait())
     finally:
         _stop(process)
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def _pass_through(process: subprocess.Popen[bytes]) -> str:
@@ -76,10 +97,10 @@ def _pass_through(process: subprocess.Popen[bytes]) -> str:
 @contextmanager
 def software_ledger(command: Path, arguments: Sequence[str]) -> Iterator[int]:
     """Run the software Ledger and give its port; its screens go to the terminal. Raises ``DeviceError``."""
-    process = subprocess.Popen(  # noqa: S603  (our own program)
-        [str(command), "emulator", *arguments], stdout=subprocess.PIPE
-    )
+    process: subprocess.Popen[bytes] | None = None
     try:
+        with _uninterrupted():
+            process = _start([command, "emulator", *arguments], None, None)
         line = process.stdout.readline() if process.stdout is not None else b""
         try:
             port = int(json.loads(line)["port"])
@@ -88,12 +109,12 @@ def software_ledger(command: Path, arguments: Sequence[str]) -> Iterator[int]:
         yield port
     finally:
         _stop(process)
-        if process.stdout is not None:
-            process.stdout.close()
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes] | None) -> None:
     """End a process that we started, and wait until it is gone."""
+    if process is None:
+        return
     if process.poll() is None:
         process.terminate()
         try:
@@ -101,3 +122,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None and not stream.closed:
+            with suppress(BrokenPipeError):
+                stream.close()
