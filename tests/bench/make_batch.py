@@ -190,7 +190,9 @@ def _chosen(now_ms: int, rng: random.Random) -> dict[str, Any]:
 def _leaf(parameter: str, limit: str, step: Step, deployment: Deployment, chosen: dict[str, Any]) -> Any:
     """Return a leaf as the builder sends it: integers as decimal texts."""
     wanted = wanted_value(parameter, step, deployment)
-    raw = wanted.low if isinstance(wanted, Bounds) else wanted.raw if isinstance(wanted, Exact) else chosen.get(limit, 0)
+    raw = (
+        wanted.low if isinstance(wanted, Bounds) else wanted.raw if isinstance(wanted, Exact) else chosen.get(limit, 0)
+    )
     if type(raw) is bytes:
         return to_checksum_address(raw) if len(raw) == 20 else "0x" + raw.hex()
     return str(raw) if type(raw) is int else raw

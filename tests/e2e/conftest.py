@@ -65,7 +65,10 @@ class Desk:
         """Fetch the deployment and pin it."""
         urls = self.services
         words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
-        assert self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code == 0
+        assert (
+            self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code
+            == 0
+        )
         assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
         self.state_time()
 

@@ -139,7 +139,9 @@ def test_an_unreachable_builder_ends_with_exit_code_8(desk: Desk) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     output = desk.path("d2.json")
-    ended = desk.online("deployment", "fetch", "--name", "gone", "--builder", f"http://127.0.0.1:{port}/x", "-o", output)
+    ended = desk.online(
+        "deployment", "fetch", "--name", "gone", "--builder", f"http://127.0.0.1:{port}/x", "-o", output
+    )
     assert ended.code == 8, ended.err
     assert not output.exists()
 

@@ -39,8 +39,6 @@ def test_without_the_guard_the_same_attempt_works() -> None:
     assert ended.returncode == 0
 
 
-
-
 @pytest.mark.parametrize(
     "attempt",
     [
@@ -61,7 +59,8 @@ def test_a_rehearsal_is_allowed_one_loopback_port_and_nothing_else(attempt: str)
 def test_a_rehearsal_reaches_its_loopback_port() -> None:
     ended = _run(
         "airgap.allow_loopback(65000)\n"
-        "try:\n    socket.create_connection(('127.0.0.1', 65000), timeout=5)\nexcept ConnectionRefusedError:\n    print('tried')"
+        "try:\n    socket.create_connection(('127.0.0.1', 65000), timeout=5)\n"
+        "except ConnectionRefusedError:\n    print('tried')"
     )
     assert ended.stdout == "tried\n"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sqlite3
 import stat
 import subprocess
@@ -391,11 +390,7 @@ def test_a_process_killed_while_sending_leaves_a_claim_that_nobody_gets_again(pa
         assert not journal.claim(DIGEST)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_journal_that_cannot_be_read_is_a_journal_error(path: Path) -> None:
-    path.parent.chmod(0o000)
-    try:
-        with pytest.raises(JournalError):
-            open_journal(str(path), lambda: NOW)
-    finally:
-        path.parent.chmod(0o700)
+def test_a_journal_that_cannot_be_opened_is_a_journal_error(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(JournalError):
+        open_journal(str(path), lambda: NOW)

@@ -31,7 +31,12 @@ _FAMILIES = {
     "ORDER": "Route and order type",
     "SIG": "Signatures",
 }
-_RULES = {"plan": "the plan", "plan-or-zero": "the plan, else zero", "zero": "always zero", "builder": "the plan, else the builder"}
+_RULES = {
+    "plan": "the plan",
+    "plan-or-zero": "the plan, else zero",
+    "zero": "always zero",
+    "builder": "the plan, else the builder",
+}
 
 
 def checks() -> str:
@@ -57,24 +62,35 @@ def intents() -> str:
     lines = [
         "# The catalogue of intents",
         "",
-        "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written from",
-        "`airlock_shared.intents` and `airlock_shared.actions` by `make docs`.",
+        "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written",
+        "from `airlock_shared.intents` and `airlock_shared.actions` by `make docs`.",
     ]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
         lines += ["", f"## {intent.name}", "", f"{intent.title}. Action `{action.name}`, "]
         lines[-1] += f"endpoint `{action.path}`." if action.path else "no documented endpoint."
-        lines += ["", "```", intent.encode_type, "```", "", f"- domain: {intent.domain}; signed by: {intent.signer_rule}"]
+        lines += [
+            "",
+            "```",
+            intent.encode_type,
+            "```",
+            "",
+            f"- domain: {intent.domain}; signed by: {intent.signer_rule}",
+        ]
         lines += [f"- goes to: {intent.route}"]
         if intent.order_types:
             ordinary, pnl = intent.order_types
-            lines += [f"- batched order type: {ordinary} on an ordinary pair, {pnl if pnl >= 0 else 'none'} on a PnL pair"]
+            lines += [
+                f"- batched order type: {ordinary} on an ordinary pair, {pnl if pnl >= 0 else 'none'} on a PnL pair"
+            ]
         if intent.abi_order:
             lines += [f"- encoded in another order than hashed: {', '.join(intent.abi_order)}"]
         lines += ["", "| field | unit | decided by | meaning |", "|---|---|---|---|"]
         for field in intent.fields:
             parameter = f" (`{field.rule.parameter}`)" if field.rule.parameter else ""
-            lines += [f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.kind]}{parameter} | {field.meaning} |"]
+            lines += [
+                f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.kind]}{parameter} | {field.meaning} |"
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +111,10 @@ def exit_codes() -> str:
         if code in kinds and code is not ExitCode.DONE:
             said = (kinds[code].__doc__ or "").split("\n")[0]
             lines += [f"| {int(code)} | {code.name.lower().replace('_', ' ')} | {said} |"]
-    return "\n".join([*lines, "| 130 | interrupted | Ctrl-C; what was done is recorded, the same command goes on |"]) + "\n"
+    return (
+        "\n".join([*lines, "| 130 | interrupted | Ctrl-C; what was done is recorded, the same command goes on |"])
+        + "\n"
+    )
 
 
 def _below(kind: type[AirlockError]) -> list[type[AirlockError]]:
@@ -114,11 +133,20 @@ def journal() -> str:
         "| from | to |",
         "|---|---|",
     ]
-    lines += [f"| {state} | {', '.join(sorted(following)) or 'nothing: it is final'} |" for state, following in TRANSITIONS.items()]
+    lines += [
+        f"| {state} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
+        for state, following in TRANSITIONS.items()
+    ]
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"checks.md": checks, "intents.md": intents, "exit-codes.md": exit_codes, "journal.md": journal, "review.md": review}
+PAGES = {
+    "checks.md": checks,
+    "intents.md": intents,
+    "exit-codes.md": exit_codes,
+    "journal.md": journal,
+    "review.md": review,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -57,7 +57,9 @@ def test_both_halves_pin_the_same_versions_of_what_they_share() -> None:
     def versions(name: str) -> dict[str, str]:
         return {package: entry.split()[0] for package, entry in _entries(name).items()}
 
-    offline, online, development = (versions(n) for n in ("offline/requirements.txt", "online/requirements.txt", FILES[0]))
+    offline, online, development = (
+        versions(n) for n in ("offline/requirements.txt", "online/requirements.txt", FILES[0])
+    )
     assert {p: v for p, v in offline.items() if development.get(p) != v} == {}
     assert {p: v for p, v in online.items() if development.get(p) != v} == {}
 
