@@ -7,6 +7,7 @@ The services are the rehearsal's, both halves are the installed commands, and a 
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -16,12 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from airlock_offline.ledger.ethereum_app import open_app  # noqa: E402
-from airlock_offline.ledger.transport import LoopbackTransport  # noqa: E402
+from eth_account import Account  # noqa: E402
+
 from airlock_online.rehearsal.plans import TRADER  # noqa: E402
 from airlock_online.rehearsal.services import RehearsalServices  # noqa: E402
 from airlock_online.rehearsal.stage import Stage, rehearse, summary_lines  # noqa: E402
-from offline.recordings import FOLDER, Recording, recovered  # noqa: E402
+from airlock_shared.requests import Transaction  # noqa: E402
+from airlock_shared.transactions import raw_transaction  # noqa: E402
+from e2e.transaction_requests import FILLED, write_transaction  # noqa: E402
 from speculos.device import Person, RealApp  # noqa: E402
 
 OFFLINE = ROOT / ".venvs/offline/bin/airlock-offline"
@@ -40,7 +43,7 @@ def main(elf: Path, folder: Path) -> int:
             rows = rehearse(stage)
             _seal(folder, app.port)
         app.configure(raw_messages=True, blind_signing=True)
-        signer = _transaction(app)
+        signer = _transaction(app, folder)
     for line in summary_lines(rows, folder):
         print(line)
     print(f"transaction with calldata, Blind signing on: recovered {signer}")
@@ -56,12 +59,18 @@ def _seal(folder: Path, port: int) -> None:
     subprocess.run([str(OFFLINE), "--home", home, "transcript", "verify", "--plan", plan], check=True)
 
 
-def _transaction(app: RealApp) -> str:
-    """Sign the recorded EIP-1559 transaction with calldata, and return who signed it."""
-    recording = Recording(FOLDER / "a-flex-tx-delegated.json")
-    with closing(LoopbackTransport(app.port)) as transport, Person(app):
-        signature = open_app(transport).sign_transaction(recording.path, recording.payload())
-    return recovered(signature, recording.raw("digest"))
+def _transaction(app: RealApp, folder: Path) -> str:
+    """Sign a transaction with calldata through the installed command, and return who signed it."""
+    machine = folder / "offline"
+    plan, requests, unsigned = write_transaction(machine, machine / "deployment.json")
+    signatures = machine / "keeper.signatures.json"
+    words = ["sign", str(requests), "--plan", str(plan), "-o", str(signatures), "--model", "flex"]
+    command = [str(OFFLINE), "--home", str(machine / "home"), *words, "--emulator", str(app.port)]
+    with Person(app):
+        subprocess.run(command, input=b"Yes\n" * 3, check=True)
+    signature = bytes.fromhex(json.loads(signatures.read_text())["signatures"][0]["signature"][2:])
+    raw = raw_transaction(unsigned, Transaction(**FILLED), signature)
+    return str(Account.recover_transaction(raw))
 
 
 if __name__ == "__main__":

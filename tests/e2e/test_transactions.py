@@ -1,0 +1,53 @@
+"""A transaction through the installed offline half: reviewed, signed on the software Ledger, accepted by eth-account."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from eth_account import Account
+
+from airlock_online.rehearsal.plans import TRADER
+from airlock_shared.requests import Transaction
+from airlock_shared.transactions import raw_transaction
+from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.transaction_requests import FILLED, write_transaction
+
+
+@pytest.fixture
+def blind() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: Desk, blind: Ledger) -> None:
+    plan, requests, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
+    output = desk.path("keeper.signatures.json")
+    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", blind.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code == 0, ended.err
+    for shown in ("2500.5 USDC", "raw 2500500000", "transaction hash", "at most 0.00012", "neither spender nor amount"):
+        assert shown in ended.err
+    item = json.loads(output.read_text())["signatures"][0]
+    raw = raw_transaction(unsigned, Transaction(**FILLED), bytes.fromhex(item["signature"][2:]))
+    assert (item["shown"], Account.recover_transaction(raw)) == ("transaction", TRADER)
+
+
+def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_names_the_setting(
+    desk: Desk, ledger: Ledger
+) -> None:
+    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
+    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert (ended.code, "Blind signing" in ended.err) == (5, True), ended.err
+    assert not desk.path("out.json").exists()
+
+
+@pytest.mark.parametrize("amount_raw", [2_500_500_001, 2**256 - 1, 0])
+def test_an_approval_of_another_amount_than_the_plans_never_reaches_the_ledger(desk: Desk, amount_raw: int) -> None:
+    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"), amount_raw)
+    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
+    assert (ended.code, "PLAN-FIELD" in ended.err) == (3, True), ended.err
+    assert desk.offline("verify", requests, "--plan", plan).code == 3

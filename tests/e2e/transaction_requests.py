@@ -1,0 +1,64 @@
+"""A requests document that holds one transaction, as the online half of another tool would write it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from airlock_online.rehearsal.plans import PATH, TRADER
+from airlock_shared.deployment import parse_deployment
+from airlock_shared.plan import parse_plan
+
+PLAN = f"""
+format = "airlock/plan@1"
+[ceremony]
+id = "keeper"
+title = "Let the trading storage take USDC"
+deployment = "rehearsal"
+[limits]
+max_fee_gwei_at_most = "5"
+[signers.treasury]
+address = "{TRADER}"
+path = "{PATH}"
+[[steps]]
+id = "approve"
+action = "token-approve"
+signer = "treasury"
+fields = {{ trader = "{TRADER}", spender = "SPENDER", amountUsdc = "2500.5" }}
+"""
+FILLED = {"nonce": 3, "gas": 60_000, "maxFeePerGas": 2_000_000_000, "maxPriorityFeePerGas": 1_000_000}
+
+
+def write_transaction(folder: Path, pinned: Path, amount_raw: int = 2_500_500_000) -> tuple[Path, Path, dict[str, Any]]:
+    """Write a plan and its requests document; return both paths and the unsigned transaction with what was filled in."""
+    deployment = parse_deployment(pinned.read_bytes())
+    contracts = deployment.document["contracts"]
+    plan_path, requests_path = folder / "keeper.plan.toml", folder / "keeper.requests.json"
+    text = PLAN.replace("SPENDER", contracts["tradingStorage"])
+    plan_path.write_text(text)
+    arguments = encode(["address", "uint256"], [contracts["tradingStorage"], amount_raw])
+    payload = {
+        "to": contracts["usdc"],
+        "from": TRADER,
+        "data": "0x" + (keccak(text="approve(address,uint256)")[:4] + arguments).hex(),
+        "value": "0x0",
+        "chainId": deployment.chain_id,
+        "description": "Approve USDC",
+        "meta": {},
+    }
+    fields = {"trader": TRADER, "spender": contracts["tradingStorage"], "amountUsdc": "2500.5"}
+    item = {
+        "step": "approve", "action": "token-approve", "endpoint": "/v2/token/approve", "fields": fields,
+        "payload": payload, "route": {"to": "relay"}, "signer": {"address": TRADER, "path": PATH}, "transaction": FILLED,
+    }  # fmt: skip
+    header = {
+        "count": 1, "ceremony": "keeper", "plan": parse_plan(text.encode()).fingerprint,
+        "deployment": deployment.fingerprint, "deployment_name": deployment.name, "rehearsal": True,
+        "transcript_head": "0" * 64, "created_ms": 0,
+    }  # fmt: skip
+    requests_path.write_text(json.dumps({"format": "airlock/requests@1", "header": header, "requests": [item]}))
+    return plan_path, requests_path, {**payload, **FILLED}
