@@ -16,6 +16,7 @@ from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.run import examine, examine_nonces
 from airlock_shared.decide import wanted_value
 from airlock_shared.deployment import Deployment
+from airlock_shared.documents import refuse_floats
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.intents import CATALOGUE, Intent
 from airlock_shared.plan import Exact, Step
@@ -64,6 +65,7 @@ def prepare_step(
         delegation=_delegation(step, builder, config),
     )
     try:
+        refuse_floats(request.as_json(), f"step {step.id}")
         request = read_item(request.as_json(), f"step {step.id}")
     except Refusal as refusal:
         raise ServiceError(
