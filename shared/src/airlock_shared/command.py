@@ -10,8 +10,9 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -134,3 +135,29 @@ def finish(code: ExitCode) -> None:
     """End the command with a code that is not an error of the command itself."""
     if code is not ExitCode.DONE:
         raise click.exceptions.Exit(int(code))
+
+
+class LazyCommands(click.Group):
+    """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
+
+    ``table`` maps a name to the module that holds it, the attribute there, and its line in the list of commands.
+    """
+
+    table: ClassVar[dict[str, tuple[str, str, str]]] = {}
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        """Return the names in the order of the day."""
+        return list(self.table)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name, or None."""
+        if name not in self.table:
+            return None
+        module, attribute, _ = self.table[name]
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in self.table.items()])

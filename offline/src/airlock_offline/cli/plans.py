@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from airlock_offline.state import State
-from airlock_shared.command import INPUT, json_option, say, show, show_json
+from airlock_shared.command import INPUT, say
 from airlock_shared.draft import draft_plan
 from airlock_shared.files import read_input, require_new, write_new
-from airlock_shared.listing import fingerprint_lines, plan_lines
+from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
+from airlock_shared.plan_command import show_plan
 from airlock_shared.requests import parse_requests
-from airlock_shared.words import spoken
 
 
 @click.group("plan")
@@ -21,20 +21,7 @@ def COMMAND() -> None:  # noqa: N802
     """Show a ceremony plan, or draft one from a request."""
 
 
-@COMMAND.command("show")
-@click.argument("file", type=INPUT)
-@json_option
-def show_plan(file: Path, as_json: bool) -> None:
-    """Show the plan in FILE with its fingerprint, to compare between machines and people."""
-    plan = parse_plan(read_input(file))
-    if as_json:
-        words = spoken(plan.fingerprint)
-        show_json(
-            {"ok": True, "id": plan.id, "steps": list(plan.steps), "fingerprint": plan.fingerprint, "words": words}
-        )
-        return
-    for line in plan_lines(plan):
-        show(line)
+COMMAND.add_command(show_plan)
 
 
 @COMMAND.command("draft")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
-from airlock_shared.command import run
+from airlock_shared.command import LazyCommands, run
 
 # name -> (module, attribute, one line for the list of commands): a module is imported only when it is used
 COMMANDS = {
@@ -26,25 +26,12 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
-    """The commands, imported when they are asked for."""
+class Commands(LazyCommands):
+    """The commands of this half."""
 
-    def list_commands(self, _context: click.Context) -> list[str]:
-        """Return the names in the order of the day."""
-        return list(COMMANDS)
-
-    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        """Return the command of this name, or None."""
-        if name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[name]
-        command: click.Command = getattr(import_module(f"airlock_online.cli.{module}"), attribute)
-        return command
-
-    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+    table: ClassVar = {
+        name: (f"airlock_online.cli.{module}", attribute, line) for name, (module, attribute, line) in COMMANDS.items()
+    }
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
