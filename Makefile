@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENVS  := .venvs
 TOOLS  := .tools/test
+NODE   := .tools/node
 YES    ?=
 MODEL  ?= flex
 
@@ -22,7 +23,7 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
-test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done ## Run all tests
+test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done ## Run all tests
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
 	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
 	@echo "== the online half, the rehearsal services, and both halves together"
@@ -99,4 +100,13 @@ $(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
 $(TOOLS)/.done: tests/requirements.txt $(VENVS)/offline/.done
 	@rm -rf $(TOOLS) && mkdir -p $(TOOLS)
 	@$(VENVS)/offline/bin/python $(PINNED) tests/requirements.txt --target $(TOOLS)
+	@touch $@
+
+# Independent implementations to compare with, from the npm registry, pinned by hash. Without Node their tests say so.
+$(NODE)/.done: tests/node/package.json tests/node/package-lock.json
+	@mkdir -p $(NODE)
+	@if command -v npm >/dev/null; then \
+		cp tests/node/package.json tests/node/package-lock.json $(NODE)/ && \
+		(cd $(NODE) && npm ci --silent --no-audit --no-fund --ignore-scripts); \
+	else echo "Node is not here: the comparisons with independent implementations are left out"; fi
 	@touch $@

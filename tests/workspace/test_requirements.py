@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
+FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt", "offline/requirements-camera.txt",
          "tests/speculos/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {
     "annotated-types", "bitarray", "cbor2", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",
     "eth-keyfile", "eth-keys", "eth-rlp", "eth-typing", "eth-utils", "flit-core", "hexbytes", "hidapi", "ledgerblue",
-    "parsimonious", "py-ecc", "pycryptodome", "pydantic", "pydantic-core", "regex", "rlp", "safe-pysha3", "toolz",
-    "typing-extensions", "typing-inspection",
+    "parsimonious", "pillow", "py-ecc", "pycryptodome", "pydantic", "pydantic-core", "pyzbar", "qrcode", "regex", "rlp",
+    "safe-pysha3", "toolz", "typing-extensions", "typing-inspection", "zxing-cpp",
 }  # fmt: skip
 """Everything that is installed on the signing machine. A new name here is a decision, not a detail."""
 
