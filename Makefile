@@ -14,10 +14,10 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse test check lint lock bench docs mutate clean speculos
+.PHONY: help rehearse test check lint lock bench bench-qr docs mutate clean speculos
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies, nothing at stake (YES=1: unattended)
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) $(if $(YES),--yes) \
@@ -28,7 +28,7 @@ test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done ## 
 	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
 	@echo "== the online half, the rehearsal services, and both halves together"
 	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/e2e tests/workspace
+		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/browser tests/e2e tests/workspace
 
 lint: $(VENVS)/dev/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/ruff check --quiet .
@@ -43,6 +43,9 @@ check: lint test ## Run everything that CI runs
 
 bench: $(VENVS)/dev/.done ## Measure, and write docs/benchmarks.md
 	@$(VENVS)/dev/bin/python tests/bench/bench_verify.py
+
+bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/benchmarks.md
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
 
 docs: $(VENVS)/dev/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt", "offline/requirements-camera.txt",
+FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
+         "offline/requirements-camera.txt",
          "tests/speculos/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {

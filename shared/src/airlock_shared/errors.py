@@ -5,7 +5,7 @@
     AirlockError
     ├── UsageError          2  wrong words on the command line, wrong configuration
     ├── Refusal             3  a check said no; carries the check's id
-    │   ├── DocumentError   4  damaged, or not what it claims to be (ids DOC-…)
+    │   ├── DocumentError   4  damaged, or not what it claims to be (ids DOC-…, QR-…)
     │   └── PlanError       2  a mistake in the ceremony plan (ids PLAN-…)
     ├── DeviceError         5  the Ledger: not there, locked, wrong app, wrong answer
     ├── Declined            6  a person said no, at the keyboard or on the device
@@ -93,7 +93,7 @@ class Refusal(AirlockError):
 
 
 class DocumentError(Refusal):
-    """A file or document is damaged, too large, or not what it claims to be. The check ids begin with ``DOC``."""
+    """A file, document or code is damaged, too large, or not what it claims to be (check ids ``DOC-…``, ``QR-…``)."""
 
     exit_code = ExitCode.DOCUMENT
 

@@ -20,6 +20,7 @@ _REBUILD = "Build the request again on the online machine; if it is refused agai
 _STOP = "Stop. Somebody or something altered the payload: keep the file and find out where before going on."
 _PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
 _COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
+_SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
 _ONE_SPELLING = "A value with several spellings, which two programs could read differently."
 
 CHECKS: dict[str, Info] = {
@@ -45,6 +46,29 @@ CHECKS: dict[str, Info] = {
                       "Do not go on; keep the file as evidence and tell the facilitator."),
     "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was written anew after it was sealed.",
                      "Do not go on; keep the file as evidence and tell the facilitator."),
+    # codes
+    "QR-FORM": Info("not a ur:… text in Bytewords", "Codes of other programs, and damaged ones.", _SCAN),
+    "QR-CRC": Info("a wrong checksum, of a frame or of the whole message", "A code that was misread, frames that do not belong together.",
+                   _SCAN),
+    "QR-LIMIT": Info("longer than a transfer by codes may be", "Codes that exhaust the machine before the camera.",
+                     "Take the document by file."),
+    "QR-PART": Info("a part whose numbers disagree", "Frames made to confuse the receiver.", _SCAN),
+    "QR-MIXED": Info("a frame of another message, or one that contradicts the others", "Two messages mixed into one.",
+                     "If the other screen shows something else now, start again; otherwise find out where the frame comes from."),
+    "QR-CBOR": Info("not CBOR within bounds", "Codes that exhaust the parser, or are read differently by two programs.", _SCAN),
+    "QR-IMAGE": Info("not a picture, video or sheet that can be read", "Files that a picture library would choke on.",
+                     "Take or copy the picture again."),
+    "QR-INCOMPLETE": Info("the pictures end before the transfer is complete", "Half a document taken for a whole one.",
+                          "Show the missing frames, or let it play longer, and scan again."),
+    "QR-TYPE": Info("a code of another kind than asked for", "A wallet's code taken for a document, or the other way round.",
+                    "Check what the other screen shows, and for which command."),
+    "QR-FIELD": Info("a member missing, unknown or out of range in a wallet's code (EIP-4527)", "Data that no check would look at; private keys.",
+                     "Check that the other wallet speaks EIP-4527, and scan again."),
+    "QR-ENVELOPE": Info("not an Airlock document, or of another ceremony", "The wrong code, or a version that this program does not know.",
+                        "Check what the other screen shows, and that both machines run the same version."),
+    "QR-INFLATE": Info("it does not inflate, or beyond all measure", "A small code that becomes more than the machine can hold.", _SCAN),
+    "QR-FINGERPRINT": Info("the document's fingerprint is wrong", "A blend of two documents that no checksum notices.",
+                           "Stop: this is not the document that was shown. Scan it again, and compare the fingerprint on both screens."),
     # pins
     "PIN-DEPLOYMENT": Info("prepared under another deployment than the pinned one", "A venue swapped for another.",
                            "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed."),

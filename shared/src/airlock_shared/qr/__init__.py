@@ -1,0 +1,1 @@
+"""Frames of a transfer as pictures, and pictures back into frames."""

@@ -1,0 +1,157 @@
+"""A transfer as pictures: PNG files, an animated GIF, and a sheet to print.
+
+Everything is written as a new file, mode 0600, never over an existing one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airlock_shared.errors import UsageError
+from airlock_shared.files import make_folder, require_new, write_new
+from airlock_shared.qr.symbol import QUIET, Matrix, bordered, matrix, side, version_for
+from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
+from airlock_shared.text import safe
+from airlock_shared.words import grouped, spoken
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw
+
+PICTURE_PIXELS = 720  # about the side of a PNG's or GIF's picture: the height of a small screen
+_SHEET = (1240, 1754)  # A4 at 150 dots an inch
+_SHEET_DPI = 150
+_MARGIN = 80
+_HEAD = 190  # pixels of text above the codes
+_PRINTED_MODULE = 5  # pixels at least: 0.85 mm, which a camera reads from two hands away
+_INK, _PAPER = 0, 255
+
+
+def picture(modules: Matrix, *, module_pixels: int) -> Image.Image:
+    """Return a symbol with its quiet zone as a picture of one bit a pixel, dark on white."""
+    from PIL import Image
+
+    rows = bordered(modules)
+    dots = bytes(_INK if dark else _PAPER for row in rows for dark in row)
+    small = Image.frombytes("L", (len(rows), len(rows)), dots)
+    return small.resize((len(rows) * module_pixels,) * 2, Image.Resampling.NEAREST).convert(
+        "1", dither=Image.Dither.NONE
+    )
+
+
+def pictures(texts: Sequence[str], version: int, *, pixels: int = PICTURE_PIXELS) -> list[Image.Image]:
+    """Return the frames as pictures of one size, about ``pixels`` a side, in the smallest version that holds them all."""
+    shared = version_for(texts, version_at_most=version)
+    module = max(1, pixels // (side(shared) + 2 * QUIET))
+    return [
+        picture(matrix(text, version_at_most=version, version_at_least=shared), module_pixels=module) for text in texts
+    ]
+
+
+def write_sequence(transfer: Transfer, folder: Path, version: int) -> list[Path]:
+    """Write the cycle's frames as ``frame-0001.png`` and so on into a new folder; return their paths.
+
+    Raises ``UsageError`` when the folder exists or cannot be written.
+    """
+    require_new(folder)
+    make_folder(folder)
+    paths = []
+    for number, image in enumerate(pictures(cycle_texts(transfer, version), version), start=1):
+        paths.append(folder / f"frame-{number:04}.png")
+        write_new(paths[-1], _encoded(image, "PNG"))
+    return paths
+
+
+def write_gif(transfer: Transfer, path: Path, version: int, *, pause_ms: int) -> int:
+    """Write the cycle as a GIF that plays for ever; return its number of frames. Raises ``UsageError``."""
+    require_new(path)
+    first, *others = pictures(cycle_texts(transfer, version), version)
+    data = BytesIO()
+    first.save(data, "GIF", save_all=True, append_images=others, duration=pause_ms, loop=0, optimize=False, disposal=1)
+    write_new(path, data.getvalue())
+    return 1 + len(others)
+
+
+# ---- a sheet to print -----------------------------------------------------------------------------------------------
+
+
+def write_sheet(transfer: Transfer, path: Path, version: int) -> int:
+    """Write a printable sheet, each plain part once: ``.pdf`` in one file, ``.png`` a file for each page.
+
+    Further pages of a PNG are named ``…-2.png`` and so on. Returns the number of pages. Raises ``UsageError``.
+    """
+    if path.suffix not in (".pdf", ".png"):
+        raise UsageError("a sheet is a .pdf or a .png file", do="end its name so")
+    pages = sheet(transfer, version)
+    if path.suffix == ".pdf":
+        require_new(path)
+        data = BytesIO()
+        grey = [page.convert("L") for page in pages]
+        grey[0].save(data, "PDF", save_all=True, append_images=grey[1:], resolution=_SHEET_DPI, quality=95)
+        write_new(path, data.getvalue())
+        return len(pages)
+    paths = [path, *(path.with_name(f"{path.stem}-{number}.png") for number in range(2, len(pages) + 1))]
+    for each in paths:
+        require_new(each)
+    for each, page in zip(paths, pages, strict=True):
+        write_new(each, _encoded(page, "PNG"))
+    return len(pages)
+
+
+def sheet(transfer: Transfer, version: int) -> list[Image.Image]:
+    """Return the pages: codes in a grid, each with its number, under the names that people compare."""
+    count = ideal_count(transfer, version)
+    parts = endless_texts(transfer, version)
+    texts = [next(parts) for _ in range(count)]
+    shared = version_for(texts, version_at_most=version)
+    cell = _PRINTED_MODULE * (side(shared) + 2 * QUIET)
+    columns, rows = max(1, (_SHEET[0] - 2 * _MARGIN) // cell), max(1, (_SHEET[1] - 2 * _MARGIN - _HEAD) // (cell + 30))
+    size = columns * rows
+    symbols = [matrix(text, version_at_most=version, version_at_least=shared) for text in texts]
+    total = -(-count // size)
+    return [
+        _page(
+            transfer,
+            symbols[at : at + size],
+            first=at + 1,
+            of=count,
+            columns=columns,
+            page=f"{at // size + 1} of {total}",
+        )
+        for at in range(0, count, size)
+    ]
+
+
+def _page(
+    transfer: Transfer, symbols: Sequence[Matrix], *, first: int, of: int, columns: int, page: str
+) -> Image.Image:
+    from PIL import Image, ImageDraw, ImageFont
+
+    paper = Image.new("1", _SHEET, 1)
+    ink = ImageDraw.Draw(paper)
+    _write_head(ink, transfer, page)
+    for place, modules in enumerate(symbols):
+        code = picture(modules, module_pixels=_PRINTED_MODULE)
+        x = _MARGIN + place % columns * code.width
+        y = _MARGIN + _HEAD + place // columns * (code.height + 30)
+        paper.paste(code, (x, y + 30))
+        ink.text((x + QUIET * _PRINTED_MODULE, y + 14), f"{first + place} of {of}", 0, ImageFont.load_default(24))
+    return paper
+
+
+def _write_head(ink: ImageDraw.ImageDraw, transfer: Transfer, page: str) -> None:
+    from PIL import ImageFont
+
+    title = f"{safe(transfer.kind, limit=60)}   ceremony {safe(transfer.ceremony, limit=60)}   page {page}"
+    lines = [title, *textwrap.wrap(spoken(transfer.fingerprint), 62), *textwrap.wrap(grouped(transfer.fingerprint), 62)]
+    for number, line in enumerate(lines):
+        ink.text((_MARGIN, _MARGIN + 34 * number), line, 0, ImageFont.load_default(26))
+
+
+def _encoded(image: Image.Image, kind: str) -> bytes:
+    data = BytesIO()
+    image.save(data, kind)
+    return data.getvalue()

@@ -1,0 +1,76 @@
+"""The texts of the QR codes in a picture: zxing-cpp first, then zbar where the machine has it, then a clearer picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MISSING_ZBAR = (
+    "the second decoder is not here: the zbar library is not installed. Codes are read without it; "
+    "on Debian, apt-get install libzbar0 brings it"
+)
+
+_SMALL_PIXELS = 1 << 20
+
+
+def texts_in(image: Image.Image) -> list[str]:
+    """Return the text of each QR code in a picture, in either polarity; empty when none can be read."""
+    grey = image if image.mode == "L" else _on_white(image).convert("L")
+    return _by_zxing(grey) or _by_zbar(grey) or _by_zxing(_clearer(grey))
+
+
+def second_decoder_hint() -> str:
+    """Return what to tell the operator once when the second decoder is missing, else nothing."""
+    return "" if _zbar() else MISSING_ZBAR
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """Return a picture with transparency as it looks on white paper."""
+    if not image.has_transparency_data:
+        return image
+    from PIL import Image
+
+    layer = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+
+
+def _clearer(grey: Image.Image) -> Image.Image:
+    """Return a picture with its whole contrast, a small one at twice its size: noise and a dim screen need it."""
+    from PIL import Image, ImageOps
+
+    full = ImageOps.autocontrast(grey, cutoff=1)
+    if grey.width * grey.height > _SMALL_PIXELS:
+        return full
+    return full.resize((2 * grey.width, 2 * grey.height), Image.Resampling.BICUBIC)
+
+
+def _by_zxing(grey: Image.Image) -> list[str]:
+    import zxingcpp
+
+    kind, plain = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode), zxingcpp.TextMode.Plain
+    found = zxingcpp.read_barcodes(grey, formats=kind, text_mode=plain)
+    return [code.text for code in found]
+
+
+def _by_zbar(grey: Image.Image) -> list[str]:
+    decode = _zbar()
+    return decode(grey) if decode else []
+
+
+@cache
+def _zbar() -> Callable[[Image.Image], list[str]] | None:
+    """Return zbar's decoder of grey pictures, or None: the Python package fails to import where the library is missing."""
+    try:
+        from pyzbar import pyzbar  # type: ignore[import-untyped]
+    except ImportError:
+        return None
+
+    def decode(grey: Image.Image) -> list[str]:
+        found = pyzbar.decode(grey, symbols=[pyzbar.ZBarSymbol.QRCODE])
+        return [code.data.decode("utf-8", "replace") for code in found]
+
+    return decode

@@ -1,0 +1,132 @@
+"""A bounded reader of CBOR from strangers (RFC 8949): nothing is allocated that the input does not itself carry.
+
+Definite lengths alone. No tag is acted on but the two big integers (section 3.4.3): others come back as they are.
+Writing is the deterministic form (section 4.2.1) of what is given, map members in the order that they have.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from airlock_shared.documents import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
+from airlock_shared.errors import DocumentError
+
+_BYTES, _TAG = 0x40, 0xC0  # section 3.1: the major types
+_SIMPLE = {20: False, 21: True, 22: None}  # section 3.3
+_FLOATS = {25: ">e", 26: ">f", 27: ">d"}
+_BIG, _BIG_NEGATIVE = 2, 3
+_BIG_BYTES = 256  # longer integers have no JSON form either
+
+
+class Tagged(NamedTuple):
+    """A value and the number of the tag in front of it."""
+
+    tag: int
+    value: Any
+
+
+def read(data: bytes, *, max_items: int, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the value of one CBOR item that fills ``data``. Raises ``DocumentError("QR-CBOR")``."""
+    reader = _Reader(data, max_items)
+    value = reader.item(max_depth)
+    if reader.at != len(data):
+        raise _wrong("something follows the item", got=f"{len(data) - reader.at} bytes")
+    return value
+
+
+class _Reader:
+    def __init__(self, data: bytes, max_items: int) -> None:
+        self.data = data
+        self.at = 0
+        self.items_left = max_items
+
+    def item(self, depth: int) -> Any:
+        self.items_left -= 1
+        if self.items_left < 0 or depth < 0:
+            raise _wrong("too many items" if depth >= 0 else "nested too deep")
+        first = self.take(1)[0]
+        major, info = first >> 5, first & 31
+        if major == 7:
+            return self.simple(info)
+        number = self.number(info)
+        match major:
+            case 0:
+                return number
+            case 1:
+                return -1 - number
+            case 2:
+                return self.take(number)
+            case 3:
+                return self.text(number)
+            case 4:
+                return [self.item(depth - 1) for _ in range(number)]  # it ends with the input
+            case 5:
+                return self.members(number, depth - 1)
+        return self.tagged(number, depth - 1)
+
+    def take(self, count: int) -> bytes:
+        if count > len(self.data) - self.at:
+            raise _wrong("ends too early")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def number(self, info: int) -> int:
+        if info < 24:
+            return info
+        if info > 27:
+            raise _wrong("an indefinite or reserved length", got=str(info))
+        return int.from_bytes(self.take(1 << info - 24), "big")
+
+    def text(self, length: int) -> str:
+        try:
+            return self.take(length).decode()
+        except UnicodeDecodeError as error:
+            raise _wrong("a text that is not UTF-8") from error
+
+    def simple(self, info: int) -> Any:
+        if info in _SIMPLE:
+            return _SIMPLE[info]
+        if info not in _FLOATS:
+            raise _wrong("an unknown simple value", got=str(info))
+        (value,) = struct.unpack(_FLOATS[info], self.take(1 << info - 24))
+        return value
+
+    def members(self, count: int, depth: int) -> dict[Any, Any]:
+        members: dict[Any, Any] = {}
+        for _ in range(count):
+            name = self.item(0)  # a name that is a list or map has no place here
+            if type(name) not in (str, int):
+                raise _wrong("a member's name is neither a text nor an integer")
+            if name in members:
+                raise _wrong("a member twice in one map", got=repr(name)[:80])
+            members[name] = self.item(depth)
+        return members
+
+    def tagged(self, tag: int, depth: int) -> Any:
+        value = self.item(depth)
+        if tag not in (_BIG, _BIG_NEGATIVE):
+            return Tagged(tag, value)
+        if type(value) is not bytes or len(value) > _BIG_BYTES:
+            raise _wrong("a big integer that is not one, or too big")
+        number = int.from_bytes(value, "big")
+        return number if tag == _BIG else -1 - number
+
+
+def write(value: Any) -> bytes:
+    """Return the CBOR form of a value made of JSON's values, bytes, integers as names, and :class:`Tagged`."""
+    match value:
+        case Tagged(tag, inner):
+            return cbor_head(_TAG, tag) + write(inner)
+        case bytes():
+            return cbor_head(_BYTES, len(value)) + value
+        case list():
+            return cbor_head(ARRAY, len(value)) + b"".join(map(write, value))
+        case dict():
+            members = b"".join(write(name) + write(member) for name, member in value.items())
+            return cbor_head(MAP, len(value)) + members
+    return to_cbor(value)
+
+
+def _wrong(what: str, *, got: str = "") -> DocumentError:
+    return damaged("QR-CBOR", f"not CBOR that is read here: {what}", got=got, do="scan again, from its source")

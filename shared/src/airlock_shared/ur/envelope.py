@@ -1,0 +1,128 @@
+"""Airlock's own documents as ``ur:bytes``: deflated, in deterministic CBOR, under the whole document's fingerprint.
+
+The payload is a CBOR byte string that holds an array of three: the envelope's version, the document's fingerprint (32
+bytes), and a raw deflate stream (RFC 1951), begun with the version's dictionary, of the array of the ceremony's id and
+the document. The fingerprint is the document's own, the same as of its file: it decides what CRC-32, which can be forged,
+cannot.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+from airlock_shared.documents import damaged, fingerprint, parse_json, to_cbor, to_json
+from airlock_shared.errors import DocumentError
+from airlock_shared.shape import NAME
+from airlock_shared.ur.cbor import read, write
+from airlock_shared.ur.dictionary import dictionary
+
+UR_TYPE = "bytes"
+VERSION = 1
+MAX_INFLATED = 4 << 20  # bytes; some 1,300 intents. What is longer goes by file
+MAX_ITEMS = 1 << 18  # texts, numbers, lists and maps in a document
+
+_RAW = -15  # no header, no checksum: the frames and the fingerprint have theirs
+
+
+class Envelope(NamedTuple):
+    """A document as it came: ``kind`` is its ``format``, ``fingerprint`` (hex) has been recomputed."""
+
+    kind: str
+    ceremony: str
+    fingerprint: str
+    document_json: bytes
+
+
+def wrap(document_json: bytes, *, ceremony: str) -> bytes:
+    """Return the payload of ``ur:bytes`` for a document's JSON text.
+
+    Raises ``DocumentError`` with an id of the ``DOC`` family, ``QR-ENVELOPE`` for a ceremony's id that is none or not the
+    document's, ``QR-LIMIT`` for a document too long for codes.
+    """
+    document = parse_json(document_json)
+    _kind(document)
+    _require_ceremony(document, ceremony)
+    content = to_cbor([ceremony, document])
+    if len(content) > MAX_INFLATED:
+        got, expected = f"{len(content)} bytes", f"<= {MAX_INFLATED} bytes"
+        raise damaged(
+            "QR-LIMIT", "the document is too long for codes", got=got, expected=expected, do="take it by file"
+        )
+    read(content, max_items=MAX_ITEMS)  # what is shown can be received
+    packer = zlib.compressobj(9, zlib.DEFLATED, _RAW, 9, zlib.Z_DEFAULT_STRATEGY, dictionary())
+    deflated = packer.compress(content) + packer.flush()
+    return write(write([VERSION, bytes.fromhex(fingerprint(document)), deflated]))
+
+
+def unwrap(cbor: bytes) -> Envelope:
+    """Return the document in a payload of ``ur:bytes``, with its fingerprint recomputed and compared.
+
+    Raises ``DocumentError``: ``QR-CBOR``, ``QR-ENVELOPE``, ``QR-INFLATE``, ``QR-FINGERPRINT``, or ``DOC-CBOR`` for a
+    document in another than the deterministic form.
+    """
+    payload = read(cbor, max_items=1)
+    members = read(payload, max_items=4) if type(payload) is bytes else None
+    if type(members) is not list or [type(member) for member in members] != [int, bytes, bytes]:
+        raise _not_one("not an Airlock document")
+    version, claimed, deflated = members
+    if version != VERSION:
+        raise _not_one("another version of the envelope", got=str(version), expected=str(VERSION))
+    content = _inflate(deflated)
+    ceremony, document = _content(content)
+    actual = fingerprint(document)
+    if actual != claimed.hex():
+        do = "stop: this is not the document that was shown. Scan it again, and compare the fingerprint on both screens"
+        raise damaged(
+            "QR-FINGERPRINT", "the document's fingerprint is wrong", got=actual, expected=claimed.hex(), do=do
+        )
+    _require_ceremony(document, ceremony)
+    return Envelope(_kind(document), ceremony, actual, to_json(document))
+
+
+def _inflate(deflated: bytes) -> bytes:
+    unpacker = zlib.decompressobj(_RAW, dictionary())
+    try:
+        content = unpacker.decompress(deflated, MAX_INFLATED + 1)
+    except zlib.error as error:
+        raise damaged("QR-INFLATE", "not a deflate stream", do="scan it again") from error
+    if len(content) > MAX_INFLATED:
+        raise damaged("QR-INFLATE", "it inflates beyond all measure", expected=f"<= {MAX_INFLATED} bytes")
+    if not unpacker.eof or unpacker.unused_data:
+        raise damaged("QR-INFLATE", "a deflate stream that does not end where it should", do="scan it again")
+    return content
+
+
+def _content(content: bytes) -> tuple[Any, Any]:
+    value = read(content, max_items=MAX_ITEMS)
+    if type(value) is not list or len(value) != 2:
+        raise _not_one("not a ceremony's id and a document")
+    try:
+        same = to_cbor(value) == content
+    except TypeError as error:  # bytes, a tag, a member named by a number
+        raise damaged("DOC-CBOR", "not the values of a document") from error
+    if not same:
+        raise damaged("DOC-CBOR", "not the deterministic form")
+    return value[0], value[1]
+
+
+def _kind(document: Any) -> str:
+    kind = document.get("format") if type(document) is dict else None
+    if type(kind) is not str or not kind.startswith("airlock/"):
+        raise _not_one("the document does not say what it is", got=repr(kind)[:80], expected="a format airlock/…")
+    return kind
+
+
+def _require_ceremony(document: Any, ceremony: Any) -> None:
+    """Refuse a document that names its own ceremony and travels under another's id."""
+    if type(ceremony) is not str or not NAME.fullmatch(ceremony):
+        raise _not_one("not a ceremony's id", got=repr(ceremony)[:80], expected="a name in lower case")
+    header = document.get("header") if type(document) is dict else None
+    own = header.get("ceremony", ceremony) if type(header) is dict else ceremony
+    if own != ceremony:
+        raise _not_one("the document is of another ceremony than its envelope", got=repr(own)[:80], expected=ceremony)
+
+
+def _not_one(what: str, *, got: str = "", expected: str = "") -> DocumentError:
+    do = "check what the other screen shows, and that both machines run the same version"
+    return damaged("QR-ENVELOPE", what, got=got, expected=expected, do=do)

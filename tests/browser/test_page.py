@@ -1,0 +1,252 @@
+"""The page in a real Chromium: it plays, what it shows is scanned from screenshots, and nothing leaves it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from qrcode import QRCode  # type: ignore[import-untyped]
+from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
+
+from airlock_shared.qr.page import page
+from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import scan
+from airlock_shared.qr.symbol import LARGEST_VERSION, QUIET, capacity
+from airlock_shared.qr.transfer import Transfer, cycle_texts
+from airlock_shared.ur.decode import Decoder
+from airlock_shared.ur.envelope import unwrap
+from airlock_shared.words import grouped, spoken
+from browser.chromium import Page, chromium
+from shared.qr.transfers import batch, one_intent, whole_plan
+
+LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
+WHITE = (255, 255, 255)
+SIZES = [(1280, 720), (1920, 1080)]
+SHOTS = 600  # far more than any of these transfers takes
+
+
+@pytest.fixture(scope="module")
+def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with chromium(tmp_path_factory.mktemp("browser") / "profile") as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(one_browser: Page) -> Page:
+    one_browser.forget()
+    return one_browser
+
+
+def show(browser: Page, tmp_path: Path, transfer: Transfer, **settings: int) -> Path:
+    path = tmp_path / "transfer.html"
+    path.write_bytes(page(transfer, **settings))
+    browser.open(path)
+    return path
+
+
+def shots(browser: Page) -> Iterator[Image.Image]:
+    for _ in range(SHOTS):
+        yield browser.screenshot()
+
+
+def choose(browser: Page, name: str, setting: str, event: str) -> None:
+    browser.evaluate(f"element('{name}').{setting}; element('{name}').dispatchEvent(new Event('{event}'))")
+
+
+def corner_of_code(browser: Page) -> tuple[int, int]:
+    box = browser.evaluate("(() => { const b = element('code').getBoundingClientRect(); return [b.x, b.y]; })()")
+    return int(box[0]) + 2, int(box[1]) + 2
+
+
+# ---- whole transfers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
+    browser: Page, tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    browser.resize(*size)
+    browser.use_theme(theme)
+    path = show(browser, tmp_path, whole_plan())
+    message = scan(shots(browser), Decoder(), lambda _report: None)
+    assert unwrap(message.cbor).fingerprint == whole_plan().fingerprint
+    assert browser.screenshot().convert("RGB").getpixel(corner_of_code(browser)) == WHITE
+    assert browser.requests() == [path.as_uri()]
+    assert browser.complaints() == []
+
+
+def test_a_signature_is_one_still_code(browser: Page, tmp_path: Path) -> None:
+    browser.resize(*SIZES[0])
+    signature = batch(1)[1]
+    show(browser, tmp_path, signature)
+    message = scan([browser.screenshot()], Decoder(), lambda _report: None)
+    assert unwrap(message.cbor).fingerprint == signature.fingerprint
+    assert browser.evaluate("playing.timer") is None
+    assert browser.evaluate("['start', 'stop', 'step'].every((name) => element(name).disabled)") is True
+    assert browser.evaluate("element('counter').textContent") == "One still code"
+
+
+def test_a_browser_that_darkens_every_page_does_not_invert_the_code(tmp_path: Path) -> None:
+    with chromium(tmp_path / "profile", "--force-dark-mode", "--enable-features=WebContentsForceDark") as browser:
+        browser.resize(*SIZES[0])
+        show(browser, tmp_path, one_intent())
+        shot = browser.screenshot().convert("RGB")
+        assert shot.getpixel(corner_of_code(browser)) == WHITE
+        assert texts_in(shot)[0] in cycle_texts(one_intent(), 20)
+
+
+# ---- the buttons ----------------------------------------------------------------------------------------------------
+
+
+def test_it_stops_steps_and_starts(browser: Page, tmp_path: Path) -> None:
+    browser.resize(*SIZES[0])
+    show(browser, tmp_path, whole_plan())
+    texts = cycle_texts(whole_plan(), 20)
+    browser.click("#stop")
+    frame = browser.evaluate("playing.frame")
+    assert [texts_in(browser.screenshot()) for _ in range(5)] == [[texts[frame % len(texts)]]] * 5
+    browser.click("#step")
+    assert texts_in(browser.screenshot()) == [texts[(frame + 1) % len(texts)]]
+    assert browser.evaluate("element('counter').textContent").startswith(f"Frame {frame + 2}, stopped; at least")
+    browser.click("#start")
+    assert browser.evaluate("playing.timer !== null") is True
+    browser.evaluate(f"new Promise((done) => {{ const look = () => playing.frame > {frame + 3} ? done() : "
+                     "requestAnimationFrame(look); look(); })")  # fmt: skip
+    assert browser.evaluate("element('counter').textContent").split(",")[1].startswith(" playing")
+
+
+def test_it_goes_on_past_the_end_of_its_texts(browser: Page, tmp_path: Path) -> None:
+    browser.resize(*SIZES[0])
+    show(browser, tmp_path, one_intent())
+    browser.click("#stop")
+    texts = cycle_texts(one_intent(), 20)
+    browser.evaluate(f"playing.frame = {len(texts) - 1}; draw()")
+    assert texts_in(browser.screenshot()) == [texts[-1]]
+    browser.click("#step")
+    assert texts_in(browser.screenshot()) == [texts[0]]
+
+
+def test_the_speed_is_the_wait_between_frames(browser: Page, tmp_path: Path) -> None:
+    show(browser, tmp_path, whole_plan())
+    browser.click("#stop")
+    browser.evaluate("window.waits = []; window.setTimeout = (next, wait) => { waits.push(wait); return 1; }; start()")
+    assert browser.evaluate("waits") == [200]
+    choose(browser, "pause", "value = 650", "input")
+    browser.evaluate("start()")
+    assert browser.evaluate("waits") == [200, 650]
+    assert browser.evaluate("element('pause-shown').textContent") == "650 ms a frame"
+
+
+@pytest.mark.parametrize("choice", range(4))
+def test_every_density_is_read(browser: Page, tmp_path: Path, choice: int) -> None:
+    browser.resize(*SIZES[1])
+    show(browser, tmp_path, whole_plan())
+    choose(browser, "density", f"selectedIndex = {choice}", "change")
+    version = (10, 15, 20, 27)[choice]
+    assert browser.evaluate("element('density').value").startswith(f"version {version}: ")
+    message = scan(shots(browser), Decoder(), lambda _report: None)
+    assert unwrap(message.cbor).fingerprint == whole_plan().fingerprint
+    assert set(texts_in(browser.screenshot())) <= set(cycle_texts(whole_plan(), version))
+
+
+@pytest.mark.parametrize(("brightness", "level"), [(0, 0), (40, 102), (100, 255)])
+def test_the_background_changes_and_the_code_stays_on_white(
+    browser: Page, tmp_path: Path, brightness: int, level: int
+) -> None:
+    browser.resize(*SIZES[0])
+    show(browser, tmp_path, one_intent())
+    choose(browser, "brightness", f"value = {brightness}", "input")
+    shot = browser.screenshot().convert("RGB")
+    assert shot.getpixel((1, 1)) == (level, level, level)
+    x, y = corner_of_code(browser)
+    width = browser.evaluate("element('code').getBoundingClientRect().width")
+    module = width / (97 + 2 * QUIET)
+    assert all(shot.getpixel((x + n, y)) == WHITE for n in range(int(QUIET * module) - 4))
+    assert texts_in(shot)
+
+
+# ---- what it shows and what it may not do ----------------------------------------------------------------------------
+
+
+def test_the_names_that_people_compare_are_shown(browser: Page, tmp_path: Path) -> None:
+    show(browser, tmp_path, one_intent())
+    shown = {name: browser.evaluate(f"element('{name}').textContent") for name in ("kind", "words", "fingerprint")}
+    mark = one_intent().fingerprint
+    assert shown == {"kind": "airlock/requests@1", "words": spoken(mark), "fingerprint": grouped(mark)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</script><img src=x onerror=document.title='owned'>", "<!--<script>", "\u2028';alert(1)//", "]]>&lt;b&gt;"],
+)
+def test_markup_in_a_name_is_text(browser: Page, tmp_path: Path, text: str) -> None:
+    show(browser, tmp_path, one_intent()._replace(kind=text, ceremony=text))
+    shown = text.replace("\u2028", "\\u{2028}")
+    assert browser.evaluate("element('kind').textContent") == shown
+    assert browser.evaluate("element('ceremony').textContent") == shown
+    assert browser.evaluate("document.querySelectorAll('img, b b, script').length") == 2
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<script>window.owned = true</script>",
+        "<img src='x' onerror='window.owned = true'>",
+        "<style>body { --owned: true }</style>",
+        "<iframe src='x.html'></iframe>",
+        "<script src='x.js'></script>",
+        "<link rel='stylesheet' href='x.css'>",
+    ],
+)
+def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_path: Path, added: str) -> None:
+    for name, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
+        (tmp_path / name).write_text(content)
+    path = tmp_path / "changed.html"
+    path.write_bytes(page(one_intent()).replace(b"</aside>", f"{added}</aside>".encode()))
+    browser.open(path)
+    assert browser.evaluate("window.owned === undefined") is True
+    assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--owned')") == ""
+    assert browser.complaints() != []
+    assert texts_in(browser.screenshot())
+
+
+# ---- the page's own QR symbols ---------------------------------------------------------------------------------------
+
+
+def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browser: Page, tmp_path: Path) -> None:
+    show(browser, tmp_path, one_intent())
+    rng = random.Random(27)
+    texts = [
+        "".join(rng.choices(LETTERS, k=capacity(version) - less))
+        for version in range(1, LARGEST_VERSION + 1)
+        for less in (0, 1)
+    ]
+    drawn: list[dict[str, Any]] = browser.evaluate(f"{json.dumps(texts)}.map(symbolOf)")
+    for text, symbol in zip(texts, drawn, strict=True):
+        version = (len(symbol["rows"]) - 17) // 4
+        assert capacity(version - 1 or 1) < len(text) <= capacity(version) or version == 1
+        code = QRCode(version=version, error_correction=1, border=0, mask_pattern=symbol["mask"])
+        code.add_data(QRData(text.encode(), mode=MODE_ALPHA_NUM))
+        code.make(fit=False)
+        assert symbol["rows"] == code.get_matrix()
+
+
+def test_the_page_chooses_among_the_masks(browser: Page, tmp_path: Path) -> None:
+    show(browser, tmp_path, one_intent())
+    texts = cycle_texts(whole_plan(), 10)
+    masks = browser.evaluate(f"{json.dumps(texts)}.map((text) => symbolOf(text).mask)")
+    assert len(set(masks)) > 4
+
+
+def test_a_text_that_no_symbol_holds_is_an_error(browser: Page, tmp_path: Path) -> None:
+    show(browser, tmp_path, one_intent())
+    longest = capacity(LARGEST_VERSION)
+    outcome = f"(() => {{ try {{ symbolOf('A'.repeat({longest + 1})); }} catch (error) {{ return error.name; }} }})()"
+    assert browser.evaluate(outcome) == "RangeError"

@@ -1,0 +1,107 @@
+"""Codes in pictures: either polarity, any mode of picture, with and without the second decoder."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from PIL import Image, ImageChops, ImageFilter
+
+from airlock_shared.qr import read
+from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.read import second_decoder_hint, texts_in
+from airlock_shared.qr.symbol import capacity, matrix
+from airlock_shared.qr.transfer import cycle_texts
+from shared.qr.transfers import whole_plan
+
+TEXT = cycle_texts(whole_plan(), 20)[0]
+
+
+def code(pixels: int = 5) -> Image.Image:
+    return picture(matrix(TEXT, version_at_most=20), module_pixels=pixels).convert("L")
+
+
+@pytest.fixture
+def without_zbar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which importing pyzbar fails, as it does where libzbar is missing."""
+    import sys
+
+    read._zbar.cache_clear()
+    monkeypatch.setitem(sys.modules, "pyzbar", None)
+    monkeypatch.delitem(sys.modules, "pyzbar.pyzbar", raising=False)
+    yield
+    read._zbar.cache_clear()
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "CMYK", "I;16"])
+def test_a_picture_of_any_mode_is_read(mode: str) -> None:
+    assert texts_in(code().convert("I" if mode == "I;16" else mode)) == [TEXT]
+
+
+def test_what_is_transparent_is_paper() -> None:
+    layer = Image.new("RGBA", code().size, (0, 0, 0, 0))
+    layer.paste((0, 0, 0, 255), mask=ImageChops.invert(code()))
+    assert texts_in(layer) == [TEXT]
+
+
+@pytest.mark.parametrize("turn", [0, 17, 90, 180, 233])
+@pytest.mark.parametrize("inverted", [False, True])
+def test_a_turned_or_inverted_code_is_read(turn: int, inverted: bool) -> None:
+    turned = code().rotate(turn, expand=True, fillcolor=255)
+    assert texts_in(ImageChops.invert(turned) if inverted else turned) == [TEXT]
+
+
+def test_several_codes_in_one_picture_are_all_read() -> None:
+    texts = cycle_texts(whole_plan(), 15)[:4]
+    sheet = Image.new("L", (1000, 1000), 255)
+    for place, text in enumerate(texts):
+        one = picture(matrix(text, version_at_most=15), module_pixels=5)
+        sheet.paste(one, (place % 2 * 500, place // 2 * 500))
+    assert set(texts_in(sheet)) == set(texts)
+
+
+def test_a_dim_code_is_read_without_the_second_decoder(without_zbar: None) -> None:
+    assert texts_in(code().point([round(140 + 0.07 * (level - 128)) for level in range(256)])) == [TEXT]
+
+
+def test_without_zbar_codes_are_read_and_a_hint_says_what_is_missing(without_zbar: None) -> None:
+    assert texts_in(code()) == [TEXT]
+    assert texts_in(Image.new("L", (300, 300), 255)) == []
+    assert "the zbar library is not installed" in second_decoder_hint()
+    assert "libzbar0" in second_decoder_hint()
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image.new("L", (1, 1), 0),
+        Image.new("L", (1, 4000), 255),
+        Image.new("RGB", (640, 480), (200, 30, 30)),
+        Image.effect_noise((640, 480), 90),
+        Image.frombytes("L", (256, 256), random.Random(1).randbytes(256 * 256)),
+        code().crop((0, 0, 250, 250)),
+        code().filter(ImageFilter.GaussianBlur(9)),
+    ],
+    ids=["a dot", "a line", "red", "noise", "random", "cut", "blurred away"],
+)
+def test_where_there_is_no_whole_code_nothing_is_read(image: Image.Image) -> None:
+    assert texts_in(image) == []
+
+
+def test_other_codes_of_any_characters_are_texts_too() -> None:
+    from qrcode import QRCode  # type: ignore[import-untyped]
+
+    other = QRCode(border=0)
+    other.add_data("http://example.org/ü\x1b[31m")
+    assert texts_in(picture(other.get_matrix(), module_pixels=5)) == ["http://example.org/ü\x1b[31m"]
+
+
+def test_the_second_decoder_reads_by_itself_and_is_no_hint_when_it_is_there() -> None:
+    decode = read._zbar()
+    if decode is None:
+        pytest.skip("the zbar library is not installed: on Debian, apt-get install libzbar0")
+    full = cycle_texts(whole_plan(), 10)[0]
+    assert len(full) <= capacity(10)
+    assert decode(picture(matrix(full, version_at_most=10), module_pixels=4).convert("L")) == [full]
+    assert second_decoder_hint() == ""

@@ -1,0 +1,289 @@
+"""Scanning: progress, hints, interruptions, other transfers, and pictures that end too soon."""
+
+from __future__ import annotations
+
+import random
+import stat
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.qr.kept import KeptFrames
+from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, Report, scan
+from airlock_shared.qr.symbol import matrix
+from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
+from airlock_shared.ur.decode import Decoder, Progress
+from airlock_shared.ur.part import parse_part
+from shared.qr.transfers import batch, one_intent, whole_plan
+
+BLANK = Image.new("L", (200, 200), 128)
+
+
+@cache
+def image_of(text: str) -> Image.Image:
+    return picture(matrix(text, version_at_most=27), module_pixels=3)
+
+
+def images_of(transfer: Transfer, version: int = 15) -> list[Image.Image]:
+    return [image_of(text) for text in cycle_texts(transfer, version)]
+
+
+def nothing(_report: Report) -> None:
+    """Tell nobody."""
+
+
+def interrupted_after(images: list[Image.Image], count: int) -> Iterator[Image.Image]:
+    yield from images[:count]
+    raise KeyboardInterrupt
+
+
+# ---- whole messages ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lost_repeated_and_foreign_pictures_do_not_matter(seed: int) -> None:
+    rng = random.Random(seed)
+    shown = [image for image in images_of(whole_plan()) if rng.random() > 0.3]
+    shown += [BLANK, image_of("HTTP://EXAMPLE.ORG"), *shown[:3]]
+    rng.shuffle(shown)
+    assert scan(shown, Decoder(), nothing).cbor == whole_plan().cbor
+
+
+@pytest.mark.parametrize("lost", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("size", [12_000, 40_000, 100_000])
+def test_a_transfer_takes_little_more_than_the_ideal_however_much_is_lost(lost: float, size: int) -> None:
+    transfer = one_intent()._replace(cbor=random.Random(size).randbytes(size))
+    texts = list(islice(endless_texts(transfer, 20), 4 * ideal_count(transfer, 20) + 60))
+    ratios = []
+    for seed in range(20):
+        rng, decoder, read = random.Random(seed), Decoder(), 0
+        for text in texts:
+            if rng.random() >= lost and decoder.result is None:
+                decoder.receive(text)
+                read += 1
+        assert decoder.result is not None
+        ratios.append(read / ideal_count(transfer, 20))
+    assert sorted(ratios)[10] <= 1.2
+    assert sorted(ratios)[18] <= 1.4
+
+
+def test_another_wallets_message_gets_every_part_of_the_standard() -> None:
+    transfer = one_intent()._replace(ur_type="eth-sign-request", cbor=random.Random(1).randbytes(3_000))
+    numbers = [parse_part(text).seq_num for text in islice(endless_texts(transfer, 20), 60)]
+    assert numbers == list(range(1, 61))
+
+
+def test_a_still_code_is_the_same_for_ever() -> None:
+    assert len(set(islice(endless_texts(batch(1)[1], 20), 5))) == 1
+
+
+def test_it_looks_at_no_more_pictures_than_it_needs() -> None:
+    images = iter([*images_of(batch(1)[1], 20), BLANK])
+    assert scan(images, Decoder(), nothing).cbor == batch(1)[1].cbor
+    assert next(images) is BLANK
+
+
+# ---- progress ---------------------------------------------------------------------------------------------------------
+
+
+def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
+    images, count = images_of(whole_plan()), ideal_count(whole_plan(), 15)
+    reports: list[Report] = []
+    scan([images[0], images[0], BLANK, image_of("FOREIGN"), *images[1:]], Decoder(), reports.append)
+    assert [report.pictures for report in reports] == list(range(1, len(reports) + 1))
+    assert reports[3].line() == f"{100 // count:3} %  1 of {count} parts, 1 repeated, 1 foreign"
+    assert [report.progress.percent for report in reports][-1] == 100
+    assert all(report.progress.percent < 100 for report in reports[:-1])
+
+
+def test_a_line_of_progress_fits_80_columns() -> None:
+    line = Report(10**9, Progress(4096, 10**6, 10**6, 10**6, 10**6, 4096, 100), "").line()
+    assert len(line) <= 80
+    assert Report(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "  0 %  0 of ? parts, 0 repeated, 0 foreign"
+
+
+def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
+    reports: list[Report] = []
+    with pytest.raises(DocumentError, match="QR-INCOMPLETE"):
+        scan([BLANK] * (4 * HINT_AFTER), Decoder(), reports.append, read=lambda _image: [])
+    assert [report.hint for report in reports[: HINT_AFTER - 1]] == [""] * (HINT_AFTER - 1)
+    told = [reports[n * HINT_AFTER - 1].hint for n in (1, 2, 3, 4)]
+    assert told == [*HINTS, HINTS[0]]
+    assert all(word in " ".join(HINTS) for word in ("fill the picture", "lamps", "density"))
+
+
+def test_a_code_that_is_read_ends_the_hints() -> None:
+    reports: list[Report] = []
+    texts: Iterator[list[str]] = iter([[]] * HINT_AFTER + [[cycle_texts(whole_plan(), 15)[0]], []])
+    with pytest.raises(DocumentError):
+        scan([BLANK] * (HINT_AFTER + 2), Decoder(), reports.append, read=lambda _image: next(texts))
+    assert [report.hint for report in reports[-3:]] == [HINTS[0], "", ""]
+
+
+def test_a_foreign_code_says_what_it_is_not() -> None:
+    reports: list[Report] = []
+    with pytest.raises(DocumentError):
+        scan([image_of("HTTP://EXAMPLE.ORG")], Decoder(), reports.append)
+    assert reports[0].hint == "a QR code that is not of a transfer (no ur:… text)"
+
+
+def test_another_transfer_shown_midway_is_ignored_and_named() -> None:
+    images, others = images_of(whole_plan()), images_of(one_intent())
+    reports: list[Report] = []
+    message = scan([*images[:3], others[0], *images[3:]], Decoder(), reports.append)
+    assert message.cbor == whole_plan().cbor
+    assert [report.hint for report in reports[:5]] == ["", "", "", MIXED, ""]
+
+
+# ---- pictures that end too soon ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("images", "got"),
+    [
+        ([], "no QR code at all"),
+        ([BLANK] * 3, "no QR code at all"),
+        (
+            [image_of("HTTP://EXAMPLE.ORG")],
+            "1 other or damaged QR codes, the last: a QR code that is not of a transfer",
+        ),
+        ([image_of("UR:BYTES/AEADAOLAZMJENDEO")], "1 other or damaged QR codes, the last: QR-CRC"),
+        ([image_of("UR:BYTES/1-5000/AEADAOLAZMJENDEOTIJK")], "1 other or damaged QR codes, the last: QR-"),
+        (images_of(whole_plan())[:4], "4 parts"),
+    ],
+)
+def test_pictures_without_the_whole_message_are_refused(images: list[Image.Image], got: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        scan(images, Decoder(), nothing)
+    assert caught.value.check == "QR-INCOMPLETE"
+    assert caught.value.got.startswith(got)
+
+
+# ---- nothing that was read is lost -------------------------------------------------------------------------------------
+
+
+def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
+    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
+    with pytest.raises(KeyboardInterrupt):
+        scan(interrupted_after(images, 9), Decoder(), nothing, kept=kept)
+    assert stat.S_IMODE((tmp_path / "scan.part").stat().st_mode) == 0o600
+    reports: list[Report] = []
+    message = scan(images[9:], Decoder(), reports.append, kept=kept)
+    assert message.cbor == whole_plan().cbor
+    assert reports[0].progress.useful == 10
+    kept.forget()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_whole_message_that_was_kept_needs_no_picture(tmp_path: Path) -> None:
+    kept = KeptFrames(tmp_path / "scan.part")
+    scan(images_of(one_intent()), Decoder(), nothing, kept=kept)
+    assert scan([], Decoder(), nothing, kept=kept).cbor == one_intent().cbor
+
+
+def test_a_frame_is_kept_before_anybody_is_told_of_it(tmp_path: Path) -> None:
+    kept = KeptFrames(tmp_path / "scan.part")
+
+    def interrupt(_report: Report) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan(images_of(whole_plan()), Decoder(), interrupt, kept=kept)
+    assert kept.texts() == [cycle_texts(whole_plan(), 15)[0]]
+
+
+def test_only_useful_frames_are_kept_and_each_once(tmp_path: Path) -> None:
+    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
+    shown = [images[0], images[0], image_of("FOREIGN"), BLANK, images_of(one_intent())[0], images[1]]
+    with pytest.raises(DocumentError):
+        scan(shown, Decoder(), nothing, kept=kept)
+    assert kept.texts() == cycle_texts(whole_plan(), 15)[:2]
+
+
+def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
+    kept = KeptFrames(tmp_path / "scan.part")
+    with pytest.raises(KeyboardInterrupt):
+        scan(interrupted_after(images_of(whole_plan()), 5), Decoder(), nothing, kept=kept)
+    reports: list[Report] = []
+    message = scan(images_of(one_intent()), Decoder(), reports.append, kept=kept)
+    assert message.cbor == one_intent().cbor
+    assert reports[0].hint == OTHER_TRANSFER
+    assert set(kept.texts()) <= set(cycle_texts(one_intent(), 15))
+
+
+def test_once_a_frame_of_the_kept_transfer_is_seen_no_other_takes_its_place(tmp_path: Path) -> None:
+    images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
+    with pytest.raises(KeyboardInterrupt):
+        scan(interrupted_after(images, 5), Decoder(), nothing, kept=kept)
+    shown = [images[0], *images_of(one_intent()), *images[5:]]
+    assert scan(shown, Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-30],
+        lambda data: data + b"UR:BYTES/1-13/LPAD",
+        lambda data: data + b"\x00\xff\xfe garbage\n",
+        lambda data: b"\n\n" + data,
+        lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: b"A" * 10_000 + b"\n" + data,
+    ],
+)
+def test_a_damaged_file_of_kept_frames_costs_the_damaged_frames_alone(tmp_path: Path, damage: object) -> None:
+    assert callable(damage)
+    path = tmp_path / "scan.part"
+    with pytest.raises(KeyboardInterrupt):
+        scan(interrupted_after(images_of(whole_plan()), 9), Decoder(), nothing, kept=KeptFrames(path))
+    path.write_bytes(damage(path.read_bytes()))
+    reports: list[Report] = []
+    message = scan(images_of(whole_plan())[9:], Decoder(), reports.append, kept=KeptFrames(path))
+    assert message.cbor == whole_plan().cbor
+    assert reports[0].progress.useful >= 9
+
+
+def test_frames_that_are_wrong_together_are_forgotten(tmp_path: Path) -> None:
+    kept, texts = KeptFrames(tmp_path / "scan.part"), cycle_texts(one_intent(), 15)[: ideal_count(one_intent(), 15)]
+    forged = iter(forged_last(texts))
+    with pytest.raises(DocumentError, match="QR-INCOMPLETE"):
+        scan([BLANK] * len(texts), Decoder(), nothing, kept=kept, read=lambda _image: [next(forged)])
+    assert kept.texts() == []
+    assert scan(images_of(one_intent()), Decoder(), nothing, kept=kept).cbor == one_intent().cbor
+
+
+def forged_last(texts: list[str]) -> list[str]:
+    """Return the plain parts of a message, of which the last holds other bytes under the same message checksum."""
+    from airlock_shared.ur.fountain import FountainPart
+    from airlock_shared.ur.part import part_text
+
+    part = parse_part(texts[-1])
+    inner = FountainPart.from_cbor(part.payload)
+    changed = inner._replace(data=bytes(byte ^ 1 for byte in inner.data))
+    return [*texts[:-1], part_text(part._replace(payload=changed.to_cbor())).upper()]
+
+
+def test_what_is_kept_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airlock_shared.qr import kept
+
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 10)
+    (tmp_path / "scan.part").write_bytes(b"U" * 11)
+    with pytest.raises(DocumentError, match="DOC-SIZE"):
+        KeptFrames(tmp_path / "scan.part").texts()
+
+
+def test_a_place_that_cannot_be_written_is_named_at_the_first_frame(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be written"):
+        scan(images_of(one_intent()), Decoder(), nothing, kept=KeptFrames(tmp_path / "no/such/folder"))
+
+
+def test_without_a_place_nothing_is_kept() -> None:
+    kept = KeptFrames()
+    kept.add("UR:BYTES/AEAD")
+    kept.forget()
+    assert kept.texts() == []

@@ -1,0 +1,235 @@
+"""Where pictures come from: good files in order, and every bad file refused by name."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.qr import sources
+from airlock_shared.qr.pictures import picture, write_gif
+from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.sources import MAX_PIXELS, PICTURES, camera_frames, file_frames
+from airlock_shared.qr.symbol import matrix
+from airlock_shared.qr.transfer import cycle_texts
+from shared.qr.transfers import whole_plan
+
+TEXTS = cycle_texts(whole_plan(), 15)
+
+
+def code(position: int = 0) -> Image.Image:
+    return picture(matrix(TEXTS[position], version_at_most=15), module_pixels=4).convert("L")
+
+
+def unexpected(error: DocumentError) -> None:
+    raise error
+
+
+def read(path: Path) -> list[str]:
+    return [text for image in file_frames(path, on_skipped=unexpected) for text in texts_in(image)]
+
+
+def refusal(path: Path) -> DocumentError:
+    with pytest.raises(DocumentError) as caught:
+        list(file_frames(path, on_skipped=unexpected))
+    return caught.value
+
+
+@contextmanager
+def suppress_only(check: str) -> Iterator[None]:
+    """Let a document be refused, with this id and no other."""
+    try:
+        yield
+    except DocumentError as error:
+        if error.check != check:
+            raise
+
+
+def png_of(width: int, height: int) -> bytes:
+    """Return a PNG that says it is as large as that, and holds next to nothing."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
+
+
+# ---- good ones --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", PICTURES)
+def test_every_kind_of_picture_is_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"code{suffix}"
+    code().save(path)
+    assert read(path) == [TEXTS[0]]
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
+def test_every_frame_of_an_animation_is_read_in_its_order(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"codes{suffix}"
+    code(0).save(path, save_all=True, append_images=[code(1), code(2)], lossless=True)
+    assert read(path) == TEXTS[:3]
+
+
+def test_a_folder_is_read_in_the_order_of_its_names_and_other_files_are_left_alone(tmp_path: Path) -> None:
+    for name, position in (("b.png", 1), ("a.JPG", 0), ("c.gif", 2)):
+        code(position).save(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("not a picture")
+    (tmp_path / "deeper").mkdir()
+    assert read(tmp_path) == TEXTS[:3]
+
+
+def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path) -> None:
+    code(0).save(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"not a picture")
+    code(1).save(tmp_path / "c.png")
+    (tmp_path / "d.png").symlink_to(tmp_path / "a.png")
+    told: list[DocumentError] = []
+    images = list(file_frames(tmp_path, on_skipped=told.append))
+    assert [texts_in(image) for image in images] == [[TEXTS[0]], [TEXTS[1]]]
+    assert [error.check for error in told] == ["QR-IMAGE", "DOC-LINK"]
+    assert "b.png" in told[0].what
+
+
+def test_a_pdf_whose_pages_are_jpegs_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    code(0).save(path, save_all=True, append_images=[code(1)])
+    assert read(path) == TEXTS[:2]
+
+
+def test_a_telephones_ordinary_picture_is_read(tmp_path: Path) -> None:
+    photograph = Image.new("RGB", (4032, 3024), (90, 120, 90))
+    photograph.paste(code().resize((1800, 1800)), (900, 500))
+    photograph.save(tmp_path / "photograph.jpg", quality=80)
+    assert read(tmp_path / "photograph.jpg") == [TEXTS[0]]
+
+
+# ---- bad ones ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(3536, 3536), (12_500_001, 1), (1, 12_500_001), (60_000, 60_000), (2**31 - 1, 2**31 - 1)]
+)
+def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, width: int, height: int) -> None:
+    path = tmp_path / "bomb.png"
+    path.write_bytes(png_of(width, height))
+    error = refusal(path)
+    assert error.check == "QR-LIMIT"
+    assert error.expected == f"<= {MAX_PIXELS} pixels"
+
+
+def test_a_later_frame_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "grows.tiff"
+    large = Image.new("1", (3536, 3536))
+    code().convert("1").save(path, save_all=True, append_images=[large], compression="group4")
+    assert refusal(path).check == "QR-LIMIT"
+
+
+def good_png() -> bytes:
+    data = BytesIO()
+    code().save(data, "PNG")
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("empty.png", b""),
+        ("text.png", b"hello"),
+        ("cut.png", good_png()[:-400]),
+        ("head.png", good_png()[:30]),
+        ("flipped.png", good_png()[:60] + b"\xff\xff\xff" + good_png()[63:]),
+        ("short.png", png_of(100, 100)),
+        ("cut.gif", b"GIF89a\x10\x00\x10\x00\x80\x00\x00"),
+        ("cut.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF"),
+        ("postscript.png", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"),
+        ("cut.webp", b"RIFF\x10\x00\x00\x00WEBPVP8 "),
+        ("bare.tiff", b"II*\x00\xff\xff\xff\x7f"),
+        ("none.pdf", b"%PDF-1.4\n%%EOF"),
+        ("cut.pdf", b"%PDF-1.4\n<< /Filter /DCTDecode /Length 9 >> stream\n\xff\xd8\xff\xe0 endstream"),
+    ],
+)
+def test_a_file_that_is_no_whole_picture_is_refused(tmp_path: Path, name: str, data: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    error = refusal(path)
+    assert error.check == "QR-IMAGE"
+    assert name in error.what
+
+
+def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.gif"
+    write_gif(whole_plan(), whole, 15, pause_ms=200)
+    data = whole.read_bytes()
+    for length in range(0, len(data), len(data) // 40):
+        path = tmp_path / f"cut-{length}.gif"
+        path.write_bytes(data[:length])
+        with suppress_only("QR-IMAGE"):
+            assert all(image.mode == "L" for image in file_frames(path, on_skipped=unexpected))
+
+
+def test_a_link_is_refused(tmp_path: Path) -> None:
+    code().save(tmp_path / "code.png")
+    (tmp_path / "link.png").symlink_to(tmp_path / "code.png")
+    assert refusal(tmp_path / "link.png").check == "DOC-LINK"
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    assert refusal(tmp_path / "pipe.png").check == "DOC-FILE"
+
+
+def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "MAX_PICTURE_BYTES", 100)
+    code().save(tmp_path / "code.png")
+    assert refusal(tmp_path / "code.png").check == "DOC-SIZE"
+
+
+@pytest.mark.parametrize("name", ["code.txt", "code", "code.svg", "code.eps", "list.m3u8"])
+def test_a_kind_that_is_not_read_is_a_mistake_that_names_those_that_are(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(UsageError, match=r"\.png, .*\.pdf, \.mp4"):
+        list(file_frames(tmp_path / name, on_skipped=unexpected))
+
+
+def test_a_path_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be opened"):
+        list(file_frames(tmp_path / "nothing.png", on_skipped=unexpected))
+
+
+def test_a_folder_without_pictures_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no pictures"):
+        list(file_frames(tmp_path, on_skipped=unexpected))
+
+
+# ---- without OpenCV ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    for name in ("OPENCV_FFMPEG_CAPTURE_OPTIONS", "OPENCV_LOG_LEVEL"):
+        monkeypatch.setenv(name, "")  # put back at the end
+
+
+def test_a_camera_without_opencv_names_the_extra(without_opencv: None) -> None:
+    with pytest.raises(UsageError, match=r"airlock-shared\[camera\]"):
+        next(camera_frames())
+
+
+def test_a_video_without_opencv_names_the_extra(without_opencv: None, tmp_path: Path) -> None:
+    (tmp_path / "film.mp4").write_bytes(b"x")
+    with pytest.raises(UsageError, match=r"airlock-shared\[camera\]"):
+        list(file_frames(tmp_path / "film.mp4", on_skipped=unexpected))

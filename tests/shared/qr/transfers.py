@@ -1,0 +1,53 @@
+"""Transfers of real documents, to show and to scan."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from airlock_shared.documents import fingerprint, to_json
+from airlock_shared.qr.transfer import Transfer
+from airlock_shared.ur.envelope import UR_TYPE, wrap
+from bench.make_batch import make_batch
+from shared.world import good, whole
+
+
+def transfer_of(data: bytes) -> Transfer:
+    """Return the transfer of a document in its file form."""
+    document = json.loads(data)
+    ceremony = document["header"]["ceremony"]
+    return Transfer(UR_TYPE, wrap(data, ceremony=ceremony), document["format"], ceremony, fingerprint(document))
+
+
+@cache
+def one_intent() -> Transfer:
+    """Return a requests document of one delegate intent: two frames at the default density."""
+    return transfer_of(to_json(good("desk-key")))
+
+
+@cache
+def whole_plan() -> Transfer:
+    """Return a requests document with an intent of every struct."""
+    return transfer_of(to_json(whole()))
+
+
+@cache
+def one_transaction() -> Transfer:
+    """Return a requests document of one transaction."""
+    return transfer_of(to_json(good(next(iter(sorted(_transactions()))), "transactions")))
+
+
+def _transactions() -> set[str]:
+    return {path.stem for path in (Path(__file__).parents[2] / "vectors/transactions/good").glob("*.json")}
+
+
+@cache
+def batch(count: int) -> tuple[Transfer, Transfer]:
+    """Return the requests of ``count`` intents of eight kinds, and their signatures."""
+    with TemporaryDirectory() as folder:
+        make_batch(Path(folder), count)
+        requests = (Path(folder) / f"requests-{count}").read_bytes()
+        signatures = (Path(folder) / f"signatures-{count}").read_bytes()
+    return transfer_of(requests), transfer_of(signatures)

@@ -1,0 +1,37 @@
+"""Messages to send by code: the reference implementation's, and a vector file's values."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import settings
+
+from airlock_shared.ur.cbor import write
+from airlock_shared.ur.xoshiro import Xoshiro256
+
+repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=100)
+VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "ur"
+
+
+@cache
+def vectors(name: str) -> Any:
+    """The values of a vector file."""
+    return json.loads((VECTORS / f"{name}.json").read_text())
+
+
+def next_bytes(random: Xoshiro256, count: int) -> bytes:
+    """The next bytes of a generator, as the reference implementation's tests draw them."""
+    return bytes(random.next_int(0, 255) for _ in range(count))
+
+
+def message(count: int, seed: str = "Wolf") -> bytes:
+    """The message that the reference implementation's tests send."""
+    return next_bytes(Xoshiro256(seed.encode()), count)
+
+
+def bytes_payload(count: int, seed: str = "Wolf") -> bytes:
+    """The same as the payload of ``ur:bytes``, a CBOR byte string."""
+    return write(message(count, seed))

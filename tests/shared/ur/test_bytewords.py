@@ -1,0 +1,58 @@
+"""Bytewords and CRC-32 against the published values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.errors import DocumentError
+from airlock_shared.ur.bytewords import Style, checksum, decode, encode
+from airlock_shared.words import BYTEWORDS
+from shared.ur.messages import repeatable, vectors
+
+GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]
+BAD: list[dict[str, str]] = vectors("bytewords")["bad"]
+
+
+@pytest.mark.parametrize("case", vectors("bytewords")["crc32"], ids=lambda case: case["text"])
+def test_the_checksum_is_the_published_one(case: dict[str, str]) -> None:
+    assert checksum(case["text"].encode()).hex() == case["crc32"]
+
+
+@pytest.mark.parametrize("case", GOOD, ids=lambda case: case["minimal"][:12])
+def test_bytes_become_the_published_words_and_back(case: dict[str, str]) -> None:
+    data = bytes.fromhex(case["hex"])
+    for style in Style:
+        if style.name.lower() in case:
+            assert encode(data, style) == case[style.name.lower()]
+            assert decode(case[style.name.lower()], style) == data
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case['style']}: {case['why']}")
+def test_words_that_are_not_right_are_refused(case: dict[str, str]) -> None:
+    with pytest.raises(DocumentError) as caught:
+        decode(case["text"], Style[case["style"].upper()])
+    assert caught.value.check == case["refusal"]
+
+
+def test_the_first_and_last_letter_of_a_word_say_which_it_is() -> None:
+    assert len({word[0] + word[-1] for word in BYTEWORDS}) == 256
+
+
+@repeatable
+@given(st.binary(min_size=1, max_size=300), st.sampled_from(Style))
+def test_any_bytes_come_back(data: bytes, style: Style) -> None:
+    assert decode(encode(data, style), style) == data
+
+
+@repeatable
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_any_one_changed_letter_is_noticed(data: bytes, drawn: st.DataObject) -> None:
+    text = encode(data, Style.MINIMAL)
+    place = drawn.draw(st.integers(0, len(text) - 1))
+    letter = drawn.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz").filter(lambda letter: letter != text[place]))
+    with pytest.raises(DocumentError, match=r"QR-FORM|QR-CRC"):
+        decode(text[:place] + letter + text[place + 1 :], Style.MINIMAL)

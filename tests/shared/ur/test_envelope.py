@@ -1,0 +1,262 @@
+"""Airlock's documents as codes: what is unwrapped is what was wrapped, or it is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.documents import fingerprint, parse_json, to_cbor
+from airlock_shared.errors import DocumentError
+from airlock_shared.ur.cbor import Tagged, read, write
+from airlock_shared.ur.dictionary import dictionary
+from airlock_shared.ur.encode import frame_count
+from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, unwrap, wrap
+from shared.ur.messages import repeatable
+
+VECTORS = Path(__file__).resolve().parents[2] / "vectors"
+GOOD = sorted(
+    [
+        *VECTORS.glob("requests/good/*.json"),
+        *VECTORS.glob("signatures/good/*.json"),
+        *VECTORS.glob("transactions/good/*"),
+    ]
+)
+VERSION_20 = 589  # bytes of payload that a frame of version 20-L carries
+CEREMONY = "2026-12-delegates"
+DOCUMENT = {"format": "airlock/requests@1", "header": {"ceremony": CEREMONY, "count": 0}, "requests": []}
+
+
+def deflated(content: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=dictionary())
+    return packer.compress(content) + packer.flush()
+
+
+def payload(version: Any = 1, claimed: Any = None, content: bytes | None = None, stream: Any = None) -> bytes:
+    """An envelope made by hand; what is left out is as it should be."""
+    content = to_cbor([CEREMONY, DOCUMENT]) if content is None else content
+    claimed = bytes.fromhex(fingerprint(DOCUMENT)) if claimed is None else claimed
+    return write(write([version, claimed, deflated(content) if stream is None else stream]))
+
+
+def read_document(path: Path) -> Any:
+    value = parse_json(path.read_bytes())
+    return value.get("document", value)
+
+
+def ceremony_of(document: Any) -> str:
+    return str(document.get("header", {}).get("ceremony", CEREMONY))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_a_document_comes_back_with_its_kind_ceremony_and_fingerprint(path: Path) -> None:
+    document = read_document(path)
+    envelope = unwrap(wrap(json.dumps(document).encode(), ceremony=ceremony_of(document)))
+    assert parse_json(envelope.document_json) == document
+    assert envelope.kind == document["format"]
+    assert envelope.ceremony == ceremony_of(document)
+    assert envelope.fingerprint == fingerprint(document) == fingerprint(parse_json(envelope.document_json))
+
+
+def test_an_envelope_made_by_hand_is_read() -> None:
+    assert unwrap(payload()) == ("airlock/requests@1", CEREMONY, fingerprint(DOCUMENT), unwrap(payload())[3])
+
+
+@pytest.mark.parametrize("path", [path for path in GOOD if "requests" in path.parts], ids=lambda path: path.stem)
+def test_one_intent_takes_at_most_two_frames(path: Path) -> None:
+    document = read_document(path)
+    assert frame_count(wrap(json.dumps(document).encode(), ceremony=ceremony_of(document)), VERSION_20) <= 2
+
+
+def test_the_dictionary_changes_with_the_version_alone() -> None:
+    assert (VERSION, hashlib.sha256(dictionary()).hexdigest()) == (
+        1,
+        "145c1fcbef71e20379b7f3a7806e70b34c789b4289462d67b8a32ad251ac4de0",
+    )
+
+
+def test_a_stream_made_without_the_dictionary_is_read_too() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    stream = packer.compress(to_cbor([CEREMONY, DOCUMENT])) + packer.flush()
+    assert unwrap(payload(stream=stream)) == unwrap(payload())
+
+
+def test_a_stream_made_with_another_dictionary_is_refused() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=dictionary()[:-7])
+    stream = packer.compress(to_cbor([CEREMONY, DOCUMENT])) + packer.flush()
+    with pytest.raises(DocumentError, match=r"QR-CBOR|QR-INFLATE|QR-ENVELOPE|DOC-CBOR|QR-FINGERPRINT"):
+        unwrap(payload(stream=stream))
+
+
+@pytest.mark.parametrize("nonce", range(20))
+def test_an_intent_with_a_long_nonce_takes_at_most_two_frames(nonce: int) -> None:
+    document = many("requests/good/open.json", 1, unlike=lambda item, at: another_intent(item, at + nonce))
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 2
+
+
+def many(path: str, count: int, *, unlike: Any) -> bytes:
+    """A document with its first item so many times, each with other incompressible values."""
+    document: Any = read_document(VECTORS / path)
+    name = list(document)[-1]
+    items = [unlike(json.loads(json.dumps(document[name][0])), at) for at in range(count)]
+    return json.dumps(document | {"header": document["header"] | {"count": count}, name: items}).encode()
+
+
+def digits(at: int) -> str:
+    return hashlib.sha512(b"%d" % at).hexdigest()
+
+
+def another_signature(item: Any, at: int) -> Any:
+    return item | {"step": f"step-{at}", "digest": "0x" + digits(-at)[:64], "signature": "0x" + digits(at) + "1b"}
+
+
+def another_intent(item: Any, at: int) -> Any:
+    """Another nonce, as message and encoding have it, and another digest."""
+    payload = item["payload"]
+    old, new = payload["message"]["_nonce"], int(digits(at), 16) % 2**256
+    payload["message"]["_nonce"] = str(new)
+    payload["digest"] = "0x" + digits(-at)[:64]
+    payload["encodedIntent"] = payload["encodedIntent"].replace(f"{int(old):064x}", f"{new:064x}")
+    return item | {"step": f"step-{at}"}
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 1), (50, 14)])
+def test_signatures_take_few_frames(count: int, most: int) -> None:
+    document = many("signatures/good/every-struct.json", count, unlike=another_signature)
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= most
+
+
+def test_fifty_intents_take_at_most_forty_frames() -> None:
+    document = many("requests/good/open.json", 50, unlike=another_intent)
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 40
+
+
+BAD_ENVELOPES = {
+    "not bytes": (write("text"), "QR-ENVELOPE"),
+    "a list": (write([1, bytes(32), b""]), "QR-CBOR"),
+    "not CBOR within": (write(b"\xff"), "QR-CBOR"),
+    "nothing within": (write(b""), "QR-CBOR"),
+    "a map within": (write(write({1: 2})), "QR-ENVELOPE"),
+    "two members": (write(write([1, bytes(32)])), "QR-ENVELOPE"),
+    "four members": (write(write([1, bytes(32), b"", 0])), "QR-CBOR"),
+    "true as version": (payload(version=True), "QR-ENVELOPE"),
+    "version 2": (payload(version=2), "QR-ENVELOPE"),
+    "version 0": (payload(version=0), "QR-ENVELOPE"),
+    "a text as fingerprint": (payload(claimed=fingerprint(DOCUMENT)), "QR-ENVELOPE"),
+    "another fingerprint": (payload(claimed=bytes(32)), "QR-FINGERPRINT"),
+    "half a fingerprint": (payload(claimed=bytes.fromhex(fingerprint(DOCUMENT))[:16]), "QR-FINGERPRINT"),
+    "no fingerprint": (payload(claimed=b""), "QR-FINGERPRINT"),
+    "another document": (payload(content=to_cbor([CEREMONY, DOCUMENT | {"requests": [1]}])), "QR-FINGERPRINT"),
+    "no deflate stream": (payload(stream=b"\xff" * 40), "QR-INFLATE"),
+    "nothing to inflate": (payload(stream=b""), "QR-INFLATE"),
+    "a stream cut short": (payload(stream=deflated(to_cbor([CEREMONY, DOCUMENT]))[:-3]), "QR-INFLATE"),
+    "a stream with more behind it": (payload(stream=deflated(to_cbor([CEREMONY, DOCUMENT])) + b"x"), "QR-INFLATE"),
+    "a zlib header": (payload(stream=zlib.compress(to_cbor([CEREMONY, DOCUMENT]))), "QR-INFLATE"),
+    "beyond the cap by a byte": (payload(content=bytes(MAX_INFLATED + 1)), "QR-INFLATE"),
+    "content that is no CBOR": (payload(content=b"\xff"), "QR-CBOR"),
+    "content that goes on": (payload(content=to_cbor([CEREMONY, DOCUMENT]) + b"\0"), "QR-CBOR"),
+    "a document alone": (payload(content=to_cbor(DOCUMENT)), "QR-ENVELOPE"),
+    "three members in it": (payload(content=to_cbor([CEREMONY, DOCUMENT, None])), "QR-ENVELOPE"),
+    "a number in a long form": (payload(content=write([CEREMONY, DOCUMENT])[:-1] + b"\x98\x00"), "DOC-CBOR"),
+    "names out of order": (payload(content=write([CEREMONY, dict(reversed(DOCUMENT.items()))])), "DOC-CBOR"),
+    "bytes in the document": (payload(content=write([CEREMONY, DOCUMENT | {"requests": b"x"}])), "DOC-CBOR"),
+    "a tag in the document": (
+        payload(content=write([CEREMONY, DOCUMENT | {"requests": Tagged(35, "(a")}])),
+        "DOC-CBOR",
+    ),
+    "a member named by a number": (payload(content=write([CEREMONY, {1: 2}])), "DOC-CBOR"),
+    "a number without end": (payload(content=write([CEREMONY, DOCUMENT])[:-1] + b"\xf9\x7c\x00"), "DOC-CBOR"),
+}
+
+
+@pytest.mark.parametrize(("cbor", "refusal"), BAD_ENVELOPES.values(), ids=BAD_ENVELOPES.keys())
+def test_an_envelope_that_is_not_right_is_refused(cbor: bytes, refusal: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        unwrap(cbor)
+    assert caught.value.check == refusal
+
+
+BAD_CONTENTS: dict[str, tuple[Any, Any]] = {
+    "a document that is a list": (CEREMONY, []),
+    "a document without a format": (CEREMONY, {"header": {}}),
+    "a format that is a number": (CEREMONY, {"format": 1}),
+    "a format of another program": (CEREMONY, {"format": "other/thing@1"}),
+    "a ceremony that is a number": (7, DOCUMENT),
+    "a ceremony that is no name": ("../evil", DOCUMENT),
+    "a ceremony with a line break": (CEREMONY + "\n", DOCUMENT),
+    "an empty ceremony": ("", DOCUMENT),
+    "another ceremony than the document's": ("2027-01-other", DOCUMENT),
+}
+
+
+@pytest.mark.parametrize(("ceremony", "document"), BAD_CONTENTS.values(), ids=BAD_CONTENTS.keys())
+def test_contents_that_are_not_right_are_refused_on_both_sides(ceremony: Any, document: Any) -> None:
+    claimed = bytes.fromhex(fingerprint(document))
+    with pytest.raises(DocumentError, match="QR-ENVELOPE"):
+        unwrap(payload(claimed=claimed, content=to_cbor([ceremony, document])))
+    with pytest.raises(DocumentError, match="QR-ENVELOPE"):
+        wrap(json.dumps(document).encode(), ceremony=ceremony)
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [("", "DOC-JSON"), ("{", "DOC-JSON"), ('{"format": 1, "format": 2}', "DOC-DUPLICATE"), ("\x00", "DOC-JSON")],
+)
+def test_a_text_that_is_no_document_is_not_wrapped(text: str, refusal: str) -> None:
+    with pytest.raises(DocumentError, match=refusal):
+        wrap(text.encode(), ceremony=CEREMONY)
+
+
+def test_a_document_too_long_for_codes_is_not_wrapped() -> None:
+    document = DOCUMENT | {"requests": ["x" * MAX_INFLATED]}
+    with pytest.raises(DocumentError, match="QR-LIMIT: the document is too long for codes") as caught:
+        wrap(json.dumps(document).encode(), ceremony=CEREMONY)
+    assert caught.value.do == "take it by file"
+
+
+def test_a_document_of_too_many_items_is_not_wrapped() -> None:
+    document = DOCUMENT | {"requests": [0] * (1 << 18)}
+    with pytest.raises(DocumentError, match=r"QR-CBOR: .*too many items"):
+        wrap(json.dumps(document).encode(), ceremony=CEREMONY)
+
+
+JSON_VALUES = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text("aé𝄞")
+    ),
+    lambda values: st.one_of(
+        st.lists(values, max_size=4), st.dictionaries(st.text("ab", max_size=3), values, max_size=4)
+    ),
+    max_leaves=15,
+)
+
+
+@repeatable
+@given(JSON_VALUES)
+def test_any_document_comes_back(value: Any) -> None:
+    document = {"format": "airlock/anything@1", "value": value}
+    envelope = unwrap(wrap(json.dumps(document).encode(), ceremony="any"))
+    assert repr(parse_json(envelope.document_json)["value"]) == repr(_sorted(value))
+
+
+def _sorted(value: Any) -> Any:
+    """Members in the order of the deterministic form: the one thing that a transfer does not keep."""
+    if type(value) is dict:
+        return read(to_cbor({name: _sorted(member) for name, member in value.items()}), max_items=1000)
+    return [_sorted(member) for member in value] if type(value) is list else value
+
+
+@repeatable
+@given(st.integers(0, 10**6), st.integers(1, 255))
+def test_any_changed_byte_is_noticed_or_changes_nothing(place: int, change: int) -> None:
+    changed = bytearray(payload())
+    changed[place % len(changed)] ^= change
+    with suppress(DocumentError):  # the bits after a deflate stream's end mean nothing
+        assert unwrap(bytes(changed)) == unwrap(payload())

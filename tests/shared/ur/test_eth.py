@@ -1,0 +1,256 @@
+"""EIP-4527 against the values of its reference implementation, and against what it must not let through."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.errors import DocumentError
+from airlock_shared.ur.cbor import Tagged, write
+from airlock_shared.ur.encode import frames
+from airlock_shared.ur.eth import (
+    HDKEY_TYPE,
+    KEYPATH_TYPE,
+    SIGN_REQUEST_TYPE,
+    SIGNATURE_TYPE,
+    CoinInfo,
+    DataType,
+    HDKey,
+    Keypath,
+    Signature,
+    SignRequest,
+    Step,
+)
+from airlock_shared.ur.part import parse_part
+from shared.ur.messages import repeatable, vectors
+
+PUBLISHED = vectors("eip4527")
+REQUEST_ID = uuid.UUID(PUBLISHED["signatures"][0]["request_id"])
+KEY = bytes.fromhex(PUBLISHED["hdkeys"][0]["key"])
+PATH = Keypath.of("m/44'/60'/0'/0/0", 0x12345678)
+
+
+def number(hex_digits: str | None) -> int | None:
+    return None if hex_digits is None else int(hex_digits, 16)
+
+
+def ur(ur_type: str, cbor: bytes) -> str:
+    return next(frames(ur_type, cbor, fragment_bytes=1000))
+
+
+@pytest.mark.parametrize("case", PUBLISHED["sign_requests"], ids=["with an origin", "without"])
+def test_a_request_to_sign_is_the_published_one(case: dict[str, Any]) -> None:
+    request = SignRequest(
+        bytes.fromhex(case["sign_data"]),
+        DataType(case["data_type"]),
+        Keypath.of(case["path"], number(case["source_fingerprint"])),
+        case["chain_id"],
+        uuid.UUID(case["request_id"]),
+        origin=case["origin"],
+    )
+    assert ur(SIGN_REQUEST_TYPE, request.to_cbor()) == case["ur"]
+    assert SignRequest.from_cbor(parse_part(case["ur"]).payload) == request
+
+
+@pytest.mark.parametrize("case", PUBLISHED["signatures"], ids=["signature"])
+def test_a_signature_is_the_published_one(case: dict[str, Any]) -> None:
+    signature = Signature(bytes.fromhex(case["signature"]), uuid.UUID(case["request_id"]))
+    assert ur(SIGNATURE_TYPE, signature.to_cbor()) == case["ur"]
+    assert Signature.from_cbor(parse_part(case["ur"]).payload) == signature
+
+
+@pytest.mark.parametrize("case", PUBLISHED["hdkeys"], ids=lambda case: case["origin"])
+def test_an_account_is_the_published_one(case: dict[str, Any]) -> None:
+    fingerprint = number(case["source_fingerprint"])
+    origin = Keypath((), fingerprint) if case["origin"] == "m" else Keypath.of(case["origin"], fingerprint)
+    key = HDKey(
+        bytes.fromhex(case["key"]),
+        bytes.fromhex(case["chain_code"]),
+        None if case["network"] is None else CoinInfo(network=case["network"]),
+        origin,
+        parent_fingerprint=number(case["parent_fingerprint"]),
+    )
+    assert key.to_cbor().hex() == case["cbor"]
+    assert ur(HDKEY_TYPE, key.to_cbor()) == case["ur"]
+    assert HDKey.from_cbor(parse_part(case["ur"]).payload) == key
+    assert str(key.origin) == case["origin"]
+
+
+def test_a_private_master_key_is_refused() -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD: a private or master key") as caught:
+        HDKey.from_cbor(bytes.fromhex(PUBLISHED["master_key"]))
+    assert PUBLISHED["master_key"][12:40] not in str(caught.value.as_json())
+
+
+def test_a_type_may_stand_under_its_own_tag() -> None:
+    assert Keypath.from_cbor(write(Tagged(304, PATH.to_map()))) == PATH
+    assert Signature.from_cbor(write(Tagged(402, {2: bytes(65)}))) == Signature(bytes(65))
+
+
+@pytest.mark.parametrize("data_type", DataType)
+def test_every_kind_of_data_comes_back_with_all_that_a_request_can_say(data_type: DataType) -> None:
+    request = SignRequest(b"{}", data_type, PATH, 8453, REQUEST_ID, bytes(range(20)), "Airlock")
+    assert SignRequest.from_cbor(request.to_cbor()) == request
+
+
+def test_an_account_comes_back_with_all_that_it_can_say() -> None:
+    children = Keypath((Step(None, False), Step(None, True)))
+    key = HDKey(KEY, bytes(32), CoinInfo(60, 1), PATH, children, 1, "Airlock", "account.standard")
+    assert HDKey.from_cbor(key.to_cbor()) == key
+    assert str(children) == "m/*/*'"
+
+
+def test_a_path_with_all_that_it_can_say_is_a_payload_of_its_own() -> None:
+    path = Keypath((Step(44, True), Step(None, False)), 0xFFFFFFFF, 255)
+    text = ur(KEYPATH_TYPE, path.to_cbor())
+    assert Keypath.from_cbor(parse_part(text).payload) == path
+
+
+@repeatable
+@given(st.lists(st.tuples(st.integers(0, 2_099_999_999), st.booleans()), min_size=1, max_size=10))
+def test_any_path_is_the_same_as_text_and_as_code(steps: list[tuple[int, bool]]) -> None:
+    path = Keypath(tuple(Step(*step) for step in steps))
+    assert Keypath.of(str(path)) == path
+    assert Keypath.from_cbor(path.to_cbor()) == path
+
+
+@pytest.mark.parametrize("text", ["", "m", "44'/60'", "m/", "m/44h", "m/-1", "m/2147483648", "m/1/*", "m/" + "1/" * 11])
+def test_a_text_that_is_no_path_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        Keypath.of(text)
+
+
+BAD_PATHS: dict[str, Any] = {
+    "a list": [44, True],
+    "no steps": {2: 1},
+    "neither steps nor fingerprint": {1: []},
+    "an odd number": {1: [44]},
+    "eleven steps": {1: [1, False] * 11},
+    "hardened by a number": {1: [44, 1]},
+    "a step of 2^31": {1: [1 << 31, False]},
+    "a negative step": {1: [-1, False]},
+    "a step that is true": {1: [True, False]},
+    "a range": {1: [[0, 9], False]},
+    "an empty map as step": {1: [{}, False]},
+    "a fingerprint of 33 bits": {1: [44, True], 2: 1 << 32},
+    "a negative fingerprint": {1: [44, True], 2: -1},
+    "a fingerprint of bytes": {1: [44, True], 2: bytes(4)},
+    "a depth of 256": {1: [44, True], 3: 256},
+    "an unknown member": {1: [44, True], 4: 0},
+    "a member named by a text": {1: [44, True], "5": 0},
+    "another tag": Tagged(305, {1: [44, True]}),
+}
+
+
+@pytest.mark.parametrize("value", BAD_PATHS.values(), ids=BAD_PATHS.keys())
+def test_a_path_that_is_not_right_is_refused_wherever_it_stands(value: Any) -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        Keypath.from_cbor(write(value))
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        SignRequest.from_cbor(write(REQUEST | {5: Tagged(304, value)}))
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        HDKey.from_cbor(write({3: KEY, 6: Tagged(304, value)}))
+
+
+REQUEST: dict[Any, Any] = {2: b"{}", 3: 2, 5: Tagged(304, PATH.to_map())}
+BAD_REQUESTS: dict[str, dict[Any, Any]] = {
+    "no data": {2: b""},
+    "data as text": {2: "{}"},
+    "no type": {3: None},
+    "type 0": {3: 0},
+    "type 5": {3: 5},
+    "a type that is true": {3: True},
+    "a type under a tag": {3: Tagged(401, 2)},
+    "a path without its tag": {5: PATH.to_map()},
+    "a path under another tag": {5: Tagged(303, PATH.to_map())},
+    "a chain id that is negative": {4: -1},
+    "a chain id of 2^53": {4: 1 << 53},
+    "a chain id that is a text": {4: "1"},
+    "a chain id with a fraction": {4: 1.5},
+    "an address of 19 bytes": {6: bytes(19)},
+    "an address of 21 bytes": {6: bytes(21)},
+    "an address as text": {6: "0x" + "00" * 20},
+    "an origin as bytes": {7: b"x"},
+    "an id without its tag": {1: bytes(16)},
+    "an id under another tag": {1: Tagged(38, bytes(16))},
+    "an id of 15 bytes": {1: Tagged(37, bytes(15))},
+    "an id as text": {1: Tagged(37, "x" * 16)},
+    "an unknown member": {8: 0},
+    "a member named by a text": {"8": 0},
+}
+
+
+@pytest.mark.parametrize("change", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
+def test_a_request_to_sign_that_is_not_right_is_refused(change: dict[Any, Any]) -> None:
+    SignRequest.from_cbor(write(REQUEST))
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        SignRequest.from_cbor(write(REQUEST | change))
+
+
+@pytest.mark.parametrize("missing", [2, 3, 5])
+def test_a_request_to_sign_that_lacks_something_is_refused(missing: int) -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD: a request to sign lacks members"):
+        SignRequest.from_cbor(write({name: member for name, member in REQUEST.items() if name != missing}))
+
+
+BAD_SIGNATURES: dict[str, Any] = {
+    "bytes alone": bytes(65),
+    "64 bytes": {2: bytes(64)},
+    "66 bytes": {2: bytes(66)},
+    "a text": {2: "x" * 65},
+    "no signature": {1: Tagged(37, bytes(16))},
+    "an id that is none": {1: Tagged(37, bytes(17)), 2: bytes(65)},
+    "an origin that is a number": {2: bytes(65), 3: 1},
+    "an unknown member": {2: bytes(65), 4: 1},
+}
+
+
+@pytest.mark.parametrize("value", BAD_SIGNATURES.values(), ids=BAD_SIGNATURES.keys())
+def test_a_signature_that_is_not_right_is_refused(value: Any) -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        Signature.from_cbor(write(value))
+
+
+def test_a_signature_is_not_printed() -> None:
+    signature = Signature(bytes(range(65)), REQUEST_ID)
+    assert repr(signature) == f"Signature(request_id={REQUEST_ID!r})" == str(signature)
+
+
+BAD_KEYS: dict[str, dict[Any, Any]] = {
+    "a private key": {2: True},
+    "a master key": {1: True},
+    "a private key that says nothing": {3: bytes(33)},
+    "32 bytes": {3: KEY[1:]},
+    "an uncompressed key": {3: b"\4" + bytes(64)},
+    "an unknown prefix": {3: b"\5" + KEY[1:]},
+    "no key": {3: b""},
+    "a short chain code": {4: bytes(31)},
+    "a coin under another tag": {5: Tagged(304, {})},
+    "a negative coin": {5: Tagged(305, {1: -1})},
+    "a coin as text": {5: Tagged(305, {1: "60"})},
+    "a network out of range": {5: Tagged(305, {2: 1 << 31})},
+    "an origin under another tag": {6: Tagged(305, {1: [44, True]})},
+    "children without a tag": {7: {1: [44, True]}},
+    "a parent of 33 bits": {8: 1 << 32},
+    "a name as bytes": {9: b"x"},
+    "a note as number": {10: 1},
+    "an unknown member": {11: 0},
+}
+
+
+@pytest.mark.parametrize("change", BAD_KEYS.values(), ids=BAD_KEYS.keys())
+def test_an_account_that_is_not_right_is_refused(change: dict[Any, Any]) -> None:
+    HDKey.from_cbor(write({3: KEY}))
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        HDKey.from_cbor(write({3: KEY} | change))
+
+
+@pytest.mark.parametrize("read_it", [SignRequest.from_cbor, Signature.from_cbor, HDKey.from_cbor, Keypath.from_cbor])
+@pytest.mark.parametrize("cbor", [b"", b"\xff", b"\xa1", b"\x9b" + b"\xff" * 8, b"\xa1\x02" + b"\x81" * 30, b"\0\0"])
+def test_what_is_not_cbor_is_refused(read_it: Any, cbor: bytes) -> None:
+    with pytest.raises(DocumentError, match="QR-CBOR"):
+        read_it(cbor)

@@ -1,0 +1,172 @@
+"""Parts and URs, byte for byte as the reference implementation writes them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from airlock_shared.errors import DocumentError
+from airlock_shared.ur.cbor import write
+from airlock_shared.ur.decode import Decoder, Message
+from airlock_shared.ur.encode import frame_count, frames
+from airlock_shared.ur.fountain import FountainPart, parts
+from airlock_shared.ur.fragments import fragment_length
+from airlock_shared.ur.part import MAX_TEXT, Part, parse_part, part_text
+from shared.ur.messages import bytes_payload, message, vectors
+
+FOUNTAIN = vectors("fountain")
+
+
+def test_the_parts_of_a_message_are_the_published_ones() -> None:
+    case = FOUNTAIN["parts"]
+    whole = message(case["message"], case["seed"])
+    made = list(islice(parts(whole, fragment_length(len(whole), 10, case["at_most"])), len(case["parts"])))
+    assert [{**part._asdict(), "data": part.data.hex()} for part in made] == case["parts"]
+    assert [part.to_cbor().hex() for part in made] == case["cbor"]
+
+
+def test_a_part_is_written_and_read_as_published() -> None:
+    case = FOUNTAIN["part_cbor"]
+    part = FountainPart(case["seq_num"], case["seq_len"], case["message_len"], case["checksum"], b"\1\5\3\3\5")
+    assert part.to_cbor().hex() == case["cbor"]
+    with pytest.raises(DocumentError, match="QR-PART"):  # its own lengths disagree: 8 fragments of 5 bytes are not 100
+        FountainPart.from_cbor(part.to_cbor())
+
+
+@pytest.mark.parametrize("cbor", FOUNTAIN["parts"]["cbor"])
+def test_every_published_part_is_read_back(cbor: str) -> None:
+    assert FountainPart.from_cbor(bytes.fromhex(cbor)).to_cbor().hex() == cbor
+
+
+@pytest.mark.parametrize("case", FOUNTAIN["single"], ids=lambda case: case["type"])
+def test_a_still_code_is_the_published_one(case: dict[str, Any]) -> None:
+    cbor = bytes.fromhex(case["cbor"]) if "cbor" in case else bytes_payload(case["message"], case["seed"])
+    assert list(frames(case["type"], cbor, fragment_bytes=100)) == [case["ur"]]
+    assert parse_part(case["ur"]) == Part(case["type"], None, None, cbor)
+    assert frame_count(cbor, 100) == 1
+
+
+def test_the_frames_of_a_message_are_the_published_ones() -> None:
+    case = FOUNTAIN["multi"]
+    cbor = bytes_payload(case["message"], case["seed"])
+    made = frames(case["type"], cbor, fragment_bytes=case["at_most"])
+    assert list(islice(made, len(case["urs"]))) == case["urs"]
+    assert frame_count(cbor, case["at_most"]) == 9
+
+
+@pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"])
+def test_a_published_frame_is_read_in_either_case_and_written_again(text: str) -> None:
+    part = parse_part(text.upper())
+    assert part == parse_part(text)
+    assert part_text(part) == text
+
+
+def test_a_long_message_is_received_from_mixed_parts_alone() -> None:
+    case = FOUNTAIN["decoder"]
+    cbor = bytes_payload(case["message"], case["seed"])
+    decoder, sent = Decoder(), frames("bytes", cbor, fragment_bytes=case["at_most"], first=case["first_part"])
+    while decoder.result is None:
+        decoder.receive(next(sent))
+    assert decoder.result == Message("bytes", cbor)
+    assert decoder.progress.percent == 100
+
+
+BAD_TEXTS = {
+    "nothing": "",
+    "another scheme": "http://example.org/",
+    "a scheme alone": "ur:",
+    "no payload": "ur:bytes/",
+    "no type": "ur:/aeadaolazmjendeoti",
+    "a type with an underscore": "ur:by_tes/aeadaolazmjendeoti",
+    "a type of 65 letters": f"ur:{'a' * 65}/aeadaolazmjendeoti",
+    "number zero": "ur:bytes/0-9/aeadaolazmjendeoti",
+    "length zero": "ur:bytes/1-0/aeadaolazmjendeoti",
+    "a leading zero": "ur:bytes/01-9/aeadaolazmjendeoti",
+    "a sign": "ur:bytes/+1-9/aeadaolazmjendeoti",
+    "no length": "ur:bytes/1/aeadaolazmjendeoti",
+    "three numbers": "ur:bytes/1-2-3/aeadaolazmjendeoti",
+    "four components": "ur:bytes/1-9/aeadaolazmjendeoti/aeadaolazmjendeoti",
+    "digits of another script": "ur:bytes/١-9/aeadaolazmjendeoti",
+    "a letter that becomes ASCII in lower case": part_text(Part("bytes", None, None, bytes([128, 130]))).replace(
+        "k", "\u212a"
+    ),
+    "a line break at its end": "ur:bytes/aeadaolazmjendeoti\n",
+    "a space in front": " ur:bytes/aeadaolazmjendeoti",
+    "a query": "ur:bytes/aeadaolazmjendeoti?x=1",
+    "words that are none": "ur:bytes/aeadaolazmjendeotq",
+    "an odd letter": "ur:bytes/aeadaolazmjendeot",
+}
+
+
+def test_a_kelvin_sign_would_be_a_k_in_lower_case() -> None:
+    text = BAD_TEXTS["a letter that becomes ASCII in lower case"]
+    assert not text.isascii()
+    assert parse_part(text.lower()).type == "bytes"
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS.values(), ids=BAD_TEXTS.keys())
+def test_a_text_that_is_no_frame_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError, match="QR-FORM"):
+        parse_part(text)
+
+
+@pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"][:3])
+def test_a_frame_with_one_wrong_word_is_refused(text: str) -> None:
+    wrong = "ae" if text[-10:-8] != "ae" else "ad"
+    with pytest.raises(DocumentError, match="QR-CRC"):
+        parse_part(text[:-10] + wrong + text[-8:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ur:bytes/" + "ae" * MAX_TEXT,
+        "ur:bytes/4294967296-9/aeadaolazmjendeoti",
+        "ur:bytes/1-4294967296/aeadaolazmjendeoti",
+    ],
+    ids=["a text longer than a QR code", "a number of 33 bits", "a length of 33 bits"],
+)
+def test_a_frame_beyond_all_measure_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError, match="QR-LIMIT"):
+        parse_part(text)
+
+
+BAD_PARTS: dict[str, Any] = {
+    "a number alone": 7,
+    "four members": [1, 9, 256, 1],
+    "six members": [1, 9, 256, 1, bytes(29), 0],
+    "a text as data": [1, 9, 256, 1, "x" * 29],
+    "data that is missing": [1, 9, 256, 1, 2],
+    "no data": [1, 9, 256, 1, b""],
+    "part zero": [0, 9, 256, 1, bytes(29)],
+    "a negative part": [-1, 9, 256, 1, bytes(29)],
+    "a number that is true": [True, 9, 256, 1, bytes(29)],
+    "a checksum of 33 bits": [1, 9, 256, 1 << 32, bytes(29)],
+    "too many fragments for the message": [1, 10, 256, 1, bytes(29)],
+    "too few fragments for the message": [1, 8, 256, 1, bytes(29)],
+    "no fragments": [1, 0, 0, 1, bytes(29)],
+    "a message of nothing": [1, 1, 0, 1, bytes(29)],
+    "a milliard fragments": [1, 10**9, 256, 1, bytes(29)],
+}
+
+
+@pytest.mark.parametrize("members", BAD_PARTS.values(), ids=BAD_PARTS.keys())
+def test_a_part_that_does_not_fit_together_is_refused(members: Any) -> None:
+    with pytest.raises(DocumentError, match="QR-PART"):
+        FountainPart.from_cbor(write(members))
+
+
+@pytest.mark.parametrize(
+    "cbor", ["", "85", "850109", "85010919010001581d00", "8501091901000141", "9f01ff", "ff", "5b7fffffffffffffff"]
+)
+def test_a_part_that_is_not_cbor_is_refused(cbor: str) -> None:
+    with pytest.raises(DocumentError, match="QR-CBOR"):
+        FountainPart.from_cbor(bytes.fromhex(cbor))
+
+
+@pytest.mark.parametrize("fragment_bytes", [9, 0, -1])
+def test_fragments_smaller_than_their_own_numbers_are_refused(fragment_bytes: int) -> None:
+    with pytest.raises(ValueError, match="no fragment"):
+        next(frames("bytes", bytes_payload(256), fragment_bytes=fragment_bytes))

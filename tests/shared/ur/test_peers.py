@@ -1,0 +1,152 @@
+"""Two independent implementations, @ngraveio/bc-ur and @keystonehq/bc-ur-registry-eth: each reads what the other writes."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import uuid
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_shared.ur.decode import Decoder, Message
+from airlock_shared.ur.encode import frame_count, frames
+from airlock_shared.ur.eth import DataType, HDKey, Keypath, Signature, SignRequest, Step
+from shared.ur.messages import bytes_payload
+
+PEER = Path(__file__).parent / "peer.cjs"
+MODULES = Path(__file__).resolve().parents[3] / ".tools" / "node" / "node_modules"
+REQUEST_ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
+TYPED_DATA = json.dumps({"domain": {"chainId": "8453"}, "primaryType": "Mail"}).encode()
+
+
+def peers(*questions: tuple[str, dict[str, Any]]) -> list[Any]:
+    """What the other implementations answer."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("Node is not here: there is nothing to compare with")
+    if not (MODULES / "@ngraveio" / "bc-ur").is_dir() or not (MODULES / "@keystonehq" / "bc-ur-registry-eth").is_dir():
+        pytest.skip("the modules to compare with are not installed (make test installs them)")
+    done = subprocess.run(
+        [node, PEER],
+        input=json.dumps(questions),
+        env={"NODE_PATH": str(MODULES), "NODE_NO_WARNINGS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    answers: list[Any] = json.loads(done.stdout)
+    return answers
+
+
+def lossy(texts: list[str], seed: int) -> list[str]:
+    """Seven frames of ten, in another order than they were shown."""
+    chance = random.Random(seed)
+    kept = [text for text in texts if chance.random() >= 0.3]
+    chance.shuffle(kept)
+    return kept
+
+
+SIZES = ((50, 100), (256, 30), (1100, 589), (4000, 166), (21_000, 589), (32_767, 1000))
+
+
+def test_both_sides_write_the_same_frames() -> None:
+    cbor = [bytes_payload(size) for size, _ in SIZES]
+    questions = [
+        ("frames", {"type": "bytes", "cbor": whole.hex(), "fragment_bytes": most, "first": 1, "count": 120})
+        for whole, (_, most) in zip(cbor, SIZES, strict=True)
+    ]
+    for whole, (_, most), theirs in zip(cbor, SIZES, peers(*questions), strict=True):
+        ours = list(islice(frames("bytes", whole, fragment_bytes=most), 120))
+        assert [text.lower() for text in theirs[: len(ours)]] == ours
+
+
+def test_we_receive_what_they_show_with_three_frames_of_ten_lost() -> None:
+    questions = [
+        (
+            "frames",
+            {"type": "bytes", "cbor": bytes_payload(size).hex(), "fragment_bytes": most, "first": 1, "count": 300},
+        )
+        for size, most in SIZES
+    ]
+    for seed, ((size, _), theirs) in enumerate(zip(SIZES, peers(*questions), strict=True)):
+        decoder = Decoder()
+        for text in lossy(theirs, seed):
+            decoder.receive(text)
+        assert decoder.result == Message("bytes", bytes_payload(size))
+        assert decoder.progress.mixed == decoder.progress.bad == decoder.progress.foreign == 0
+
+
+def test_they_receive_what_we_show_with_three_frames_of_ten_lost() -> None:
+    shown = [
+        lossy(list(islice(frames("bytes", bytes_payload(size), fragment_bytes=most), 400)), seed)
+        for seed, (size, most) in enumerate(SIZES)
+        if frame_count(bytes_payload(size), most) > 1
+    ]
+    shown.append(list(frames("bytes", bytes_payload(50), fragment_bytes=100)))
+    sizes = [size for size, most in SIZES if frame_count(bytes_payload(size), most) > 1] + [50]
+    answers = peers(*(("receive", {"texts": texts}) for texts in shown))
+    for size, answer in zip(sizes, answers, strict=True):
+        assert (answer["type"], answer["cbor"]) == ("bytes", bytes_payload(size).hex())
+
+
+@pytest.mark.parametrize("data_type", DataType)
+def test_a_request_to_sign_is_the_same_on_both_sides(data_type: DataType) -> None:
+    address, path = "ab" * 20, "m/44'/60'/0'/0/7"
+    request = SignRequest(
+        TYPED_DATA, data_type, Keypath.of(path, 0x12345678), 8453, REQUEST_ID, bytes.fromhex(address), "Airlock"
+    )
+    asked = {
+        "sign_data": TYPED_DATA.hex(),
+        "data_type": int(data_type),
+        "path": path,
+        "source_fingerprint": "12345678",
+        "request_id": str(REQUEST_ID),
+        "chain_id": 8453,
+        "address": "0x" + address,
+        "origin": "Airlock",
+    }
+    written, read = peers(("write_request", asked), ("read_request", {"cbor": request.to_cbor().hex()}))
+    assert written == request.to_cbor().hex()
+    assert SignRequest.from_cbor(bytes.fromhex(written)) == request
+    assert read == asked | {"request_id": REQUEST_ID.hex, "address": address}
+
+
+def test_a_signature_is_the_same_on_both_sides() -> None:
+    signature = Signature(bytes(range(65)), REQUEST_ID, "Airlock")
+    asked = {"signature": signature.signature.hex(), "request_id": REQUEST_ID.hex, "origin": "Airlock"}
+    written, read = peers(("write_signature", asked), ("read_signature", {"cbor": signature.to_cbor().hex()}))
+    assert written == signature.to_cbor().hex()
+    assert Signature.from_cbor(bytes.fromhex(written)) == signature
+    assert read == asked
+
+
+def test_an_account_is_the_same_on_both_sides() -> None:
+    asked = {
+        "key": "02" + "ab" * 32,
+        "chain_code": "cd" * 32,
+        "origin": "m/44'/60'/0'",
+        "source_fingerprint": "e9181cf3",
+        "parent_fingerprint": "d32e4508",
+        "name": "Airlock",
+        "note": "account.standard",
+    }
+    key = HDKey(
+        bytes.fromhex(asked["key"]),
+        bytes.fromhex(asked["chain_code"]),
+        origin=Keypath.of(asked["origin"], 0xE9181CF3),
+        children=Keypath((Step(None, False), Step(None, False))),
+        parent_fingerprint=0xD32E4508,
+        name=asked["name"],
+        note=asked["note"],
+    )
+    written, read = peers(("write_key", asked), ("read_key", {"cbor": key.to_cbor().hex()}))
+    assert written == key.to_cbor().hex()
+    assert HDKey.from_cbor(bytes.fromhex(written)) == key
+    assert read == asked | {"children": "m/*/*"}
