@@ -1,0 +1,26 @@
+"""A venue on each backend, set up once; every test begins from that state and that time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from online.chain.ground import BACKENDS, NOW_S, Clock, Ground, chain, set_up
+
+
+@pytest.fixture(scope="session", params=BACKENDS)
+def venue_ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+    """A chain with the venue on it."""
+    clock = Clock()
+    with chain(request.param, clock) as evm:
+        yield set_up(evm, clock, request.param)
+
+
+@pytest.fixture
+def ground(venue_ground: Ground) -> Iterator[Ground]:
+    """The venue as it was set up; what a test changes is forgotten after it."""
+    mark = venue_ground.evm.snapshot()
+    yield venue_ground
+    venue_ground.evm.go_back(mark)
+    venue_ground.clock.now_s = NOW_S

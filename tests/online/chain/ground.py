@@ -1,0 +1,194 @@
+"""What the tests of the chain share: two backends, a venue with something in it, and the good payloads made for it.
+
+Payloads, digests and encodings are made by eth-account and eth-abi (``shared.make_payloads``), the plan is the one that has
+a step for every struct, and the deployment is the good one under the rehearsal's chain id and contracts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+import pytest
+from eth_account import Account
+
+from airlock_online.http import Http
+from airlock_online.rehearsal.chain.embedded import EmbeddedEvm
+from airlock_online.rehearsal.chain.evm import CHAIN_ID, Call, Evm, Receipt
+from airlock_online.rehearsal.chain.interface import encode_call
+from airlock_online.rehearsal.chain.node import NodeEvm
+from airlock_online.rehearsal.chain.sending import Sender, signed, transact
+from airlock_online.rehearsal.chain.venue import ROUTER, STORAGE, USDC, Action, Venue
+from airlock_shared.checks.case import Situation
+from airlock_shared.deployment import parse_deployment
+from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
+from shared.world import DEPLOYMENT_TEXT, good, plan, to_bytes
+
+ROOT = Path(__file__).resolve().parents[3]
+NODE_MODULES = ROOT / ".tools/node/node_modules"
+ANVIL = NODE_MODULES / "@foundry-rs/anvil-linux-amd64/bin/anvil"
+BACKENDS = ("pyevm", "anvil")
+NOW_S = NOW_MS // 1000
+EXPIRY_S = 1_806_451_200  # of the desk's delegation, as in the vectors
+ONE, USDC_ONE = 10**10, 10**6
+OPENED_S = {(0, 1): 1_789_000_000, (0, 2): 1_789_000_000, (1, 0): 1_789_000_000, (7, 0): 1_788_220_800}
+STRANGER = Sender(str(Account.from_key("0x" + "07" * 32).address), b"\x07" * 32)
+TREASURY_SENDER, DESK_SENDER = (Sender(who, bytes.fromhex(KEYS[who][2:])) for who in (TREASURY, DESK))
+
+
+class Clock:
+    """The clock that a chain follows; a test turns it."""
+
+    def __init__(self) -> None:
+        self.now_s = NOW_S - 60  # while the venue is set up, whose blocks run ahead of it
+
+    def __call__(self) -> int:
+        return self.now_s
+
+
+class Ground(NamedTuple):
+    """A venue on a chain, and the clock that both follow."""
+
+    venue: Venue
+    clock: Clock
+    backend: str
+
+    @property
+    def evm(self) -> Evm:
+        return self.venue.evm
+
+    def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> Receipt:
+        """Send a transaction of a person's, once its simulation has gone through."""
+        return transact(self.evm, sender, self.venue.address(contract), encode_call(contract, function, *arguments))
+
+    def raw(self, sender: Sender, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
+        """Return a signed transaction of a person's."""
+        return signed(self.evm, sender, Call(self.venue.address(contract), data, gas))
+
+
+@contextmanager
+def chain(backend: str, clock: Clock) -> Iterator[Evm]:
+    """A new chain of a backend; an anvil is started on a free port of loopback and ended."""
+    if backend == "pyevm":
+        yield EmbeddedEvm(clock)
+        return
+    if not ANVIL.exists():
+        pytest.skip("anvil is not here: it comes with Node, when the tests are set up")
+    command = [str(ANVIL), "--host", "127.0.0.1", "--port", "0", "--chain-id", str(CHAIN_ID), "--hardfork", "cancun"]
+    command += ["--timestamp", str(clock() - 1)]
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "NO_COLOR": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process, Http() as http:
+        try:
+            assert process.stdout is not None
+            port = next(m[1] for line in process.stdout if (m := re.search(r"Listening on 127\.0\.0\.1:(\d+)", line)))
+            Thread(
+                target=process.stdout.read, daemon=True
+            ).start()  # it tells of every request, and would wait on a full pipe
+            yield NodeEvm(f"http://127.0.0.1:{port}", http, clock)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def set_up(evm: Evm, clock: Clock, backend: str) -> Ground:
+    """Deploy the venue with pairs, positions and money, and make the desk a delegate of the treasury."""
+    venue = Venue(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
+    ground = Ground(venue, clock, backend)
+    for account in (TREASURY, DESK, OTHER, STRANGER.address):
+        evm.fund(account, 10**18)
+    venue.act_together([Action(*row) for row in _start(venue)])
+    ground.send(TREASURY_SENDER, USDC, "approve", venue.contracts.trading_storage, 50_000 * USDC_ONE)
+    ground.send(TREASURY_SENDER, ROUTER, "setDelegate", DESK, EXPIRY_S)
+    clock.now_s = NOW_S
+    return ground
+
+
+def _start(venue: Venue) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    yield USDC, "mint", (venue.contracts.trading_storage, 10**6 * USDC_ONE)
+    yield USDC, "mint", (TREASURY, 10**5 * USDC_ONE)
+    for number, low, high, pnl in ((0, 1, 100, False), (1, 1, 100, False), (7, 75, 500, True)):
+        pair = {"listed": True, "pnl": pnl, "closeOnly": False, "minLeverage": low * ONE, "maxLeverage": high * ONE}
+        yield STORAGE, "setPair", (number, pair)
+    closing = {"listed": True, "pnl": False, "closeOnly": True, "minLeverage": ONE, "maxLeverage": 10 * ONE}
+    yield STORAGE, "setPair", (2, closing)
+    for place, collateral, leverage, price, buy in (
+        ((0, 1), 100, 10, 62_000, True), ((0, 2), 1_000, 10, 62_000, True),
+        ((1, 0), 500, 8, 3_300, False), ((7, 0), 250, 75, 62_000, True),
+    ):  # fmt: skip
+        yield STORAGE, "seedTrade", (trade(place, collateral, leverage, price, buy, OPENED_S[place]),)
+    waiting = trade((0, 0), 0, 5, 60_000, True, 0, size=100 * USDC_ONE)
+    yield STORAGE, "seedLimit", (waiting, 2, ONE)
+    for twap_id in (41, 42):
+        yield STORAGE, "seedTwap", (twap_id, {"trader": TREASURY, "escrow": 75 * USDC_ONE})
+    yield STORAGE, "creditKeeper", (TREASURY, 25 * USDC_ONE)
+    yield "Referral", "seedCode", (code("HOUSE"), TREASURY, "0x" + "00" * 20)
+    yield "Referral", "seedCode", (code("OFFERED"), OTHER, TREASURY)
+    yield "Referral", "seedRequest", (TREASURY, code("OFFERED"))
+
+
+def trade(
+    place: tuple[int, int],
+    collateral: int,
+    leverage: int,
+    price: int,
+    buy: bool,
+    opened_s: int,
+    size: int | None = None,
+) -> dict[str, Any]:
+    """Return a Trade tuple of the treasury's; USDC, leverage and price in whole units."""
+    return {
+        "trader": TREASURY, "pairIndex": place[0], "index": place[1], "initialPosToken": collateral * USDC_ONE,
+        "positionSizeUSDC": collateral * leverage * USDC_ONE if size is None else size, "openPrice": price * ONE,
+        "buy": buy, "leverage": leverage * ONE, "tp": 0, "sl": 0, "timestamp": opened_s,
+    }  # fmt: skip
+
+
+def code(text: str) -> bytes:
+    """Return the bytes32 of a plain referral code."""
+    return text.encode().ljust(32, b"\0")
+
+
+# ---- payloads for this venue ---------------------------------------------------------------------------------------
+
+
+def pinned(venue: Venue) -> dict[str, Any]:
+    """Return the good deployment with this chain's id and contracts, as JSON."""
+    document: dict[str, Any] = json.loads(DEPLOYMENT_TEXT)
+    contracts = venue.contracts
+    document["chain_id"] = CHAIN_ID
+    document["contracts"] = {
+        "tradingRouter": contracts.trading_router, "tradingStorage": contracts.trading_storage,
+        "usdc": contracts.usdc, "referral": contracts.referral,
+    }  # fmt: skip
+    for name, contract in (("trading", contracts.trading_router), ("referral", contracts.referral)):
+        document["domains"][name] |= {"chainId": CHAIN_ID, "verifyingContract": contract}
+    return document
+
+
+def situation(venue: Venue) -> Situation:
+    """Return what the gate judges against: the plan with every struct, and this deployment."""
+    return Situation(plan(), parse_deployment(to_bytes(pinned(venue))), NOW_MS)
+
+
+def document(venue: Venue, step: str) -> dict[str, Any]:
+    """Return the good requests document of a step, its domain and its seal this chain's."""
+    made = good(step)
+    payload = made["requests"][0]["payload"]
+    domains = pinned(venue)["domains"]
+    names = {domain["name"]: domain for domain in domains.values()}
+    payload["domain"] = dict(names[payload["domain"]["name"]])
+    seal(payload)
+    return made
+
+
+def signer_of(step: str) -> Sender:
+    """Return who the plan names to sign a step."""
+    address = "0x" + plan().steps[step].signer.address.hex()
+    return next(sender for sender in (TREASURY_SENDER, DESK_SENDER) if sender.address.lower() == address)

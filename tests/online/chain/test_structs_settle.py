@@ -1,0 +1,170 @@
+"""Every struct of the catalogue, signed by the software Ledger: the contract accepts it and the state changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airlock_offline.ceremony import typed_data_of
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_online.rehearsal.chain.evm import Reverted
+from airlock_online.rehearsal.chain.venue import ENTRY_POINTS, REFERRAL, STORAGE, USDC, Outcome
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.intents import CATALOGUE
+from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
+from shared.make_payloads import DESK, OTHER, TREASURY
+from shared.world import STEPS, request_of
+
+SEED = "test " * 11 + "junk"
+PATHS = {TREASURY: "m/44'/60'/0'/0/0", DESK: "m/44'/60'/0'/0/1"}
+MARKET_PRICE = {0: 62_500 * ONE, 1: 3_200 * ONE + ONE // 2, 7: 63_500 * ONE}
+
+
+def signed_by_ledger(ground: Ground, step: str) -> tuple[str, bytes, bytes]:
+    """Return struct, intent and signature of a step: examined by the gate, signed field by field on the software Ledger."""
+    request = request_of(document(ground.venue, step))
+    case = Case(request, situation(ground.venue))
+    assert refused(examine(case)) == []
+    path = PATHS[signer_of(step).address]
+    signature = open_app(SoftwareLedger(seed=SEED)).sign_typed_data(path, typed_data_of(case)).rsv
+    return request.payload["primaryType"], bytes.fromhex(request.payload["encodedIntent"][2:]), signature
+
+
+def filled(ground: Ground, outcome: Outcome, price: int = 0) -> dict[str, Any]:
+    """Return the terminal event of the order that an outcome has registered, at a price or the market's."""
+    (initiated,) = [e for e in outcome.events if e.name in ("MarketOrderInitiated", "IncreasePositionRequested")]
+    arguments = initiated.arguments
+    assert arguments["trader"] == TREASURY
+    done = ground.venue.fulfil(arguments["orderId"], price or MARKET_PRICE[arguments["pairIndex"]])
+    (terminal,) = [e for e in done.events if e.name in ("MarketOrderExecuted", "PositionSizeIncreased")]
+    assert terminal.arguments["orderId"] == arguments["orderId"]
+    return terminal.arguments
+
+
+def position(ground: Ground, pair: int, index: int) -> dict[str, Any]:
+    found: dict[str, Any] = ground.venue.read(STORAGE, "tradeAt", TREASURY, pair, index)
+    return found
+
+
+def _opened(ground: Ground, outcome: Outcome) -> None:
+    before = ground.venue.trades_of(TREASURY)
+    event = filled(ground, outcome)
+    (new,) = [t for t in ground.venue.trades_of(TREASURY) if t not in before]
+    assert event["open"] is True
+    assert event["t"] == new
+    assert event["price"] == MARKET_PRICE[new["pairIndex"]]
+    assert event["isPnl"] is (new["pairIndex"] == 7)
+    assert new["timestamp"] >= ground.clock.now_s
+
+
+def _closed(ground: Ground, outcome: Outcome) -> None:
+    held = ground.venue.read(USDC, "balanceOf", TREASURY)
+    event = filled(ground, outcome, 64_000 * ONE)
+    assert event["open"] is False
+    assert ground.venue.read(USDC, "balanceOf", TREASURY) == held + event["usdcSentToTrader"]
+    assert position(ground, 0, 2)["initialPosToken"] == 1_000 * USDC_ONE - 250_000_001
+
+
+def _closed_dust(ground: Ground, outcome: Outcome) -> None:
+    assert (
+        filled(ground, outcome)["isCoinExposureFixed"] is True
+    )  # a ten-thousand-millionth of a coin: no raw USDC at all
+    assert position(ground, 7, 0)["initialPosToken"] == 250 * USDC_ONE
+
+
+def _increased(ground: Ground, outcome: Outcome) -> None:
+    event = filled(ground, outcome)
+    assert event["t"]["initialPosToken"] == 110 * USDC_ONE
+    assert event["t"] == position(ground, 0, 1)
+
+
+def _increased_coin(ground: Ground, outcome: Outcome) -> None:
+    event = filled(ground, outcome)
+    assert event["coinExposureAdded"] == 3 * ONE // 10
+    assert event["t"] == position(ground, 1, 0)
+
+
+def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, Outcome], None]:
+    def check(ground: Ground, outcome: Outcome) -> None:
+        (stored,) = outcome.events
+        before = position(ground, pair, index)["initialPosToken"]
+        with pytest.raises(Reverted, match="TriggerNotHit"):
+            ground.venue.act(
+                STORAGE, "executeTrigger", stored.arguments["id"], position(ground, pair, index)["openPrice"]
+            )
+        done = ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
+        assert done.event("MarketOrderExecuted") is not None
+        assert position(ground, pair, index)["initialPosToken"] < before
+        with pytest.raises(Reverted, match="NoTrigger"):
+            ground.venue.act(STORAGE, "executeTrigger", stored.arguments["id"], price * ONE)
+
+    return check
+
+
+def _delegate(delegate: str) -> Callable[[Ground, Outcome], None]:
+    def check(ground: Ground, outcome: Outcome) -> None:
+        assert ground.venue.delegation_expiry(TREASURY, delegate) == EXPIRY_S
+        assert outcome.events[0].arguments["delegate"] == delegate
+
+    return check
+
+
+def _twap(ground: Ground, outcome: Outcome) -> None:
+    assert outcome.events[-1].arguments == {"twapId": 41, "trader": TREASURY, "refund": 75 * USDC_ONE}
+    assert ground.venue.read(STORAGE, "twaps", 41)[1] == 0
+
+
+def _adopted(ground: Ground, _outcome: Outcome) -> None:
+    assert ground.venue.read(REFERRAL, "traderReferralCodes", TREASURY) == code("TREASURY")
+
+
+def _registered(ground: Ground, _outcome: Outcome) -> None:
+    assert ground.venue.read(REFERRAL, "codeOwners", code("Desk-7!!")) == TREASURY
+
+
+CHANGES: dict[str, Callable[[Ground, Outcome], None]] = {
+    "open": _opened,
+    "open-pnl": _opened,
+    "open-coin": _opened,
+    "close": _closed,
+    "close-coin": _closed_dust,
+    "increase": _increased,
+    "increase-coin": _increased_coin,
+    "take-profit": _trigger(70_001, 0, 1),
+    "stop-loss": _trigger(3_400, 1, 0),
+    "stop-twap": _twap,
+    "desk-key": _delegate(DESK),
+    "desk-key-terms": _delegate(OTHER),
+    "referral": _adopted,
+    "own-code": _registered,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_the_software_ledger_signed_is_accepted_and_changes_the_state(ground: Ground, step: str) -> None:
+    struct, intent, signature = signed_by_ledger(ground, step)
+    outcome = ground.venue.submit(struct, intent, signature)
+    CHANGES[step](ground, outcome)
+    with pytest.raises(Reverted, match="NonceUsed"):
+        ground.venue.submit(struct, intent, signature)
+
+
+def test_every_struct_of_the_catalogue_is_among_the_steps() -> None:
+    assert set(ENTRY_POINTS) == set(CATALOGUE)
+    assert set(CHANGES) == set(STEPS)
+    assert {request_of(document_).payload["primaryType"] for document_ in _documents()} == set(CATALOGUE)
+
+
+def _documents() -> list[dict[str, Any]]:
+    from shared.world import good
+
+    return [good(step) for step in STEPS]
+
+
+def test_the_positions_that_the_steps_close_are_the_seeded_ones(ground: Ground) -> None:
+    found = {(t["pairIndex"], t["index"]): t["timestamp"] for t in ground.venue.trades_of(TREASURY)}
+    assert found == OPENED_S
