@@ -1,4 +1,4 @@
-"""``make bench``: measure ``airlock-offline verify`` against the naive script, and write docs/benchmarks.md.
+"""``make bench``: measure ``airlock-offline verify`` against the naive script, for docs/benchmarks.md.
 
 Each measurement is a fresh process: its CPU time (user and system) and its peak memory, as the kernel counts them. Linux
 counts the peak of the process that starts another into that other's, so this one imports nothing large and makes the
@@ -8,19 +8,19 @@ batches in a process of their own. A plain script, never a timed test: nothing f
 from __future__ import annotations
 
 import os
-import platform
 import resource
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+from bench.page import machine, write_section
 
 PYTHON = sys.executable
 VERIFY = str(Path(PYTHON).with_name("airlock-offline"))
 NAIVE = str(Path(__file__).with_name("naive_verify.py"))
 MAKE_BATCH = str(Path(__file__).with_name("make_batch.py"))
-RESULT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+LIBRARIES = ("eth-account", "eth-abi", "eth-keys", "coincurve", "click", "safe-pysha3")
 
 COUNTS = (1_000, 10_000)
 RUNS = {1_000: 7, 10_000: 3}
@@ -204,19 +204,6 @@ def start(batch: Batch, home: Path) -> tuple[list[str], list[str]]:
     return rows, [reading]
 
 
-def machine() -> list[str]:
-    """Return what the numbers depend on."""
-    model = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
-        platform.machine(),
-    )
-    libraries = ("eth-account", "eth-abi", "eth-keys", "coincurve", "click", "safe-pysha3")
-    return [
-        f"- Machine: {model}, {os.cpu_count()} cores, of which one is used; {platform.system()}.",
-        f"- Python {platform.python_version()}; {', '.join(f'{name} {version(name)}' for name in libraries)}.",
-    ]
-
-
 def main() -> None:
     """Measure, and write the page."""
     with TemporaryDirectory() as name:
@@ -230,22 +217,19 @@ def main() -> None:
         memory_rows, memory_reading = memory(batches, short, home)
         start_rows, start_reading = start(batches[1], home)
     page = PAGE.format(
-        machine="\n".join(machine()),
+        machine="\n".join(machine("of which one is used", *LIBRARIES)),
         rows="\n".join(rows),
         memory="\n".join(memory_rows),
         start="\n".join(start_rows),
         reading="\n".join(reading + memory_reading + start_reading),
     )
-    RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(page, encoding="utf-8")
+    write_section("verify", page)
     print(page)
 
 
-PAGE = """# Benchmarks
+PAGE = """## `airlock-offline verify` against its aims
 
-Written by `make bench` (`tests/bench/bench_verify.py`); run it again for your own machine.
-
-## Against the aims
+Written by `tests/bench/bench_verify.py`.
 
 {reading}
 
@@ -255,7 +239,7 @@ with coincurve, nine times is out of reach for a program in Python: what is left
 what only Airlock does (reading the plan's TOML) take longer than a ninth of the script's time before a single check has run.
 The ratio is larger for the smaller file because the script's imports take half a second, whatever the file.
 
-## Machine and method
+### Machine and method
 
 {machine}
 - A batch is made in the same run: a plan, a deployment, and intents of eight kinds in turn (close, open, increase, increase
@@ -269,19 +253,19 @@ The ratio is larger for the smaller file because the script's imports take half 
 - Start-up is the CPU time of the whole run, from the first import to the exit, with compiled modules. Where Python may not
   keep compiled modules (`PYTHONDONTWRITEBYTECODE`), every start compiles them again and takes about half as long again.
 
-## Throughput
+### Throughput
 
 | intents | program | CPU time | each | peak memory | CPU time over Airlock's |
 |---|---|---|---|---|---|
 {rows}
 
-## Memory of `verify`
+### Memory of `verify`
 
 | | peak |
 |---|---|
 {memory}
 
-## Start-up
+### Start-up
 
 | | CPU time | times bare Python |
 |---|---|---|

@@ -15,6 +15,7 @@ import pytest
 
 from airlock_online.rehearsal.plans import TRADER, ceremonies
 from airlock_online.rehearsal.services import RehearsalServices, Settings
+from airlock_online.rehearsal.services.settings import TRADING_STORAGE as STORAGE
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -81,7 +82,7 @@ class Desk:
     def write_plan(self, ceremony: str) -> Path:
         """Write one of the rehearsal's plans and return its path."""
         path = self.path(f"{ceremony}.plan.toml")
-        text = next(c.plan for c in ceremonies("rehearsal", datetime.now(UTC)) if c.id == ceremony)
+        text = next(c.plan for c in ceremonies("rehearsal", datetime.now(UTC), trading_storage=STORAGE) if c.id == ceremony)
         path.write_text(text)
         return path
 

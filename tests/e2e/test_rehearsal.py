@@ -1,4 +1,4 @@
-"""The one command: three ceremonies through both halves."""
+"""The one command: six ceremonies through both halves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import pytest
 
 from e2e.conftest import OFFLINE, ONLINE
 
-CEREMONIES = {"delegate-key": "CONFIRMED", "referral-code": "CONFIRMED", "market-close": "FILLED"}
+CEREMONIES = {
+    "delegate-key": "CONFIRMED",
+    "referral-code": "CONFIRMED",
+    "usdc-approval": "CONFIRMED",
+    "price-trigger": "CONFIRMED",
+    "twap-cancel": "CONFIRMED",
+    "market-close": "FILLED",
+}
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +54,6 @@ def test_each_ceremony_ends_with_its_outcome(screen: str, ceremony: str, outcome
     [
         "DECIDED BY THE PLAN",
         "CHOSEN BY THE BUILDER, within the plan's limits",
-        "domain hash",
-        "struct hash",
-        "digest",
         "THE LEDGER WILL SHOW",
         "recovered           0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
         "outcome: ",
@@ -57,6 +61,17 @@ def test_each_ceremony_ends_with_its_outcome(screen: str, ceremony: str, outcome
 )
 def test_each_ceremony_shows_every_part_of_the_review(screen: str, shown: str) -> None:
     assert screen.count(shown) >= len(CEREMONIES)
+
+
+@pytest.mark.parametrize("shown", ["domain hash", "struct hash", "digest"])
+def test_each_intent_shows_its_hashes(screen: str, shown: str) -> None:
+    assert screen.count(shown) >= len(CEREMONIES) - 1  # one ceremony is a transaction's
+
+
+@pytest.mark.parametrize("shown", ["transaction hash", "approve", "2500 USDC", "Blind signing"])
+def test_the_transactions_review_shows_what_the_device_does_not(screen: str, shown: str) -> None:
+    part = screen[screen.index("# Let the trading storage take USDC") :]
+    assert shown in part
 
 
 @pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TREASURY"', "2027-", "MarketOrderExecuted"])

@@ -26,6 +26,7 @@ ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
 EXECUTED = frame("MarketOrderExecuted", {"orderId": 1}, 2)
 TIMED_OUT = frame("Error", {"status": "failed", "code": "STREAM_TIMEOUT", "message": "m", "trackingId": "t-1"})
 TX = "0x" + "ee" * 32
+EIP7702 = '{"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
 AFTER = unsent().deadline_ms or 0
 
 
@@ -71,9 +72,10 @@ def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(de
 
 
 def test_an_eip7702_transaction_is_relayed_as_it_is(desk: Desk) -> None:
-    eip7702 = {"chainId": "31337", "to": "0x1", "data": "0x", "gas": "1", "authorizationList": [{"nonce": 1}]}
-    _, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=eip7702)
-    assert json.loads(seen.body)["eip7702"] == eip7702
+    text = EIP7702.replace("[]", '[ {"nonce": 1, "é": 1.50}\n]')
+    _, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=text)
+    assert seen.body.endswith(b',"eip7702":' + text.encode() + b"}")
+    assert list(json.loads(seen.body)) == ["orderType", "erc712", "eip7702"]
 
 
 def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody_sees_an_event(path: Path) -> None:
@@ -124,8 +126,17 @@ def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: Desk, path:
         ({"order_type": False}, "ORDER-TYPE"),
         ({"order_type": -1, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
         ({"order_type": 14, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
-        ({"eip7702": {}}, "ORDER-EIP7702"),
-        ({"eip7702": {"chainId": 1, "to": "", "data": "", "gas": "", "authorizationList": []}}, "ORDER-EIP7702"),
+        ({"eip7702": "{}"}, "ORDER-EIP7702"),
+        ({"eip7702": EIP7702.replace('"31337"', "31337")}, "ORDER-EIP7702"),
+        ({"eip7702": EIP7702.replace("gas", "gasLimit")}, "ORDER-EIP7702"),
+        ({"eip7702": EIP7702.replace("[]", "{}")}, "ORDER-EIP7702"),
+        ({"eip7702": EIP7702 + '},"orderType":{}'}, "ORDER-EIP7702"),
+        ({"eip7702": EIP7702[:-1]}, "ORDER-EIP7702"),
+        ({"eip7702": "\ud800"}, "ORDER-EIP7702"),
+        ({"replaces": "e-1"}, "ROUTE-FORM"),
+        ({"raw_transaction": "0x02"}, "ROUTE-FORM"),
+        ({"route": "relay", "order_type": None}, "ROUTE-STRUCT"),
+        ({"route": "rpc", "order_type": None}, "ROUTE-STRUCT"),
         ({"signature": "0x" + "5a" * 64}, "SIG-FORM"),
         ({"signature": "0x" + "5a" * 64 + "00"}, "SIG-FORM"),
         ({"signature": "0x" + "5A" * 64 + "1b"}, "SIG-FORM"),
@@ -155,13 +166,7 @@ def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: Desk) -> No
     with pytest.raises(Refusal, match="ORDER-TYPE"):
         submit(referral(order_type=0), desk.world)
     with pytest.raises(Refusal, match="ORDER-EIP7702"):
-        submit(referral(eip7702={"chainId": "", "to": "", "data": "", "gas": "", "authorizationList": []}), desk.world)
-
-
-@pytest.mark.parametrize(("struct", "route", "ms"), [("TpSlReq", "core-api", None), ("TwapCancelReq", "twap", NOW + 1)])
-def test_a_route_that_is_not_served_is_a_usage_error(desk: Desk, struct: str, route: str, ms: int | None) -> None:
-    with pytest.raises(UsageError, match="export"):
-        submit(unsent(primary_type=struct, route=route, deadline_ms=ms), desk.world)
+        submit(referral(eip7702=EIP7702), desk.world)
 
 
 @pytest.mark.parametrize("url", ["", "market.example", "https://u:p@market.example"])

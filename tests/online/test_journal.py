@@ -7,15 +7,18 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from airlock_online.database import JournalError
 from airlock_online.journal import Journal, Record, open_journal
-from airlock_online.journal_schema import TRANSITIONS, before
+from airlock_online.journal_schema import MIGRATIONS, TRANSITIONS, VERSION, before
 from airlock_online.lifecycle import FINAL, Anomaly, OrderEvent, State
+from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32
 NOW = 1_790_000_000_000
@@ -82,9 +85,10 @@ def test_every_transition_is_as_the_table_says(journal: Journal, here: State, th
 def test_the_table_is_the_one_that_was_agreed() -> None:
     settled = {State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED}
     assert {
-        State.PREPARED: {State.SENDING},
+        State.PREPARED: {State.SENDING, State.EXPORTED},
         State.SENDING: {State.PREPARED, State.ACCEPTED, State.REJECTED, State.UNKNOWN},
-        State.REJECTED: {State.SENDING},
+        State.REJECTED: {State.SENDING, State.EXPORTED},
+        State.EXPORTED: settled,
         State.ACCEPTED: settled,
         State.UNKNOWN: settled | {State.ACCEPTED},
     } | {state: set() for state in settled} == TRANSITIONS
@@ -100,7 +104,7 @@ def reachable(state: State) -> set[State]:
     return found
 
 
-@pytest.mark.parametrize("state", [State.ACCEPTED, State.UNKNOWN, *FINAL])
+@pytest.mark.parametrize("state", [State.ACCEPTED, State.UNKNOWN, State.EXPORTED, *FINAL])
 def test_what_may_have_been_taken_never_leads_back_to_sending(state: State) -> None:
     assert State.SENDING not in reachable(state)
 
@@ -153,13 +157,13 @@ def test_a_submission_is_read_back_whole(journal: Journal) -> None:
 
 def test_an_event_is_written_once(journal: Journal) -> None:
     put(journal, State.SENDING)
-    event = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"}, 5)
-    assert journal.record(DIGEST, event, tracking_id="t-1", path=(State.ACCEPTED,))
-    assert not journal.record(DIGEST, event._replace(payload={"other": 1}))
-    assert not journal.record(DIGEST, event)
+    first = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"}, 5)
+    assert journal.record(DIGEST, first, tracking_id="t-1", path=(State.ACCEPTED,))
+    assert not journal.record(DIGEST, first._replace(payload={"other": 1}))
+    assert not journal.record(DIGEST, first)
     known = journal.get(DIGEST)
     assert (known.state, known.tracking_id, known.last_seq) == (State.ACCEPTED, "t-1", 0)
-    assert journal.events(DIGEST) == [event]
+    assert journal.events(DIGEST) == [first]
 
 
 def test_a_first_tracking_id_stays(journal: Journal) -> None:
@@ -219,6 +223,72 @@ def test_texts_that_have_no_utf8_form_are_kept_escaped(journal: Journal) -> None
     assert journal.get(DIGEST).note == "a\\ud800b\\0"
     assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800"}))
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800"}
+
+
+def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    assert journal.reject(DIGEST, 400, "first", "BAD_REQUEST")
+    assert journal.claim(DIGEST)
+    assert (journal.get(DIGEST).note, journal.get(DIGEST).code) == ("", "")
+    assert journal.reject(DIGEST, 400, "first", "BAD_REQUEST")
+    kept = [(event.payload["attempt"], event.payload["reason"]) for event in journal.rejections(DIGEST)]
+    assert kept == [(1, "first"), (2, "first")]
+    assert (journal.events(DIGEST), journal.anomalies(DIGEST)) == ([], [])
+
+
+def test_a_rejection_that_comes_too_late_changes_no_state_and_is_kept(journal: Journal) -> None:
+    put(journal, State.UNKNOWN)
+    assert not journal.reject(DIGEST, 400, "late")
+    assert (journal.get(DIGEST).state, journal.get(DIGEST).note) == (State.UNKNOWN, "late")
+    assert len(journal.rejections(DIGEST)) == 1
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_what_was_not_sent_can_be_exported(journal: Journal, state: State) -> None:
+    put(journal, state)
+    allowed = state in (State.PREPARED, State.REJECTED, State.EXPORTED)
+    assert journal.export(DIGEST) is allowed
+    assert journal.get(DIGEST).state is (State.EXPORTED if allowed else state)
+    assert not (allowed and journal.claim(DIGEST))
+
+
+def test_an_entity_id_is_kept_with_its_event_and_stays(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    stored = OrderEvent(0, "TriggerStored", {"entityId": "e-1"})
+    assert journal.record(DIGEST, stored, entity_id="e-1", path=(State.ACCEPTED, State.CONFIRMED))
+    journal.record(DIGEST, stored._replace(seq=1), entity_id="e-2")
+    assert journal.get(DIGEST).entity_id == "e-1"
+
+
+def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Journal) -> None:
+    said: list[str] = []
+
+    def listen(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        if "synchronous" in statement:
+            said.append(statement.rpartition(" ")[2])
+
+    put(journal, State.SENDING)
+    event.listen(journal._engine, "before_cursor_execute", listen)
+    journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(State.ACCEPTED,))
+    journal.record(DIGEST, OrderEvent(1, "B", {}))
+    journal.record(DIGEST, OrderEvent(2, "C", {}), path=(State.FILLED,))
+    assert said == ["FULL", "NORMAL", "FULL"]
+
+
+def test_many_threads_share_one_journal(journal: Journal) -> None:
+    digests = [f"0x{n:064x}" for n in range(64)]
+
+    def run(digest: str) -> None:
+        put(journal, State.ACCEPTED, digest)
+        for seq in range(5):
+            journal.record(digest, OrderEvent(seq, "X", {}))
+
+    threads = [threading.Thread(target=run, args=(digest,)) for digest in digests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(journal.events(digest)) for digest in digests] == [5] * 64
 
 
 # ---- the file ------------------------------------------------------------------------------------------------------
@@ -298,10 +368,11 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> Non
     assert path.read_bytes().startswith(b"minutes")
 
 
-def test_a_journal_of_another_version_is_refused(path: Path) -> None:
+@pytest.mark.parametrize("version", [0, -1, VERSION + 1, 10**6])
+def test_a_journal_of_another_version_is_refused(path: Path, version: int) -> None:
     open_journal(str(path), lambda: NOW).close()
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE journal_schema SET version = 2")
+    connection.execute(f"UPDATE journal_schema SET version = {version}")
     connection.commit()
     connection.close()
     with pytest.raises(JournalError, match="version"):
@@ -317,6 +388,61 @@ def test_a_damaged_journal_is_a_journal_error(path: Path) -> None:
     with pytest.raises(JournalError):  # noqa: SIM117
         with open_journal(str(path), lambda: NOW) as journal:
             journal.get(DIGEST)
+
+
+# ---- the first version ---------------------------------------------------------------------------------------------
+
+
+def version_1() -> list[str]:
+    """Return the SQL of a journal that the first version wrote, with one accepted order in it."""
+    lines = (VECTORS / "journal/version-1.sql").read_text().splitlines()
+    return "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";").split(";\n")
+
+
+def write_version_1(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(";".join(version_1()))
+    connection.close()
+
+
+def test_a_journal_of_the_first_version_is_migrated_and_goes_on(path: Path) -> None:
+    write_version_1(path)
+    with open_journal(str(path), lambda: NOW) as journal:
+        known = journal.get(DIGEST)
+        assert known.record == record()
+        assert (known.state, known.tracking_id, known.entity_id) == (State.ACCEPTED, "t-1", "")
+        assert journal.record(DIGEST, OrderEvent(1, "MarketOrderExecuted", {}), path=(State.FILLED,))
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert [event.seq for event in journal.events(DIGEST)] == [0, 1]
+
+
+def test_a_migrated_journal_has_the_tables_of_a_new_one(path: Path, tmp_path: Path) -> None:
+    write_version_1(path)
+    new = tmp_path / "new.sqlite"
+    shapes = []
+    for file in (path, new):
+        open_journal(str(file), lambda: NOW).close()
+        connection = sqlite3.connect(file)
+        shapes.append(
+            {
+                table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+                for table in ("journal_schema", "submissions", "events")
+            }
+        )
+        assert connection.execute("SELECT version FROM journal_schema").fetchall() == [(VERSION,)]
+        connection.close()
+    assert shapes[0] == shapes[1]
+
+
+def test_a_migration_that_fails_half_way_leaves_the_first_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_version_1(path)
+    broken = (*MIGRATIONS[2][:2], "ALTER TABLE nowhere ADD COLUMN x TEXT")
+    monkeypatch.setitem(MIGRATIONS, 2, broken)
+    with pytest.raises(JournalError):
+        open_journal(str(path), lambda: NOW)
+    monkeypatch.undo()
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert journal.get(DIGEST).record == record()
 
 
 # ---- several processes ---------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +168,55 @@ def test_a_line_that_was_only_half_written_is_noticed(tmp_path: Path) -> None:
     os.truncate(transcript.path, transcript.path.stat().st_size - 20)
     with pytest.raises(DocumentError):
         transcript.entries()
+
+
+APPEND = """
+import sys
+from pathlib import Path
+from airlock_shared.transcript_file import TranscriptFile
+transcript = TranscriptFile(Path(sys.argv[1]))
+for at_ms in range(50):
+    transcript.record("step", {}, at_ms)
+"""
+
+
+def test_processes_that_append_at_once_make_one_chain(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "transcript.jsonl"
+    writers = [subprocess.Popen([sys.executable, "-c", APPEND, str(path)]) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert [entry.seq for entry in read_transcript(path)] == list(range(150))
+
+
+def test_a_transcript_that_was_taken_away_begins_anew(tmp_path: Path) -> None:
+    transcript = TranscriptFile(tmp_path / "transcript.jsonl")
+    transcript.record("started", {}, 1)
+    transcript.path.unlink()
+    assert transcript.record("started", {}, 2).seq == 0
+
+
+def test_what_another_process_appended_is_followed(tmp_path: Path) -> None:
+    one, other = (TranscriptFile(tmp_path / "transcript.jsonl") for _ in range(2))
+    assert [writer.record("step", {}, 1).seq for writer in (one, other, other, one)] == [0, 1, 2, 3]
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from airlock_shared.errors import UsageError
+from airlock_shared.transcript_file import TranscriptFile
+transcript = TranscriptFile(Path(sys.argv[1]))
+transcript.record("started", {}, 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (transcript.path.stat().st_size + 10, resource.RLIM_INFINITY))
+try:
+    transcript.record("step", {}, 2)
+except UsageError as error:
+    assert "cannot be written" in error.what
+    sys.exit(7)
+"""
+
+
+def test_a_disk_that_is_full_in_the_middle_of_an_entry_leaves_the_chain_whole(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    assert subprocess.run([sys.executable, "-c", FULL, str(path)], check=False).returncode == 7
+    assert [entry.seq for entry in read_transcript(path)] == [0]
+    assert TranscriptFile(path).record("step", {}, 3).seq == 1

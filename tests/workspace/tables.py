@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from airlock_online.journal_schema import TRANSITIONS
+from airlock_online.lifecycle import MEANINGS
 from airlock_shared.actions import ACTIONS
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.intents import CATALOGUE
 from workspace.review_pages import review
+from workspace.service_pages import endpoints, errors
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 _FAMILIES = {
     "DOC": "The document as a whole",
+    "QR": "Documents and requests as QR codes",
     "PIN": "The pinned deployment",
     "AIRGAP": "The network guard",
     "TYPES": "The type definitions",
@@ -127,20 +130,23 @@ def journal() -> str:
     lines = [
         "# The journal's states",
         "",
-        "One row a digest. A state is on the disk before what it announces is done. This page is written from",
-        "`airlock_online.journal_schema` by `make docs`.",
+        "One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to",
+        "have been refused, never leads back to SENDING. A journal of an earlier version is migrated when it is opened.",
+        "This page is written from `airlock_online.journal_schema` and `airlock_online.lifecycle` by `make docs`.",
         "",
-        "| from | to |",
-        "|---|---|",
+        "| state | means | may become |",
+        "|---|---|---|",
     ]
     lines += [
-        f"| {state} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
+        f"| {state} | {MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
         for state, following in TRANSITIONS.items()
     ]
     return "\n".join(lines) + "\n"
 
 
 PAGES = {
+    "errors.md": errors,
+    "endpoints.md": endpoints,
     "checks.md": checks,
     "intents.md": intents,
     "exit-codes.md": exit_codes,

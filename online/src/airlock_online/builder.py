@@ -10,13 +10,16 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from airlock_online.http import Call, Http, Reply, json_of
+from airlock_online.error_catalogue import entry
+from airlock_online.http import Call, Http, Reply, json_of, reason_text
 from airlock_online.urls import join
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text import safe
 
 Fields = Mapping[str, str | int]
 """Request fields: human decimals as strings, indices as integers; never a float."""
+
+Method = Literal["GET", "POST"]
 
 
 class BuilderError(ServiceError):
@@ -45,13 +48,8 @@ class Meta(NamedTuple):
     raw: bytes
 
 
-_ADVICE = {  # by code; the codes beyond the first two are seen at comparable venues
-    "BAD_REQUEST": "correct the fields that the details name, or wait if the market is closed",
-    "SIMULATION_FAILED": "nothing was sent; read the decoded error, correct the request and build it again",
-    "VALIDATION_ERROR": "correct the fields that the details name",
-    "RATE_LIMITED": "wait a minute, then run it again",
-    "GEO_RESTRICTED": "the venue does not serve this place; ask its operator",
-}
+INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
+"""The fields that are integers in JSON (specification, "Limits", row "index fields")."""
 
 
 class BuilderClient:
@@ -61,12 +59,26 @@ class BuilderClient:
         self.base_url = base_url
         self._http = http
 
-    def call(self, path: str, fields: Fields, *, method: Literal["GET", "POST"] = "POST") -> dict[str, Any]:
-        """Return the ``data`` object of a builder endpoint such as ``/v2/intents/close``.
+    def call(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
+        """Return the ``data`` object of a builder endpoint, asked once.
 
         Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
         """
-        url, reply = self._ask(path, fields, method)
+        return self._object(path, fields, method, patient=False)
+
+    def build(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
+        """Return the payload that an endpoint such as ``/v2/intents/close`` builds; told 429, wait and ask again.
+
+        The builder stores nothing, so that to build is to read. Raises as :meth:`call`.
+        """
+        return self._object(path, fields, method, patient=True)
+
+    def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
+        """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
+        return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
+
+    def _object(self, path: str, fields: Fields, method: Method, *, patient: bool) -> dict[str, Any]:
+        url, reply = self._ask(path, fields, method, patient=patient)
         data = _data_of(url, reply)
         if type(data) is not dict:
             raise _unknown_shape(url, reply.status, "data is no object")
@@ -74,7 +86,7 @@ class BuilderClient:
 
     def read(self, path: str, fields: Fields | None = None) -> Any:
         """Return the ``data`` of a read endpoint, whatever JSON it is: the specification does not show their shapes."""
-        return _data_of(*self._ask(path, fields or {}, "GET"))
+        return self.ask(path, fields or {}, method="GET")
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
@@ -94,7 +106,7 @@ class BuilderClient:
         ready = reply.status == 200 and document.get("ok") is True and type(data) is dict and data.get("ready") is True
         return Readiness(ready, _components(document))
 
-    def _ask(self, path: str, fields: Fields, method: str) -> tuple[str, Reply]:
+    def _ask(self, path: str, fields: Fields, method: Method, *, patient: bool = True) -> tuple[str, Reply]:
         for name, value in fields.items():
             if type(value) not in (str, int):
                 raise UsageError(
@@ -102,12 +114,24 @@ class BuilderClient:
                 )
         url = join(self.base_url, path)
         if method == "GET":
-            return url, self._http.read(url, fields)
-        body = json.dumps(dict(fields), separators=(",", ":")).encode()
-        return url, self._http.exchange(Call("POST", url, body=body))
+            call = Call("GET", url, fields)
+        else:
+            call = Call("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
+        return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
+
+
+def _as_sent(fields: Fields) -> dict[str, str | int]:
+    """Return the fields as a JSON body has them: indices as integers, everything else as it is."""
+    return {name: _index(value) if name in INDEX_FIELDS else value for name, value in fields.items()}
+
+
+def _index(value: str | int) -> str | int:
+    return int(value) if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= 15 else value
 
 
 def _data_of(url: str, reply: Reply) -> Any:
+    if reply.status == 429:
+        raise _told_to_wait(url, reply)
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
         raise _unknown_shape(url, reply.status, "no object")
@@ -116,6 +140,30 @@ def _data_of(url: str, reply: Reply) -> Any:
     if envelope.get("ok") is False and "data" not in envelope:
         raise _error_of(url, reply.status, envelope.get("error"))
     raise _unknown_shape(url, reply.status, "an envelope that contradicts itself or lacks its members")
+
+
+def _told_to_wait(url: str, reply: Reply) -> ServiceError:
+    """Return the error of a 429, whose body may be anything: a proxy before the builder may have written it."""
+    try:
+        envelope = json_of(reply, url)
+    except ServiceError:
+        envelope = None
+    error = envelope.get("error") if type(envelope) is dict else None
+    code = error.get("code") if type(error) is dict else None
+    wait = "no time is told" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
+    return BuilderError(
+        f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
+        code=code if type(code) is str and code else "RATE_LIMITED",
+        status=429,
+        details=None,
+        do=advice_on("RATE_LIMITED"),
+    )
+
+
+def advice_on(code: str) -> str:
+    """Return what to do about an error code of the builder or its relay."""
+    known = entry(code)
+    return known.do if known else "read the message; if it does not help, ask the builder's operator"
 
 
 def _error_of(url: str, status: int, error: object) -> ServiceError:
@@ -129,7 +177,7 @@ def _error_of(url: str, status: int, error: object) -> ServiceError:
         code=code,
         status=status,
         details=details,
-        do=_ADVICE.get(code, "read the message; if it does not help, ask the builder's operator"),
+        do=advice_on(code),
     )
 
 

@@ -14,6 +14,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.files import read_input
 
 MAX_BYTES = 64 << 10
+MAX_CONFIRMATIONS = 1000
 
 
 class MetaPaths(NamedTuple):
@@ -39,6 +40,16 @@ class ReadPaths(NamedTuple):
     nonce: str = "/v2/nonce"
     delegation: str = "/v2/reads/delegation"
     pairs: str = "/v2/pairs"
+    referral: str = "/v2/reads/referral"  # in no specification; a promise that it cannot tell stays open
+    positions: str = "/v2/positions"
+    relay: str = "/v2/relay"
+
+
+class RpcSettings(NamedTuple):
+    """The operator's own node: its JSON-RPC address, and how many blocks make a transaction final."""
+
+    url: str = ""
+    confirmations: int = 1
 
 
 class Config(NamedTuple):
@@ -47,6 +58,7 @@ class Config(NamedTuple):
     meta: MetaPaths = MetaPaths()
     reads: ReadPaths = ReadPaths()
     relayer: RelayerTemplate = RelayerTemplate()
+    rpc: RpcSettings = RpcSettings()
 
 
 def read_config(path: Path) -> Config:
@@ -59,12 +71,17 @@ def read_config(path: Path) -> Config:
         table = tomllib.loads(read_input(path, max_bytes=MAX_BYTES).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
-    sections: dict[str, Any] = {"meta": MetaPaths(), "reads": ReadPaths(), "relayer": RelayerTemplate()}
+    sections: dict[str, Any] = Config()._asdict()
     for name, values in table.items():
         if name not in sections:
             raise UsageError(f"{path} has an unknown section [{name}]", do=f"use one of {list(sections)}")
         sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
-    return Config(**sections)
+    config = Config(**sections)
+    if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
+        raise UsageError(
+            f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"
+        )
+    return config
 
 
 def _replaced(defaults: Any, values: Any, where: str) -> Any:

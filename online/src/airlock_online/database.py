@@ -1,4 +1,9 @@
-"""Opening the journal's database: SQLite in a file of mode 0600 by default, another one by URL."""
+"""Opening the journal's database: SQLite in a file of mode 0600 by default, PostgreSQL or another one by URL.
+
+What a transaction needs is said by the connection's ``airlock`` option: ``STATE`` for what must be on the disk before
+anything else happens, ``EVENT`` for what the service tells again when asked, ``READ``. A file of SQLite is then synced, not
+synced, or not locked; other databases treat them alike.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from airlock_online.journal_schema import SCHEMA, TABLES, VERSION
+from airlock_online.journal_schema import MIGRATIONS, SCHEMA, TABLES, VERSION
 from airlock_shared.errors import UsageError
 from airlock_shared.files import make_folder
 from airlock_shared.text import safe
@@ -22,6 +26,11 @@ from airlock_shared.text import safe
 BUSY_TIMEOUT_S = 15
 _WAL_ATTEMPTS = 200
 _WAL_PAUSE_S = 0.05
+_MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
+
+ACCESS = "airlock"
+STATE, EVENT, READ = "state", "event", "read"
+_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READ: "NORMAL"}
 
 
 class JournalError(UsageError):
@@ -107,7 +116,6 @@ def _make_private(path: Path) -> None:
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin, not by the driver
     _set_wal(connection)
-    connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk before a byte is sent
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -125,16 +133,33 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # writers queue at the door, and never deadlock inside
+    access = connection.get_execution_options().get(ACCESS, STATE)
+    connection.exec_driver_sql(
+        f"PRAGMA synchronous = {_SQLITE_SYNC[access]}"
+    )  # FULL: on the disk before a byte is sent
+    # Writers queue at the door, and never deadlock inside; readers need not wait.
+    connection.exec_driver_sql("BEGIN" if access == READ else "BEGIN IMMEDIATE")
 
 
 def _make_tables(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":  # SQLite's writers are alone anyway
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
     TABLES.create_all(connection)
-    versions: list[Any] = list(connection.scalars(select(SCHEMA.c.version)))
+    versions = list(connection.scalars(select(SCHEMA.c.version)))
     if not versions:
         connection.execute(insert(SCHEMA).values(version=VERSION))
     elif versions != [VERSION]:
+        _migrate(connection, versions)
+
+
+def _migrate(connection: Connection, versions: list[int]) -> None:
+    """Bring a journal of an earlier version to this one, within the transaction that found it so."""
+    if len(versions) != 1 or not 1 <= versions[0] < VERSION:
         raise JournalError(
             f"the journal has schema version {versions}, this program knows {VERSION}",
             do="use the program that wrote it, or another journal",
         )
+    for version in range(versions[0] + 1, VERSION + 1):
+        for statement in MIGRATIONS[version]:
+            connection.execute(text(statement))
+    connection.execute(update(SCHEMA).values(version=VERSION))

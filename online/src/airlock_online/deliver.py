@@ -1,4 +1,4 @@
-"""Submitting a signed intent once, and finding out what became of it: the one way to every route.
+"""Submitting what was signed once, and finding out what became of it: the one way to every route.
 
 The order of things is the guarantee: checked, written down, claimed, sent; and from then on only read.
 """
@@ -6,68 +6,47 @@ The order of things is the guarantee: checked, written down, claimed, sent; and 
 from __future__ import annotations
 
 import hashlib
-import re
+from typing import Any
 
+from airlock_online.admission import check, check_same, check_time
 from airlock_online.database import JournalError
 from airlock_online.journal import Record, Submission
 from airlock_online.journal_schema import before
-from airlock_online.lifecycle import FINAL, Outcome, State
-from airlock_online.routes import batched, relayer
+from airlock_online.lifecycle import OPEN, Outcome, State
+from airlock_online.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.routes.delivery import Delivery, World
+from airlock_online.routes.registry import ROUTES, Route
 from airlock_online.routes.tracker import Tracker
-from airlock_online.urls import join
-from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
-from airlock_shared.intents import CATALOGUE, Intent
+from airlock_online.routes.transaction import hash_of
+from airlock_shared.errors import OutcomeUnknown, Refusal
 from airlock_shared.text import safe
-from airlock_shared.units import looks_like_seconds, utc_text
 
-EXPIRY_MARGIN_MS = 120_000
-"""After a deadline, for how long the chain's clock may still be before ours: only then is an unused nonce proof."""
-
-BATCHED, RELAYER = "batched-market", "relayer"
-
-_HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
-_BYTES = re.compile(r"0x(?:[0-9a-f]{2})+", re.ASCII)
-_SIGNATURE = re.compile(r"0x[0-9a-f]{128}1[bc]", re.ASCII)  # r || s || v, v being 27 or 28
-_DECIMAL = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
-_FORMS = {
-    "digest": _HASH,
-    "encoded_intent": _BYTES,
-    "signer": _ADDRESS,
-    "contract": _ADDRESS,
-    "nonce": _DECIMAL,
-}
-_EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
+__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
 
 
 def submit(delivery: Delivery, world: World) -> Outcome:
-    """Send a signed intent, once, and follow it. What was sent before is not sent again but followed.
+    """Send what was signed, once, and follow it. What was sent before is not sent again but followed.
 
-    Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``) or ``Expired`` before anything is sent, ``JournalError``
-    when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The outcome says the rest:
-    see ``lifecycle.error_of``.
+    Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
+    ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
+    outcome says the rest: see ``lifecycle.error_of``.
     """
     check(delivery)
     known = world.journal.find(delivery.digest)
     if known:
-        _check_same(known, delivery)
+        check_same(known, delivery)
     if known and known.state not in before(State.SENDING):
-        world.on_notice(f"{delivery.digest} was sent before and is {known.state}; it is not sent again")
-        return follow(delivery.digest, world)
-    _check_time(delivery, world.clock_ms())
-    body = (
-        batched.body_of(delivery) if delivery.route == BATCHED else relayer.body_of(delivery, dict(world.relayer.body))
-    )
-    body_sha256 = hashlib.sha256(body).hexdigest()
-    world.journal.prepare(_record(delivery, body_sha256))
-    if not world.journal.claim(delivery.digest, url=delivery.base_url, body_sha256=body_sha256):
-        world.on_notice(f"another process is sending {delivery.digest}; it is not sent again")
-        return follow(delivery.digest, world)
+        return _not_again(known, f"was sent before and is {known.state}", world)
+    check_time(delivery, world.clock_ms())
+    route = ROUTES[delivery.route]
+    parcel = route.parcel(delivery, world)
+    record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
+    world.journal.prepare(record)
+    if not world.journal.claim(delivery.digest, **_sent(record)):
+        return _not_again(world.journal.get(delivery.digest), "is being sent by another process", world)
     tracker = Tracker(delivery.digest, world)
-    route = batched if delivery.route == BATCHED else relayer
     try:
-        reason = route.send(delivery, body, tracker, world)
+        reason = route.send(delivery, parcel, tracker, world)
         return _outcome(delivery.digest, world, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
@@ -81,132 +60,87 @@ def follow(digest: str, world: World) -> Outcome:
     world.journal.move(digest, State.UNKNOWN, note="the program stopped while it was sending")  # from SENDING alone
     known = world.journal.get(digest)
     reason = ""
-    if known.state in (State.ACCEPTED, State.UNKNOWN) and known.tracking_id:
-        tracker = Tracker(digest, world)
-        route = batched if known.record.route == BATCHED else relayer
-        world.on_notice(f"asking for the status of {safe(known.tracking_id)}")
-        reason = route.follow(known.record.url, tracker, world)
+    if known.state in OPEN:
+        reason = _route_of(known).follow(known, Tracker(digest, world), world)
     return _outcome(digest, world, reason)
 
 
-def check(delivery: Delivery) -> None:
-    """Refuse what may not go where it is meant to go, and what has not the form of a signed intent (rule C28)."""
-    intent = CATALOGUE.get(delivery.primary_type)
-    if intent is None or intent.route != delivery.route:
+def export(delivery: Delivery, world: World) -> None:
+    """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
+
+    Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
+    """
+    check(delivery)
+    check_time(delivery, world.clock_ms())
+    known = world.journal.find(delivery.digest)
+    if known:
+        check_same(known, delivery)
+    world.journal.prepare(_record(delivery, "export", ""))
+    if not world.journal.export(delivery.digest):
+        state = world.journal.get(delivery.digest).state
         raise Refusal(
-            "ROUTE-STRUCT",
-            f"{safe(delivery.primary_type, limit=80)} does not go this way",
-            got=safe(delivery.route, limit=40),
-            expected=intent.route if intent else "a struct of the catalogue",
-            do="prepare the step again; a signature for one service is never given to another",
+            "ROUTE-SENT",
+            "it was sent from here, and what was sent is not given to another sender",
+            got=state.value,
+            expected="PREPARED or REJECTED",
+            do="follow it: airlock-online follow",
         )
-    if delivery.route not in (BATCHED, RELAYER):
-        raise UsageError(f"the route {delivery.route} is not served here", do="export the signed intent to its sender")
-    join(delivery.base_url, batched.SUBMIT_PATH)
-    _check_order_type(delivery, intent)
-    _check_forms(delivery)
-    if (delivery.deadline_ms is None) == bool(intent.deadline):
-        raise Refusal("ROUTE-FORM", f"{intent.name} has {'a' if intent.deadline else 'no'} deadline").at("deadline_ms")
 
 
-def _check_order_type(delivery: Delivery, intent: Intent) -> None:
-    codes = [code for code in intent.order_types or () if code >= 0]
-    allowed: list[int | None] = [*codes] if codes else [None]
-    if delivery.order_type not in allowed or type(delivery.order_type) is bool:
+def _not_again(known: Submission, why: str, world: World) -> Outcome:
+    digest = known.record.digest
+    if known.state is State.EXPORTED:
         raise Refusal(
-            "ORDER-TYPE",
-            f"not an order type of {intent.name}",
-            got=str(delivery.order_type),
-            expected=" or ".join(map(str, allowed)),
-            do="prepare the step again; the order type follows from the struct and the pair",
+            "ROUTE-EXPORTED",
+            "it was handed to another sender, and is never sent from here",
+            got=known.state.value,
+            do="follow it: airlock-online follow; to send it from here, sign a new one",
         )
-    if delivery.eip7702 is not None:
-        shape = {name: type(value) for name, value in delivery.eip7702.items()}
-        if delivery.route != BATCHED or shape != _EIP7702:
-            raise Refusal(
-                "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(_EIP7702))
-            )
+    world.on_answered()
+    world.on_notice(f"{digest} {why}; it is not sent again")
+    return follow(digest, world)
 
 
-def _check_forms(delivery: Delivery) -> None:
-    if not _SIGNATURE.fullmatch(delivery.signature):
-        raise Refusal("SIG-FORM", "the signature is not 65 bytes r, s, v with v 27 or 28, in lower-case hex")
-    for name, pattern in _FORMS.items():
-        if not pattern.fullmatch(getattr(delivery, name)):
-            raise Refusal("ROUTE-FORM", "not of the form that it must have", expected=pattern.pattern).at(name)
+def _route_of(known: Submission) -> Route:
+    route = ROUTES.get(known.record.route)
+    if route is None:
+        raise JournalError(
+            f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",
+            do="use the program that wrote it",
+        )
+    return route
 
 
-def _check_time(delivery: Delivery, now_ms: int) -> None:
-    if delivery.deadline_ms is None:
-        return
-    if looks_like_seconds(delivery.deadline_ms):
-        raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=str(delivery.deadline_ms), expected="unix ms")
-    if now_ms >= delivery.deadline_ms:
-        raise Expired(f"the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent", do="sign a new intent")
-
-
-def _check_same(known: Submission, delivery: Delivery) -> None:
-    """Refuse a delivery that contradicts what the journal has under its digest: one of the two is not what was signed."""
-    for name in ("primary_type", "route", "signer", "contract", "nonce", "deadline_ms"):
-        was, is_now = getattr(known.record, name), getattr(delivery, name)
-        if str(was).lower() != str(is_now).lower():
-            raise Refusal(
-                "ROUTE-JOURNAL", "the journal has this digest with another value", got=str(is_now), expected=str(was)
-            ).at(name)
-
-
-def _record(delivery: Delivery, body_sha256: str) -> Record:
-    own = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
+def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
+    own: dict[str, Any] = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
     own["trader"] = delivery.trader or delivery.signer
-    return Record(**own, url=delivery.base_url, body_sha256=body_sha256)
+    return Record(
+        **own,
+        url=delivery.base_url,
+        body_sha256=body_sha256,
+        method=method,
+        transaction_hash=hash_of(delivery),
+        old_entity_id=delivery.replaces,
+    )
+
+
+_SENT = ("route", "url", "method", "body_sha256", "requests", "transaction_hash", "old_entity_id")
+
+
+def _sent(record: Record) -> dict[str, str]:
+    """Return what may differ from an earlier sending that was refused, and is written with the claim."""
+    return {name: getattr(record, name) for name in _SENT}
 
 
 def _outcome(digest: str, world: World, reason: str) -> Outcome:
     known = world.journal.get(digest)
     found = ""
-    if known.state not in FINAL and known.state not in before(State.SENDING):
-        found = _resolve(known, world)
+    if known.state in OPEN:
+        found = resolve(known, world)
         known = world.journal.get(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))
     anomalies = tuple(world.journal.anomalies(digest))
     return Outcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
-
-
-def _resolve(known: Submission, world: World) -> str:
-    """Ask the chain about the nonce, and settle what that settles. Return what it says, for a person."""
-    digest, deadline_ms = known.record.digest, known.record.deadline_ms
-    now_ms = (
-        world.clock_ms()
-    )  # the clock first: an unused nonce proves something only when it is read after the deadline
-    used = _nonce_used(known.record, world)
-    if used is None:
-        return ""
-    if used and known.record.route == RELAYER:
-        found = "the chain has its nonce as used"
-        world.journal.move(digest, State.CONFIRMED, note=found)
-        return found
-    if used:
-        return "the chain has its nonce as used, so the order was executed or declined: read the positions"
-    if deadline_ms is None:
-        return "its nonce is unused, and it has no deadline"
-    if now_ms <= deadline_ms + EXPIRY_MARGIN_MS:
-        return f"its nonce is unused; it can be executed until {utc_text(deadline_ms)}"
-    found = f"its deadline was {utc_text(deadline_ms)}"
-    world.journal.move(digest, State.EXPIRED_UNUSED, note=found)
-    return found
-
-
-def _nonce_used(record: Record, world: World) -> bool | None:
-    """Tell whether the nonce is used, by the signer or by the trader: contracts differ in whose bitmap it is."""
-    if world.nonce_used is None:
-        return None
-    accounts = {account.lower(): account for account in (record.signer, record.trader)}.values()
-    try:
-        answers = [world.nonce_used(record.contract, account, int(record.nonce)) for account in accounts]
-    except ServiceError as error:
-        world.on_notice(f"the nonce cannot be read: {error.what}")
-        return None
-    return True if True in answers else None if None in answers else False
 
 
 def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:

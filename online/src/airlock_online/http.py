@@ -24,7 +24,7 @@ JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
 MAX_REASON_BYTES = 16 << 10
-READ_ATTEMPTS = 4  # of a GET that answers 429
+READ_ATTEMPTS = 4  # of a read that answers 429
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
@@ -123,6 +123,8 @@ class Http:
             response.close()
 
     def _send(self, call: Call, silence: float) -> httpx.Response:
+        if self._client.is_closed:  # by another thread: the person has interrupted the command
+            raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
         headers = {"accept": call.accept} | ({} if call.body is None else {"content-type": JSON})
         timeout = httpx.Timeout(silence, connect=self.timeouts.connect)
         try:
@@ -180,18 +182,26 @@ class Http:
             return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s)
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
-        """GET, and when told 429, wait as told (bounded) and ask again; nothing else is ever asked twice."""
+        """GET, and wait and ask again as :meth:`ask_patiently` does."""
+        return self.ask_patiently(Call("GET", url, query or {}))
+
+    def ask_patiently(self, call: Call) -> Reply:
+        """Ask for what changes nothing at the other end; told 429, wait as told (bounded) and ask again.
+
+        No submission may come this way: nothing else is ever asked twice.
+        """
         wait = 1
         for _ in range(READ_ATTEMPTS - 1):
-            reply = self.exchange(Call("GET", url, query or {}))
+            reply = self.exchange(call)
             if reply.status != 429:
                 return reply
             asked = wait if reply.retry_after_s is None else reply.retry_after_s
             if asked > WAIT_AT_MOST_S:
-                raise ServiceError(f"{url} asks to wait {asked} s", status=429, do="wait that long, then run it again")
+                do = "wait that long, then run it again"
+                raise ServiceError(f"{call.url} asks to wait {asked} s", status=429, do=do)
             self._sleep(asked)
             wait *= 2
-        return self.exchange(Call("GET", url, query or {}))
+        return self.exchange(call)
 
     def read_json(self, url: str, query: Mapping[str, str | int] | None = None) -> Any:
         """Return the JSON value of a 200 reply to a GET. Raises ``ServiceError`` for everything else."""

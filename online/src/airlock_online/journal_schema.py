@@ -19,19 +19,20 @@ from sqlalchemy import (
 
 from airlock_online.lifecycle import State
 
-VERSION = 1
+VERSION = 2
 
 _S = State
+_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
 TRANSITIONS: dict[State, frozenset[State]] = {
-    _S.PREPARED: frozenset({_S.SENDING}),
+    _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED}),
     # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
     _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN}),
-    _S.REJECTED: frozenset({_S.SENDING}),
-    _S.ACCEPTED: frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED}),
-    # Nothing leads from here back to SENDING, PREPARED or REJECTED: what may have been taken is never sent again.
-    _S.UNKNOWN: frozenset(
-        {_S.ACCEPTED, _S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED}
-    ),
+    _S.REJECTED: frozenset({_S.SENDING, _S.EXPORTED}),
+    # Nothing leads from here back to SENDING, PREPARED or REJECTED: what may have been taken is never sent again, and
+    # what another sender has is never sent from here.
+    _S.ACCEPTED: _ENDS,
+    _S.UNKNOWN: _ENDS | {_S.ACCEPTED},
+    _S.EXPORTED: _ENDS,
     _S.FILLED: frozenset(),
     _S.CONFIRMED: frozenset(),
     _S.MARKET_DECLINED: frozenset(),
@@ -71,6 +72,12 @@ SUBMISSIONS = Table(
     Column("updated_ms", BigInteger, nullable=False),
     Column("code", Text, nullable=False, default=""),
     Column("note", Text, nullable=False, default=""),
+    # version 2
+    Column("requests", Text, nullable=False, default=""),
+    Column("method", Text, nullable=False, default=""),
+    Column("transaction_hash", Text, nullable=False, default=""),
+    Column("entity_id", Text, nullable=False, default=""),
+    Column("old_entity_id", Text, nullable=False, default=""),
 )
 """One row a digest. The signature itself is never here, only the hash of the body that carries it."""
 
@@ -79,7 +86,7 @@ EVENTS = Table(
     TABLES,
     Column("digest", String(66), ForeignKey("submissions.digest"), primary_key=True),
     Column("ordinal", Integer, primary_key=True),
-    Column("kind", String(8), nullable=False),  # "event", or the anomaly's "anomaly"
+    Column("kind", String(8), nullable=False),  # "event", "anomaly" or "rejected"
     Column("seq", BigInteger, nullable=True),
     Column("type", Text, nullable=False),
     Column("payload", Text, nullable=False),
@@ -87,11 +94,26 @@ EVENTS = Table(
     Column("received_ms", BigInteger, nullable=False),
     UniqueConstraint("digest", "seq"),
 )
-"""What came, in the order in which it came. An anomaly has its kind as type, and no seq: the event's is in its payload."""
+"""What came, in the order in which it came. Only an event has a seq.
+
+An anomaly has its kind as type and its event as payload; a rejection has its status and its reason as payload.
+"""
+
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    2: tuple(
+        f"ALTER TABLE submissions ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+        for name in ("requests", "method", "transaction_hash", "entity_id", "old_entity_id")
+    )
+}
+"""What leads to each version from the one before it, in SQL that SQLite and PostgreSQL both read."""
 
 
 class Record(NamedTuple):
-    """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex."""
+    """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex.
+
+    ``requests`` is the fingerprint of the requests document; ``method`` is how it is sent, such as ``POST``;
+    ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
+    """
 
     digest: str
     step: str
@@ -105,6 +127,10 @@ class Record(NamedTuple):
     nonce: str
     deadline_ms: int | None
     body_sha256: str
+    requests: str = ""
+    method: str = ""
+    transaction_hash: str = ""
+    old_entity_id: str = ""
 
 
 class Submission(NamedTuple):
@@ -118,6 +144,7 @@ class Submission(NamedTuple):
     updated_ms: int
     code: str
     note: str
+    entity_id: str = ""
 
 
 def submission_of(row: RowMapping) -> Submission:

@@ -1,4 +1,4 @@
-"""The life of a submitted intent: its states, and the merging of the batched market's events into one outcome.
+"""The life of what was signed: its states, and the merging of the batched market's events into one outcome.
 
 Pure: events go in, from the stream or from the status endpoint, in any order and as often as they come. Source: the
 specification, "States and transitions" and "Events".
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from airlock_online.error_catalogue import entry
 from airlock_shared.errors import (
     AirlockError,
     ExecutionFailed,
@@ -29,19 +30,36 @@ STREAM_TIMEOUT = "STREAM_TIMEOUT"
 class State(StrEnum):
     """What is known of a submission. ``journal_schema.TRANSITIONS`` says what may follow what."""
 
-    PREPARED = "PREPARED"  # written down; not a byte has been sent
-    SENDING = "SENDING"  # the one POST is on its way
-    REJECTED = "REJECTED"  # 4xx: it may be sent again
-    ACCEPTED = "ACCEPTED"  # the service has taken it
-    UNKNOWN = "UNKNOWN"  # it may or may not have been taken; resolved by reading alone
+    PREPARED = "PREPARED"
+    SENDING = "SENDING"
+    REJECTED = "REJECTED"
+    EXPORTED = "EXPORTED"
+    ACCEPTED = "ACCEPTED"
+    UNKNOWN = "UNKNOWN"
     FILLED = "FILLED"
-    CONFIRMED = "CONFIRMED"  # the transaction is in the chain; of an order, that is no fill
+    CONFIRMED = "CONFIRMED"
     MARKET_DECLINED = "MARKET_DECLINED"
     FAILED = "FAILED"
-    EXPIRED_UNUSED = "EXPIRED_UNUSED"  # the deadline is over and the nonce was never used
+    EXPIRED_UNUSED = "EXPIRED_UNUSED"
 
+
+MEANINGS = {
+    State.PREPARED: "written down; not a byte has been sent",
+    State.SENDING: "the one request is on its way",
+    State.REJECTED: "refused before it was taken: it may be sent again",
+    State.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
+    State.ACCEPTED: "the service has taken it",
+    State.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
+    State.FILLED: "the order was filled",
+    State.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
+    State.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
+    State.FAILED: "it was taken, and its execution failed",
+    State.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+}
 
 FINAL = frozenset({State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED})
+OPEN = frozenset({State.SENDING, State.ACCEPTED, State.UNKNOWN, State.EXPORTED})
+"""The states in which there is something left to find out, by reading alone."""
 
 _TERMINAL = {
     "MarketOrderExecuted": State.FILLED,
@@ -93,6 +111,7 @@ ANOMALIES = {
     "other-kind-of-order": "an event of an increase for an open or close, or the other way round",
     "event-without-seq": "an event that should have a seq has none",
     "accepted-missing": "the first event is not MarketOrderAccepted",
+    "other-transaction-hash": "a service names another transaction than the one signed; the one signed is followed",
 }
 
 
@@ -195,12 +214,16 @@ class Outcome(NamedTuple):
     @property
     def resumable(self) -> bool:
         """Whether there is something left to find out."""
-        return self.state in (State.SENDING, State.ACCEPTED, State.UNKNOWN)
+        return self.state in OPEN
 
 
 def error_of(outcome: Outcome) -> AirlockError | None:
-    """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked."""
+    """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked.
+
+    What to do is the error catalogue's word where it knows the outcome's code.
+    """
     told = f": {outcome.reason}" if outcome.reason else ""
+    known = entry(outcome.code) if outcome.code else None
     match outcome.state:
         case State.FILLED | State.CONFIRMED:
             return None
@@ -210,18 +233,21 @@ def error_of(outcome: Outcome) -> AirlockError | None:
             )
         case State.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
-            return ExecutionFailed(f"the execution failed{named}{told}", do="sign a new intent to try again")
+            do = known.do if known else "sign a new intent to try again"
+            return ExecutionFailed(f"the execution failed{named}{told}", do=do)
         case State.EXPIRED_UNUSED:
             return Expired(
                 f"the deadline passed and the nonce was never used{told}",
                 do="sign a new intent; this one is worthless now",
             )
         case State.REJECTED:
-            return ServiceError(
-                f"the service refused it before taking it{told}",
-                code=outcome.code,
-                do="correct the cause and submit again",
-            )
+            do = known.do if known else "correct the cause and submit again"
+            return ServiceError(f"the service refused it before taking it{told}", code=outcome.code, do=do)
         case State.PREPARED:
             return ServiceError(f"nothing was sent{told}", do="submit it again")
+        case State.EXPORTED:
+            return OutcomeUnknown(
+                f"it was handed to another sender, and what became of it is not known yet{told}",
+                do="follow it; it is never sent from here",
+            )
     return OutcomeUnknown(f"what became of it is not known yet{told}", do="follow it; it is never sent again")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_online.config import MetaPaths
 from airlock_shared.addresses import checksum_address, parse_address
-from airlock_shared.deployment import FORMAT
+from airlock_shared.deployment import FORMAT, Deployment
 from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.text import safe
 
 
 def deployment_document(
@@ -46,6 +47,41 @@ def deployment_document(
         "meta_sha256": hashlib.sha256(meta_bytes).hexdigest(),
         "fetched_at": fetched_at,
     }
+
+
+class Difference(NamedTuple):
+    """A part of the meta document that is not as it was pinned, as JSON text."""
+
+    where: str
+    now: str
+    pinned: str
+
+
+_DECISIVE = ("chain_id", "domains", "contracts", "enums", "units", "defaults")
+
+
+def decisive_differences(meta: dict[str, Any], pinned: Deployment, paths: MetaPaths) -> list[Difference]:
+    """Return what a meta document says otherwise than the pinned deployment (rule A4). Raises as deployment_document."""
+    now = deployment_document(pinned.name, meta, b"", [], {}, "", paths)
+    differences = []
+    for part in _DECISIVE:
+        old, new = _flat(pinned.document[part], part), _flat(now[part], part)
+        if part == "defaults":  # a deployment may hold more of them than are read from the venue
+            old = {where: value for where, value in old.items() if where in new}
+        for where in sorted(old.keys() | new.keys()):
+            if old.get(where) != new.get(where):
+                said, meant = (
+                    safe(str(new.get(where, "nothing")), limit=80),
+                    safe(str(old.get(where, "nothing")), limit=80),
+                )
+                differences.append(Difference(safe(where, limit=80), said, meant))
+    return differences
+
+
+def _flat(value: Any, where: str) -> dict[str, Any]:
+    if type(value) is not dict:
+        return {where: value}
+    return {path: leaf for name, member in value.items() for path, leaf in _flat(member, f"{where}.{name}").items()}
 
 
 def _missing(path: str, what: str) -> ServiceError:

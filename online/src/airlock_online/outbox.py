@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from airlock_online.routes.delivery import Delivery
 from airlock_shared import signatures
-from airlock_shared.addresses import checksum_address
+from airlock_shared.addresses import checksum_address, parse_address
+from airlock_shared.calldata import decode_call
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import Refusal, UsageError
@@ -12,8 +15,18 @@ from airlock_shared.intents import CATALOGUE, leaf
 from airlock_shared.requests import Header, Request
 from airlock_shared.signature import recover
 from airlock_shared.signatures import Signed
+from airlock_shared.transactions import raw_transaction, signing_hash, unsigned_bytes
 
-_BASE_URLS = {"batched-market": "batched_market", "relayer": "relayer", "twap": "twap", "core-api": "core_api"}
+RELAY = "relay"
+_ZERO = re.compile("0x0*", re.ASCII)
+_HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
+_BASE_URLS = {
+    "batched-market": "batched_market",
+    "relayer": "relayer",
+    "twap": "twap",
+    "core-api": "core_api",
+    RELAY: "builder",
+}
 
 
 def match(
@@ -39,11 +52,28 @@ def match(
     return list(zip(requests, signed, strict=True))
 
 
-def delivery_of(request: Request, signed: Signed, header: Header, deployment: Deployment) -> Delivery:
-    """Return what is to be sent, after recomputing digest and encoding and recovering the signer.
+def delivery_of(
+    request: Request,
+    signed: Signed,
+    header: Header,
+    deployment: Deployment,
+    fingerprint: str = "",
+    *,
+    to_send: bool = True,
+) -> Delivery:
+    """Return what is to be sent, after recomputing what was signed and recovering the signer.
 
-    Raises ``Refusal`` of the families ``MSG``, ``DIGEST``, ``ENC`` and ``SIG``, ``UsageError`` without a service address.
+    ``fingerprint`` is the requests document's, for the journal. Without ``to_send``, for another sender, the service need
+    not have an address. Raises ``Refusal`` of the families ``MSG``, ``DIGEST``,
+    ``ENC``, ``TX`` and ``SIG``, ``UsageError`` without a service address.
     """
+    make = _intent_of if request.transaction is None else _transaction_of
+    delivery = make(request, signed, deployment)
+    base_url = base_url_of(delivery.route, deployment) if to_send else _known_url(delivery.route, deployment)
+    return delivery._replace(ceremony=header.ceremony, requests=fingerprint, base_url=base_url)
+
+
+def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     primary_type = request.payload["primaryType"]
     intent = CATALOGUE.get(primary_type)
     if intent is None:
@@ -52,33 +82,85 @@ def delivery_of(request: Request, signed: Signed, header: Header, deployment: De
     domain = deployment.domains[intent.domain]
     digest = hashes_of(intent, message, domain).digest
     encoded = "0x" + encoding_of(intent, message).hex()
-    if signed.digest != "0x" + digest.hex():
-        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + digest.hex())
     if request.payload["encodedIntent"].lower() != encoded:
         raise Refusal("ENC-MATCH", "encodedIntent is not the encoding of the message")
-    signer = checksum_address(recover(digest, bytes.fromhex(signed.signature[2:])))
-    if signer != request.signer or signed.signer != request.signer:
-        raise Refusal("SIG-SIGNER", "signed by another key", got=signer, expected=request.signer)
-    base_url = deployment.base_urls.get(_BASE_URLS[intent.route])
-    if base_url is None:
-        raise UsageError(
-            f"the deployment has no address for the {intent.route} service",
-            do=f"fetch the deployment again with --{_BASE_URLS[intent.route].replace('_', '-')} URL",
-        )
     deadline = leaf(message, intent.deadline) if intent.deadline else None
+    trader = leaf(message, intent.trader)
     return Delivery(
-        digest=signed.digest,
+        digest="0x" + digest.hex(),
         step=request.step,
-        ceremony=header.ceremony,
+        ceremony="",
         primary_type=primary_type,
         route=intent.route,
-        base_url=base_url,
+        base_url="",
         order_type=request.order_type,
         encoded_intent=encoded,
         signature=signed.signature,
-        signer=signer,
+        signer=_signer_of(request, signed, digest),
         contract=checksum_address(domain.contract),
         nonce=str(leaf(message, intent.nonce)),
         deadline_ms=deadline if isinstance(deadline, int) else None,
-        trader=checksum_address(trader) if isinstance(trader := leaf(message, intent.trader), bytes) else "",
+        trader=checksum_address(trader) if isinstance(trader, bytes) else "",
+        replaces=request.replaces,
     )
+
+
+def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
+    payload, filled = request.payload, request.transaction
+    assert filled is not None  # noqa: S101 (the caller has looked)
+    if payload["chainId"] != deployment.chain_id:
+        raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+    if not _ZERO.fullmatch(payload["value"]):
+        raise Refusal("TX-VALUE", "it would send native coins along", got=payload["value"][:80], expected="0x0")
+    if not _HEX.fullmatch(payload["data"]):
+        raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
+    decoded = decode_call(bytes.fromhex(payload["data"][2:]))
+    digest = signing_hash(payload, filled)
+    signer = _signer_of(request, signed, digest)
+    raw = raw_transaction(payload, filled, bytes.fromhex(signed.signature[2:]))
+    trader = decoded.delegated_for
+    return Delivery(
+        digest="0x" + digest.hex(),
+        step=request.step,
+        ceremony="",
+        primary_type=decoded.call.name,
+        route=RELAY,
+        base_url="",
+        order_type=None,
+        encoded_intent="0x" + unsigned_bytes(payload, filled).hex(),
+        signature=signed.signature,
+        signer=signer,
+        contract=checksum_address(parse_address(payload["to"])),
+        nonce=str(filled.nonce),
+        deadline_ms=None,
+        trader=checksum_address(trader) if trader is not None else signer,
+        raw_transaction="0x" + raw.hex(),
+    )
+
+
+def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:
+    """Return who signed, who must be who the request names, over the digest that was computed here."""
+    if signed.digest != "0x" + digest.hex():
+        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + digest.hex())
+    signer = checksum_address(recover(digest, bytes.fromhex(signed.signature[2:])))
+    if signer != request.signer or signed.signer != request.signer:
+        raise Refusal("SIG-SIGNER", "signed by another key", got=signer, expected=request.signer)
+    if request.transaction is not None and checksum_address(parse_address(request.payload["from"])) != signer:
+        raise Refusal("TX-FROM", "for another sender", got=request.payload["from"], expected=signer)
+    return signer
+
+
+def base_url_of(route: str, deployment: Deployment) -> str:
+    """Return the address of a route's service. Raises ``UsageError`` when the deployment has none."""
+    name = _BASE_URLS[route]
+    base_url = _known_url(route, deployment)
+    if not base_url:
+        raise UsageError(
+            f"the deployment has no address for the {route} service",
+            do=f"fetch the deployment again with --{name.replace('_', '-')} URL, or export what was signed",
+        )
+    return base_url
+
+
+def _known_url(route: str, deployment: Deployment) -> str:
+    return deployment.base_urls.get(_BASE_URLS[route], "")

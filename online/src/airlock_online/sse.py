@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from airlock_shared.errors import ServiceError
 
-_LINE_END = re.compile(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 _DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
 
@@ -70,51 +69,57 @@ class Decoder:
         if not chunk:
             return []
         self._after_cr = chunk.endswith(b"\r")
-        first, *others = _LINE_END.split(chunk)
-        self._extend(first)
+        end = 1 + max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+        lines = self._complete(chunk[:end]) if end else []
+        self._rest += chunk[end:]
+        if len(self._rest) > self._caps.line:
+            raise _too_large("line", self._caps.line)
         items: list[Item] = []
-        for piece in others:
-            items += self._line(bytes(self._rest))
-            self._rest.clear()
-            self._extend(piece)
+        for line in lines:
+            self._take(line, items)
         return items
 
-    def _extend(self, piece: bytes) -> None:
-        if len(self._rest) + len(piece) > self._caps.line:
+    def _complete(self, ended: bytes) -> list[str]:
+        """Return the lines that bytes complete which end with a line end; a line end is never part of a character."""
+        self._rest += ended
+        block = bytes(self._rest)
+        self._rest.clear()
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if len(block) > self._caps.line and max(map(len, block.split(b"\n"))) > self._caps.line:
             raise _too_large("line", self._caps.line)
-        self._rest += piece
-
-    def _line(self, line: bytes) -> list[Item]:
         if self._first_line:
             self._first_line = False
-            line = line.removeprefix(_BOM)
+            block = block.removeprefix(_BOM)
+        return block[:-1].decode("utf-8", "replace").split("\n")
+
+    def _take(self, line: str, items: list[Item]) -> None:
         if not line:
-            return self._dispatch()
-        text = line.decode("utf-8", "replace")
-        if text.startswith(":"):
-            return [Comment(text[1:])]
-        name, _, value = text.partition(":")
-        self._field(name, value.removeprefix(" "))
-        return []
+            self._dispatch(items)
+            return
+        name, _, value = line.partition(":")
+        if not name:
+            items.append(Comment(value))
+        else:
+            self._field(name, value.removeprefix(" "))
 
     def _field(self, name: str, value: str) -> None:
-        if name == "event":
-            self._type = value
-        elif name == "data":
+        if name == "data":
             self._data_size += len(value) + 1
             if self._data_size > self._caps.event:
                 raise _too_large("event", self._caps.event)
             self._data.append(value)
+        elif name == "event":
+            self._type = value
         elif name == "id" and "\0" not in value:
             self._own_id = self._last_id = value
         elif name == "retry" and _DIGITS.fullmatch(value):
             self.retry_ms = int(value)
 
-    def _dispatch(self) -> list[Item]:
-        event = Event(self._type or "message", "\n".join(self._data), self._own_id, self._last_id)
-        dispatched: list[Item] = [event] if self._data else []
+    def _dispatch(self, items: list[Item]) -> None:
+        if self._data:
+            items.append(Event(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
         self._type, self._data, self._data_size, self._own_id = "", [], 0, None
-        return dispatched
 
 
 def _too_large(what: str, cap: int) -> ServiceError:

@@ -14,6 +14,7 @@ from airlock_shared.transcript_file import TranscriptFile
 
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
+RPC_VARIABLE = "AIRLOCK_RPC"
 
 
 def default_home() -> Path:
@@ -29,8 +30,10 @@ class State:
         self.transcript = TranscriptFile(home / "transcript.jsonl")
 
     def config(self) -> Config:
-        """Return the configuration. Raises ``UsageError`` for a wrong one."""
-        return read_config(self.home / "config.toml")
+        """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""
+        config = read_config(self.home / "config.toml")
+        node = os.environ.get(RPC_VARIABLE)
+        return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 
     def journal_url(self) -> str:
         """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
@@ -57,6 +60,19 @@ class State:
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
         return parse_deployment(read_input(path))
+
+    def choose_deployment(self, name: str | None) -> Deployment:
+        """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
+        if name is not None:
+            return self.require_deployment(name)
+        known = self.deployments()
+        if len(known) == 1:
+            return known[0]
+        names = ", ".join(deployment.name for deployment in known)
+        raise UsageError(
+            f"several deployments were fetched: {names}" if known else "no deployment was fetched on this machine",
+            do="name one with --deployment NAME" if known else "run: airlock-online deployment fetch",
+        )
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""

@@ -50,6 +50,12 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
     return fields
 
 
+def replaced_trigger(step: Step) -> str:
+    """Return the id of the stored price trigger that a step replaces, or an empty text."""
+    wanted = step.values.get("replaces") if step.action.parameter("replaces") else None
+    return "" if wanted is None else wanted.text
+
+
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
     error = PlanError("PLAN-FIELD", what, got=step.values[field].text, expected=expected, do="correct the plan")
     error.where = f"step {step.id}, {field}"

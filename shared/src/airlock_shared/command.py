@@ -127,6 +127,9 @@ def worst(codes: list[ExitCode]) -> ExitCode:
         ExitCode.SERVICE,
         ExitCode.EXPIRED,
         ExitCode.DECLINED,
+        ExitCode.DOCUMENT,
+        ExitCode.DEVICE,
+        ExitCode.USAGE,
     )
     return next((code for code in order if code in codes), ExitCode.DONE)
 

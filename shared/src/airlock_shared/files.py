@@ -119,20 +119,31 @@ def _create(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line to a log of ours (mode 0600) and sync it to the disk.
+    """Append one line to a log of ours (mode 0600), whole or not at all, and sync it to the disk.
 
     Raises ``UsageError`` when it cannot be written.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "ab") as target:
-            target.write(line + b"\n")
-            target.flush()
-            os.fsync(target.fileno())
+        try:
+            _append_whole(descriptor, line + b"\n")
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
         ) from error
+
+
+def _append_whole(descriptor: int, data: bytes) -> None:
+    size = os.fstat(descriptor).st_size
+    try:
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)  # half a line would break the chain of a transcript for good
+        raise
 
 
 def make_folder(path: Path) -> Path:

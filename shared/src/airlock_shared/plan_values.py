@@ -13,7 +13,7 @@ from airlock_shared.actions import Action, Parameter
 from airlock_shared.addresses import parse_address
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.referral import code_bytes
-from airlock_shared.shape import HEX_32
+from airlock_shared.shape import ENTITY_ID, HEX_32
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -29,6 +29,7 @@ from airlock_shared.units import (
 )
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+_TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID}
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
 
@@ -141,7 +142,7 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
                 "PLAN-FIELD", "not one of the choices", where, got=repr(value)[:80], expected=str(parameter.choices)
             )
         return Exact(text, text)
-    if unit is TEXT and type(value) is str and (HEX_32 if parameter.name == "terms_sha256" else LINE).fullmatch(value):
+    if unit is TEXT and type(value) is str and _TEXTS.get(parameter.name, LINE).fullmatch(value):
         return Exact(text, text)
     if unit not in (CODE, TEXT) and type(value) in (str, int) and _COUNT.fullmatch(text) and int(text) < 1 << 256:
         return Exact(int(text), text)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.batch import read_batch
 from airlock_shared.documents import to_json
-from airlock_shared.shape import DERIVATION_PATH, HEX_32, NAME, read_matching, read_members, read_some
+from airlock_shared.shape import DERIVATION_PATH, ENTITY_ID, HEX_32, NAME, read_matching, read_members, read_some
 
 FORMAT = "airlock/requests@1"
 LIST = "requests"
@@ -52,7 +52,10 @@ class Transaction(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One item: a step's payload and how it was asked for. Nothing in it is believed until the checks have run."""
+    """One item: a step's payload and how it was asked for. Nothing in it is believed until the checks have run.
+
+    ``replaces`` is the id of the stored price trigger that this one takes the place of; empty for every other request.
+    """
 
     step: str
     action: str
@@ -66,6 +69,7 @@ class Request(NamedTuple):
     path: str
     delegation: dict[str, Any] | None
     transaction: Transaction | None = None
+    replaces: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the item as the document holds it."""
@@ -80,6 +84,8 @@ class Request(NamedTuple):
         }
         if self.order_type is not None:
             item["route"] |= {"order_type": self.order_type, "reason": self.order_reason}
+        if self.replaces:
+            item["route"] |= {"replaces": self.replaces}
         if self.delegation is not None:
             item["delegation"] = self.delegation
         if self.transaction is not None:
@@ -108,7 +114,11 @@ def read_item(value: Any, where: str = "item") -> Request:
     else:
         read_some(value["payload"], f"{where}.payload", _UNSIGNED)
     read_members(value["fields"], f"{where}.fields", dict.fromkeys(value["fields"], str))
-    route = read_members(value["route"], f"{where}.route", {"to": str}, {"order_type": int, "reason": str})
+    route = read_members(
+        value["route"], f"{where}.route", {"to": str}, {"order_type": int, "reason": str, "replaces": str}
+    )
+    if "replaces" in route:
+        read_matching(route["replaces"], f"{where}.route.replaces", ENTITY_ID, "the id of a stored trigger")
     signer = read_members(value["signer"], f"{where}.signer", {"address": str, "path": str})
     if delegation := value.get("delegation"):
         read_members(
@@ -121,7 +131,7 @@ def read_item(value: Any, where: str = "item") -> Request:
         value["step"], value["action"], value["endpoint"], value["fields"], value["payload"], route["to"],
         route.get("order_type"), route.get("reason", ""), signer["address"],
         read_matching(signer["path"], f"{where}.signer.path", DERIVATION_PATH, "a derivation path"), delegation,
-        transaction,
+        transaction, route.get("replaces", ""),
     )  # fmt: skip
 
 

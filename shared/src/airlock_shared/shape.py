@@ -14,6 +14,8 @@ DERIVATION_PATH = re.compile(rf"m(?:/{_CHILD}'?){{1,10}}", re.ASCII)
 """A BIP-32 path such as ``m/44'/60'/0'/0/0``. Child numbers are below 2**31; we stop a little earlier, at 2,099,999,999."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
+ENTITY_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
+"""The id that the core API gave a stored price trigger."""
 
 
 def read_members(

@@ -17,6 +17,7 @@ READS: list[tuple[str, Json]] = [
     ("/v2/delegation", {"trader": T, "delegate": D}),
     ("/v2/reads/delegation", {"trader": T, "delegate": D}),
     ("/v2/reads/referral", {"trader": T}),
+    ("/v2/reads/referral", {"code": "TAKEN"}),
 ]
 
 
@@ -50,6 +51,13 @@ def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: Desk) -> No
     assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {"trades": [], "orders": []}
 
 
+def test_a_code_is_read_with_its_owner_and_nobody_owns_an_unknown_one(shared_desk: Desk) -> None:
+    offered = shared_desk.read("/v2/reads/referral", code="OFFERED")
+    assert (offered["owner"], offered["pendingOwner"]) == ("0x" + "00" * 19 + "01", T)
+    unknown = shared_desk.read("/v2/reads/referral", code="UNKNOWN")
+    assert (unknown["owner"], unknown["pendingOwner"]) == ("", "")
+
+
 def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) -> None:
     offered = shared_desk.read("/v2/nonce", trader=T)
     assert offered["used"] is False
@@ -66,12 +74,37 @@ def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) ->
         ("/v2/nonce", {"trader": T, "check": "5", "space": "lunar"}),
         ("/v2/reads/delegation", {"trader": T}),
         ("/v2/reads/referral", {"trader": ""}),
+        ("/v2/reads/referral", {}),
+        ("/v2/reads/referral", {"trader": T, "code": "TAKEN"}),
+        ("/v2/reads/referral", {"code": "0x12"}),
     ],
 )
 def test_a_bad_read_is_refused(shared_desk: Desk, path: str, fields: Json) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
     assert reply.status_code == 400
     assert reply.json()["error"]["details"]["issues"]
+
+
+NAMED = [
+    *((method, "builder", f"/v2/{path}") for method in ("GET", "POST") for path in (
+        "meta", "pairs", "positions", "nonce", "reads/nonce", "reads/delegation", "intents/tpsl-partial",
+        "intents/increase-coin", "intents/referral-set-code", "intents/twap-cancel", "intents/close", "intents/open",
+        "intents/increase", "intents/delegate", "position/increase", "position/increase-coin", "limit/update",
+        "referral/transfer-ownership", "referral/accept-ownership", "referral/set-code", "referral/cancel-request",
+        "misc/claim-keeper-rewards", "delegate/set", "token/approve")),
+    ("GET", "builder", "/ready"), ("POST", "builder", "/v2/relay"), ("GET", "builder", "/v2/relay/0x"),
+    ("POST", "batched", "/market/execute-batched"), ("POST", "twap", "/twaps/cancel"),
+    ("POST", "core", "/price-triggers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "service", "path"), NAMED)
+def test_every_endpoint_that_the_specification_names_is_served(
+    shared_desk: Desk, method: str, service: str, path: str
+) -> None:
+    url = shared_desk.services.urls[service] + path
+    reply = shared_desk.http.get(url) if method == "GET" else shared_desk.http.post(url, json={})
+    assert reply.status_code in (200, 400)
 
 
 def test_ready_reports_its_components(shared_desk: Desk) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from airlock_online.rehearsal.services import FAULTS, Faults
-from airlock_online.rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS
+from airlock_online.rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS, PLACES
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in
@@ -41,7 +41,7 @@ def only_tracking_id(desk: Desk) -> str:
 
 @pytest.mark.parametrize("failing", [1, 4])
 def test_failed_attempts_come_before_the_registration(desk: Desk, failing: int) -> None:
-    desk.faults(f"attempts-fail-{failing}")
+    desk.faults(f"attempts-fail={failing}")
     events = desk.execute(1, desk.close_payload())
     attempts = [e.data for e in events if e.type == "AttemptFailed"]
     assert [a["attempt"] for a in attempts] == list(range(1, failing + 1))
@@ -51,7 +51,7 @@ def test_failed_attempts_come_before_the_registration(desk: Desk, failing: int) 
 
 
 def test_exhausted_attempts_are_an_error_without_a_registration(desk: Desk) -> None:
-    desk.faults("attempts-fail-9")
+    desk.faults("attempts-fail=9")
     payload = desk.close_payload()
     events = desk.execute(1, payload)
     assert [e.type for e in events] == ["MarketOrderAccepted", *["AttemptFailed"] * 5, "Error"]
@@ -124,6 +124,31 @@ def test_status_can_have_no_events_and_can_be_missing_once(desk: Desk) -> None:
     assert desk.status(other).status_code == 200
 
 
+def test_an_attempt_can_fail_after_the_registration(desk: Desk) -> None:
+    desk.faults("late-attempt")
+    kinds = [e.type for e in desk.execute(1, desk.close_payload())]
+    assert kinds == ["MarketOrderAccepted", "MarketOrderInitiated", "AttemptFailed", "MarketOrderExecuted"]
+
+
+@pytest.mark.parametrize("code", ["NO_PRICE", "SPREAD_BLOCKED", "SUBMISSION_FAILED", "WrongSl", "HighSlippage"])
+def test_an_order_can_end_with_any_code_before_it_is_registered(desk: Desk, code: str) -> None:
+    desk.faults(f"error={code}@batched")
+    payload = desk.close_payload()
+    accepted, error = desk.execute(1, payload)
+    assert (error.type, error.id, error.data["code"]) == ("Error", "1", code)
+    assert error.data["trackingId"] == accepted.data["trackingId"]
+    assert not desk.nonce_used(payload)
+
+
+def test_a_replay_can_have_a_second_end_and_be_out_of_order(desk: Desk) -> None:
+    desk.faults("second-terminal")
+    tracking_id = desk.execute(1, desk.close_payload())[0].data["trackingId"]
+    kinds = [e["type"] for e in desk.status(tracking_id).json()["events"]]
+    assert kinds[-2:] == ["MarketOrderExecuted", "Error"]
+    desk.faults("out-of-order-replay")
+    assert [e["seq"] for e in desk.status(tracking_id).json()["events"]] == [3, 2, 1, 0]
+
+
 # ---- on the wire -----------------------------------------------------------------------------------------------------
 
 
@@ -150,6 +175,40 @@ def test_dropped_in_the_middle_of_a_frame(desk: Desk) -> None:
     assert [e.type for e in events_in(received.decode())] == ["MarketOrderAccepted"]
     assert b"event: MarketOrderInitiated" in received
     assert not received.endswith(b"\n\n")
+
+
+def test_a_stream_without_keep_alive_has_no_comments(open_desk: OpenDesk) -> None:
+    desk = open_desk(PROMPT._replace(keep_alive_s=0.001, pacing_s=0.01))
+    assert ": keep-alive" in desk.post_order(desk.order(1, desk.close_payload(collateralToCloseUsdc="1"))).text
+    desk.faults("no-keep-alive")
+    text = desk.post_order(desk.order(1, desk.close_payload(collateralToCloseUsdc="2"))).text
+    assert text.startswith("event: MarketOrderAccepted")
+    assert not any(line.startswith(":") for line in text.split("\n"))
+
+
+def test_an_order_answered_with_500_executes_all_the_same(desk: Desk) -> None:
+    desk.faults("http-500-after")
+    payload = desk.close_payload()
+    assert desk.post_order(desk.order(1, payload)).status_code == 500
+    assert desk.outcome(only_tracking_id(desk))[-1]["type"] == "MarketOrderExecuted"
+    assert desk.services.posts["batched"] == {payload["message"]["_nonce"]: 1}
+
+
+@pytest.mark.parametrize(("service", "path"), [("twap", "/twaps/cancel"), ("core", "/price-triggers")])
+def test_what_was_done_may_never_be_answered_or_answered_with_500(desk: Desk, service: str, path: str) -> None:
+    body, url = trigger_or_cancel(desk, service), desk.services.urls[service] + path
+    desk.faults(f"http-500-after@{service}")
+    assert desk.http.post(url, json=body).status_code == 500
+    assert (41 in desk.world.twaps, len(desk.world.triggers)) == {"twap": (False, 0), "core": (True, 1)}[service]
+    desk.faults(f"silent-after@{service}")
+    assert desk.http.post(url, json=body).status_code in (400, 404)
+
+
+def test_a_twap_service_can_tell_another_hash(desk: Desk) -> None:
+    desk.faults("wrong-hash@twap")
+    reply = desk.http.post(desk.services.twap_url + "/twaps/cancel", json=trigger_or_cancel(desk, "twap")).json()
+    (right,) = desk.world.operator_blocks
+    assert (reply["transactionHash"] != right, reply["transactionHash"][:-1]) == (True, right[:-1])
 
 
 @pytest.mark.parametrize("service", ["relayer", "twap", "core"])
@@ -186,6 +245,10 @@ PATHS = [
     ("twap", "POST", "/twaps/cancel"),
     ("core", "POST", "/price-triggers"),
     ("core", "PUT", "/price-triggers/x"),
+    ("builder", "POST", "/v2/token/approve"),
+    ("builder", "POST", "/v2/relay"),
+    ("builder", "GET", "/v2/relay/x"),
+    ("rpc", "POST", ""),
 ]
 
 
@@ -282,15 +345,18 @@ def test_a_slow_service_waits_as_long_as_it_was_told(open_desk: OpenDesk) -> Non
 # ---- the table -------------------------------------------------------------------------------------------------------
 
 
-def test_every_fault_has_one_sentence_and_one_place() -> None:
-    assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 27
-    assert all(sentence.endswith(".") for sentence in FAULTS.values())
+def test_every_fault_has_one_sentence_and_its_places() -> None:
+    assert len(FAULTS) == len(IN_PAYLOADS) + len(IN_EXECUTION) + len(EVERYWHERE) == 40
+    assert all(fault.does.endswith(".") and fault.where for fault in FAULTS.values())
+    assert all(set(fault.where) <= set(PLACES) for fault in FAULTS.values())
 
 
 @pytest.mark.parametrize(
     "name",
-    ["nope", "", "attempts-fail", "attempts-fail-", "attempts-fail-x", "http-500@moon", "http-500@", "cancel-fill@batched",
-     "HTTP-500", "digest-flipped@builder", "attempts-fail-2@batched"],
+    ["nope", "", "@", "=", "attempts-fail", "attempts-fail=", "attempts-fail=x", "attempts-fail-2", "attempts-fail=1000",
+     "attempts-fail=2@core", "attempts-fail=2@", "error", "error=", "error=a b", "error=NO_PRICE@builder", "http-500@moon",
+     "http-500@", "http-500=3", "slow=1@core", "cancel-fill@core", "HTTP-500", "digest-flipped@batched",
+     "simulation-fails@rpc", "wrong-hash@batched", "http-500@builder@core"],
 )  # fmt: skip
 def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: Desk, name: str) -> None:
     with pytest.raises(UsageError):
@@ -298,6 +364,16 @@ def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: Desk, name: st
     reply = shared_desk.http.put(shared_desk.services.url + "/rehearsal/faults", json={"faults": [name]})
     assert reply.status_code == 400
     assert shared_desk.services.faults == Faults()
+
+
+def test_a_fault_holds_at_its_place_alone() -> None:
+    faults = Faults.of(
+        "http-500@relay", "slow", "attempts-fail=3@batched", "attempts-fail=12", "error=NO_PRICE@batched"
+    )
+    assert (faults.has("http-500", "relay"), faults.has("http-500", "builder")) == (True, False)
+    assert all(faults.has("slow", place) for place in PLACES)
+    assert faults.failing_attempts == 12
+    assert (faults.value("error", "batched"), faults.value("error", "core")) == ("NO_PRICE", None)
 
 
 @pytest.mark.parametrize("body", [{}, {"faults": "slow"}, {"faults": [1]}, {"faults": None}])

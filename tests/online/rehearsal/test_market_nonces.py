@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import (
     DELEGATE,
     PROMPT,
+    TRADER,
     Desk,
+    Json,
     digest_in,
+    events_in,
     signature,
 )
 from online.rehearsal.orders import refused
@@ -54,7 +59,10 @@ def test_a_live_delegate_may_sign_and_an_expired_one_may_not(desk: Desk) -> None
     refused(desk, desk.order(1, desk.close_payload(collateralToCloseUsdc="10"), DELEGATE), "may not sign for")
 
 
-SEVEN702 = {"chainId": "31337", "to": "0x00", "data": "0x", "gas": "21000", "authorizationList": []}
+SEVEN702: Json = {
+    "chainId": "31337", "to": TRADER.address, "data": "0x00", "gas": "210000",
+    "authorizationList": [{"chainId": "31337", "address": TRADER.address, "nonce": "0"}],
+}  # fmt: skip
 
 
 def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenDesk) -> None:
@@ -64,8 +72,34 @@ def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenDesk) ->
     assert desk.post_order(body | {"eip7702": SEVEN702}).status_code == 200
 
 
+@pytest.mark.parametrize(("change", "words"), [
+    ({"chainId": "1"}, "eip7702.chainId must be 31337"), ({"chainId": "0x7a69"}, "eip7702.chainId"),
+    ({"to": "0x00"}, "eip7702.to must be an address"), ({"data": "00"}, "eip7702.data is not 0x-hex"),
+    ({"data": ""}, "eip7702.data"), ({"gas": "0x5208"}, "eip7702.gas"), ({"gas": "0"}, "eip7702.gas"),
+    ({"authorizationList": []}, "eip7702.authorizationList"), ({"authorizationList": ["0x"]}, "eip7702.authorizationList"),
+])  # fmt: skip
+def test_in_eip_7702_mode_a_transaction_that_nobody_can_relay_is_refused(
+    open_desk: OpenDesk, change: Json, words: str
+) -> None:
+    desk = open_desk(PROMPT._replace(execution="eip7702"))
+    refused(desk, desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702 | change}, words)
+
+
+@pytest.mark.parametrize("code", ["RELAY_FAILED", "TX_REVERTED", "RELAY_TIMEOUT"])
+def test_in_eip_7702_mode_an_order_can_end_with_the_codes_of_that_mode(open_desk: OpenDesk, code: str) -> None:
+    desk = open_desk(PROMPT._replace(execution="eip7702"))
+    desk.faults(f"error={code}")
+    reply = desk.post_order(desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702})
+    assert [event.data.get("code") for event in events_in(reply.text)] == [None, code]
+
+
+def test_the_lifetime_cap_depends_on_the_mode_and_can_be_shrunk() -> None:
+    modes = [PROMPT, PROMPT._replace(execution="eip7702"), PROMPT._replace(stream_cap_s=0.5)]
+    assert [settings.stream_cap for settings in modes] == [60, 180, 0.5]
+
+
 def test_in_eip_712_mode_a_relayed_transaction_does_no_harm(desk: Desk) -> None:
-    body = desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702}
+    body = desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702 | {"authorizationList": []}}
     assert desk.post_order(body).status_code == 200
 
 

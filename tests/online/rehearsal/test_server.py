@@ -43,7 +43,7 @@ def test_each_service_has_its_prefix() -> None:
     with RehearsalServices() as services:
         assert services.urls == {
             "builder": services.builder_url, "batched": services.batched_url, "relayer": services.relayer_url,
-            "twap": services.twap_url, "core": services.core_url,
+            "twap": services.twap_url, "core": services.core_url, "rpc": services.rpc_url,
         }  # fmt: skip
         assert services.batched_url == services.url + "/batched"
 
@@ -129,19 +129,24 @@ def test_nothing_of_the_gate_is_imported() -> None:
             assert shared <= allowed, path.name
 
 
-SERVE = (
-    "from airlock_online.rehearsal.services import RehearsalServices, serve_forever; serve_forever(RehearsalServices())"
-)
+def test_a_rate_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="rate limit of 0"):
+        RehearsalServices(settings=Settings(rate_limit=0))
+
+
+SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.Signals) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [*SERVE, "--trader", TRADER.address, "--fault", "http-503@builder", "--eip7702", "--rate-limit", "7"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        assert ready["simulator"] is True
-        assert httpx.get(ready["services"]["builder"] + "/ready").status_code == 200
+        assert (ready["simulator"], ready["trader"]) == (True, TRADER.address)
+        assert httpx.get(ready["services"]["builder"] + "/ready").status_code == 503
+        assert httpx.get(ready["url"] + "/rehearsal/faults").json()["in_force"] == ["http-503@builder"]
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     finally:
@@ -151,3 +156,14 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.S
     assert out == ""
     assert err.startswith("SIMULATOR: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--fault", "nope"], "no fault is called 'nope'"), (["--fault", "slow@moon"], "cannot be at 'moon'"),
+    (["--fault", "attempts-fail"], "has another form"), (["--trader", "me"], "is not an address"),
+    (["--rate-limit", "0"], "Invalid value"), (["--port", "70000"], "Invalid value"), (["--force"], "No such option"),
+])  # fmt: skip
+def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) -> None:
+    ended = subprocess.run([*SERVE, *words], capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert said in ended.stderr

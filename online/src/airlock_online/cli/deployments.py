@@ -14,7 +14,7 @@ from airlock_online.state import State
 from airlock_shared.command import json_option, say, show, show_json
 from airlock_shared.deployment import parse_deployment
 from airlock_shared.documents import to_json
-from airlock_shared.errors import ServiceError
+from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.files import require_new, write_new
 from airlock_shared.listing import deployment_lines
 from airlock_shared.text import safe
@@ -64,12 +64,17 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
 
 
 @click.command("ready")
-@click.option("--builder", required=True, help="Base URL of the builder service.")
+@click.option("--builder", help="Base URL of a builder service, instead of a fetched deployment's.")
+@click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
 @json_option
-def READY(builder: str, as_json: bool) -> None:  # noqa: N802
+@click.pass_obj
+def READY(state: State, builder: str | None, name: str | None, as_json: bool) -> None:  # noqa: N802
     """Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8)."""
+    if builder is not None and name is not None:
+        raise UsageError("--builder and --deployment are two builders", do="give one of them")
+    url = builder or state.choose_deployment(name).base_urls["builder"]
     with Http() as http:
-        readiness = BuilderClient(builder, http).ready()
+        readiness = BuilderClient(url, http).ready()
     if as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})
     else:

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
-from airlock_shared.actions import ACTIONS
+from airlock_shared.actions import ACTIONS, Action, Parameter
 from airlock_shared.command import json_option, show, show_json
 from airlock_shared.plan_command import show_plan
+from airlock_shared.units import (
+    ADDRESS,
+    CHOICE,
+    CODE,
+    COUNT,
+    LEVERAGE,
+    NONCE,
+    PERCENT,
+    PRICE,
+    TEXT,
+    UNIX_MS,
+    UNIX_S,
+    USDC,
+)
 
 
 @click.group("plan")
@@ -21,24 +37,87 @@ PLAN.add_command(show_plan)
 @click.argument("name", required=False, type=click.Choice(list(ACTIONS)))
 @json_option
 def ACTIONS_COMMAND(name: str | None, as_json: bool) -> None:  # noqa: N802
-    """List the actions with their fields, units and meanings; or those of one action."""
+    """List the actions with their endpoints, fields, units and meanings, and an example; or those of one action."""
     chosen = [ACTIONS[name]] if name else list(ACTIONS.values())
     if as_json:
-        show_json([_as_json(action.name) for action in chosen])
+        show_json([_as_json(action) for action in chosen])
         return
     for action in chosen:
-        show(f"{action.name}: {action.title} ({action.primary_type})")
-        show(f"  {action.path or 'no documented endpoint'}")
+        show(f"{action.name}")
+        show(f"  {action.title}")
+        show(f"  {action.path or 'no documented endpoint: airlock-online call'}")
+        show(f"  gives {_result(action)}")
         for parameter in action.parameters:
-            optional = "" if parameter.required else " (optional)"
-            choices = f": {', '.join(parameter.choices)}" if parameter.choices else ""
-            show(f"  {parameter.name:<26} {parameter.unit.name}{choices}{optional}\n{'':<29}{parameter.meaning}")
+            for line in _parameter_lines(parameter):
+                show(line)
+        words = " ".join(["build", action.name, *example(action)])
+        for line in textwrap.wrap(
+            words, 74, break_long_words=False, break_on_hyphens=False, subsequent_indent="      "
+        ):
+            show(f"    {line}")
 
 
-def _as_json(name: str) -> dict[str, object]:
-    action = ACTIONS[name]
+def _result(action: Action) -> str:
+    return f"a transaction that calls {action.call}" if action.call else f"an intent, {action.primary_type}"
+
+
+def _parameter_lines(parameter: Parameter) -> list[str]:
+    optional = "" if parameter.required else ", optional"
+    default = f", {parameter.default} when left out" if parameter.default else ""
+    told = [parameter.meaning]
+    if parameter.choices:
+        told.insert(0, f"one of {', '.join(parameter.choices)}")
+    if parameter.sent != parameter.name:
+        told.append(f"sent as {parameter.sent}" if parameter.sent else "not sent")
+    indent = " " * 29
+    wrapped = textwrap.wrap("; ".join(told), 80, initial_indent=indent, subsequent_indent=indent)
+    return [f"  {parameter.name:<26} {parameter.unit.name}{optional}{default}", *wrapped]
+
+
+_ACCOUNT = "0x00000000000000000000000000000000000000a1"
+_BY_UNIT = {
+    ADDRESS: _ACCOUNT, COUNT: "0", USDC: "250.5", PRICE: "64000.5", LEVERAGE: "10", PERCENT: "1", CODE: "TREASURY",
+    NONCE: "7", UNIX_MS: "1806451200000", UNIX_S: "1806451200", TEXT: "BTC/USD",
+}  # fmt: skip
+_OTHER = "0x00000000000000000000000000000000000000b2"
+_BY_NAME = {
+    "delegate": _OTHER,
+    "newOwner": _OTHER,
+    "spender": _OTHER,
+    "coinExposure": "0.25",
+    "minLeverage": "9",
+    "maxLeverage": "11",
+    "twapId": "41",
+}
+
+
+def example(action: Action) -> list[str]:
+    """Return NAME=VALUE words that the action accepts: what it requires, and one of pair and pairIndex."""
+    also = {"pairIndex", "price"} if action.name == "tpsl-partial" else {"pairIndex"}
+    needed = [p for p in action.parameters if (p.required and not p.default) or p.name in also]
+    return [f"{p.name}={_value(p)}" for p in needed]
+
+
+def _value(parameter: Parameter) -> str:
+    if parameter.unit is CHOICE:
+        return parameter.choices[0]
+    return _BY_NAME.get(parameter.name) or _BY_UNIT[parameter.unit]
+
+
+def _as_json(action: Action) -> dict[str, object]:
     fields = [
-        {"name": p.name, "unit": p.unit.name, "required": p.required, "choices": list(p.choices), "meaning": p.meaning}
+        {
+            "name": p.name, "sent_as": p.sent, "unit": p.unit.name, "required": p.required, "default": p.default,
+            "choices": list(p.choices), "meaning": p.meaning,
+        }
         for p in action.parameters
-    ]
-    return {"name": name, "title": action.title, "path": action.path, "struct": action.primary_type, "fields": fields}
+    ]  # fmt: skip
+    return {
+        "name": action.name,
+        "title": action.title,
+        "path": action.path,
+        "struct": action.primary_type,
+        "call": action.call,
+        "fields": fields,
+        "example": example(action),
+    }

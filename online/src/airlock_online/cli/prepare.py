@@ -1,55 +1,84 @@
-"""``prepare`` and ``build``: from a plan to a requests document, every payload checked."""
+"""``prepare``: from a plan to a requests document, every payload checked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from airlock_online.builder import BuilderClient
+from airlock_online.cli.filling_options import filling_of, filling_options
 from airlock_online.clock import now_ms
 from airlock_online.http import Http
-from airlock_online.prepare import Prepared, prepare_step
+from airlock_online.meta import decisive_differences
+from airlock_online.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_online.state import State
-from airlock_shared.actions import ACTIONS
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.run import refused
 from airlock_shared.command import INPUT, json_option, say, show, show_json
-from airlock_shared.errors import PlanError, Refusal, ServiceError, UsageError
+from airlock_shared.deployment import Deployment
+from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.files import read_input, require_new, write_new
 from airlock_shared.listing import fingerprint_lines
-from airlock_shared.plan import Limits, Plan, Signer, Step, parse_plan
-from airlock_shared.plan_values import read_values
-from airlock_shared.requests import Header, parse_requests, write_requests
+from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.requests import Header, Transaction, parse_requests, write_requests
 from airlock_shared.text import safe
+from airlock_shared.transactions import GWEI
+from airlock_shared.units import Unit, to_human
 from airlock_shared.words import spoken
+
+NATIVE = Unit("native", 18)  # wei
 
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The requests to write.")
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
+@filling_options
 @json_option
 @click.pass_obj
-def PREPARE(state: State, plan_file: Path, output: Path, even_if_not_ready: bool, as_json: bool) -> None:  # noqa: N802
+def PREPARE(  # noqa: N802
+    state: State, /, plan_file: Path, output: Path, even_if_not_ready: bool, as_json: bool, **filling: Any
+) -> None:
     """Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
-    A payload that a check refuses is not written: exit code 3 and the check's id say why.
+    A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas and
+    fees come from the node, and are bounded by the plan's max_fee_gwei_at_most.
     """
     require_new(output)
     plan = parse_plan(read_input(plan_file))
     deployment = state.require_deployment(plan.deployment)
-    prepared: list[Prepared] = []
-    ledger = NonceLedger()
     with Http() as http:
-        builder = BuilderClient(deployment.base_urls["builder"], http)
-        _require_ready(builder, even_if_not_ready)
-        for number, step in enumerate(plan.steps.values(), start=1):
-            say(f"[{number}/{len(plan.steps)}] building {step.id} ({step.action.name})")
-            situation = Situation(plan, deployment, now_ms())
-            prepared.append(_accepted(prepare_step(step, situation, builder, state.config(), ledger)))
+        filler = filling_of(filling).filler(plan.steps, state, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
+        prepared = prepare_plan(plan, deployment, sources)
+    keep(state, plan, deployment, prepared, output, as_json)
+
+
+def prepare_plan(
+    plan: Plan, deployment: Deployment, sources: Sources, asked: Mapping[str, Asked] | None = None
+) -> list[Prepared]:
+    """Return every step of a plan prepared and accepted; ``asked`` holds the steps asked for otherwise than documented.
+
+    Raises ``Refusal`` for the first payload that a check refuses, and as ``prepare_step``.
+    """
+    ledger = NonceLedger()
+    prepared = []
+    for number, step in enumerate(plan.steps.values(), start=1):
+        say(f"[{number}/{len(plan.steps)}] building {step.id} ({step.action.name})")
+        situation = Situation(plan, deployment, now_ms())
+        prepared.append(accepted(prepare_step(step, situation, sources, ledger, (asked or {}).get(step.id))))
+    return prepared
+
+
+def keep(
+    state: State, plan: Plan, deployment: Deployment, prepared: list[Prepared], output: Path, as_json: bool
+) -> None:
+    """Write the requests document, keep a copy for submitting, record it, and say what is in it."""
     header = Header(
         ceremony=plan.id,
         plan=plan.fingerprint,
@@ -68,14 +97,24 @@ def PREPARE(state: State, plan_file: Path, output: Path, even_if_not_ready: bool
     _report(prepared, plan, requests_fingerprint, output, as_json)
 
 
-def _require_ready(builder: BuilderClient, even_if_not_ready: bool) -> None:
-    readiness = builder.ready()
+def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
+    """Ask whether the builder is ready, and say when its meta document is not what was pinned: that goes on being used.
+
+    Raises ``ServiceError`` when it calls itself not ready.
+    """
+    readiness = sources.builder.ready()
     if not readiness.ready and not even_if_not_ready:
         components = safe(str(readiness.components), limit=400)
         raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
+    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.meta)
+    for change in changes:
+        say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
+    if changes:
+        say("The pinned values are used; ask the venue why, and look at: airlock-online meta")
 
 
-def _accepted(prepared: Prepared) -> Prepared:
+def accepted(prepared: Prepared) -> Prepared:
+    """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
     for verdict in refused(prepared.verdicts):
         if verdict.result == "refused":
             refusal = Refusal(
@@ -90,6 +129,15 @@ def _accepted(prepared: Prepared) -> Prepared:
     return prepared
 
 
+def filled_lines(filled: Transaction | None) -> Iterator[str]:
+    """Yield what was filled in for a transaction, and what it may cost at most."""
+    if filled is not None:
+        fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
+        yield f"nonce {filled.nonce}, gas {filled.gas}"
+        yield f"fee at most {fee} gwei, priority {priority} gwei"
+        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
+
+
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str, output: Path, as_json: bool) -> None:
     if as_json:
         steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
@@ -102,72 +150,11 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str, out
         passed = sum(v.result == "pass" for v in item.verdicts)
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
         show(f"  {item.request.step:<24} {passed} checks passed, goes to the {item.request.route}{order}")
+        for line in filled_lines(item.request.transaction):
+            show(f"    {line}")
     for line in fingerprint_lines("plan", plan.fingerprint):
         show(line)
     for line in fingerprint_lines("requests", requests_fingerprint):
         show(line)
     say(f"Wrote {output}")
     say("Carry it to the offline machine, and compare the requests fingerprint there.")
-
-
-@click.command("build")
-@click.argument("action_name", metavar="ACTION", type=click.Choice(list(ACTIONS)))
-@click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
-@click.option("--deployment", "deployment_name", required=True, help="The fetched deployment to build on.")
-@json_option
-@click.pass_obj
-def BUILD(  # noqa: N802
-    state: State, action_name: str, values: tuple[str, ...], deployment_name: str, as_json: bool
-) -> None:
-    r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
-
-    The signer is taken to be the trader. To sign, write a plan.
-
-    \b
-    Example:
-      airlock-online build twap-cancel trader=0x… twapId=7 --deployment mainnet
-    """
-    deployment = state.require_deployment(deployment_name)
-    step = _one_step(action_name, values)
-    limits = Limits(deployment.intent_deadline_ms, slippage_at_most_raw=100 * 10**10, remaining_at_least_ms=0)
-    plan = Plan(
-        "build", "one action", deployment.name, (), limits, {step.signer.name: step.signer}, {step.id: step}, ""
-    )
-    with Http() as http:
-        builder = BuilderClient(deployment.base_urls["builder"], http)
-        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), builder, state.config(), NonceLedger())
-    wrong = [v for v in prepared.verdicts if v.result == "refused"]
-    if as_json:
-        show_json(prepared.request.as_json() | {"refused": [v.check for v in wrong]})
-    else:
-        show(_payload_text(prepared.request.payload))
-        show(
-            f"checks: {len(prepared.verdicts) - len(wrong)} not refused; digest {safe(prepared.request.payload['digest'])}"
-        )
-    _accepted(prepared)
-
-
-def _one_step(action_name: str, values: tuple[str, ...]) -> Step:
-    action = ACTIONS[action_name]
-    fields: dict[str, Any] = {}
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not equals or action.parameter(name) is None or name in fields:
-            raise PlanError(
-                "PLAN-FIELD",
-                "not a field of this action, or twice",
-                got=name,
-                expected=str([p.name for p in action.parameters]),
-            )
-        fields[name] = value
-    read = read_values(action, fields, action_name)
-    owner = next((read[name].raw for name in ("trader", "referee", "referrer") if name in read), None)  # type: ignore[union-attr]
-    if not isinstance(owner, bytes):
-        raise UsageError(f"{action_name} names no account", do="give trader=0x…")
-    return Step(action_name, action, Signer("trader", owner, "m/44'/60'/0'/0/0"), read)
-
-
-def _payload_text(payload: dict[str, Any]) -> str:
-    lines = [f"{safe(payload['primaryType'])} under {safe(str(payload['domain']), limit=400)}"]
-    lines += [f"  {safe(name):<20} {safe(str(value), limit=400)}" for name, value in payload["message"].items()]
-    return "\n".join(lines)

@@ -1,10 +1,11 @@
-"""``rehearse`` and ``services``: the embedded default, where nothing is at stake."""
+"""``rehearse`` and ``rehearse serve``: the embedded default, where nothing is at stake."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -18,25 +19,27 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.files import require_new
 
 
-@click.command("rehearse")
+@click.group("rehearse", invoke_without_command=True)
 @click.option("--yes", is_flag=True, help="Run unattended: every question is answered with Yes.")
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to keep the artefacts (default: rehearsals/TIME)."
 )
 @click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
 @click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
-def REHEARSE(yes: bool, folder: Path | None, model: str, offline_command: Path | None) -> None:  # noqa: N802
-    """Play three whole ceremonies on this machine, with simulated services and a software Ledger.
+@click.pass_context
+def REHEARSE(  # noqa: N802
+    context: click.Context, yes: bool, folder: Path | None, model: str, offline_command: Path | None
+) -> None:
+    """Play whole ceremonies on this machine, with simulated services and a software Ledger.
 
     On a terminal you confirm with Yes and see the Ledger's screens; with --yes, or when standard input is not a terminal,
     it runs unattended. Nothing is left running, also after Ctrl-C.
     """
-    try:
-        from airlock_online.rehearsal.services.server import RehearsalServices
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-online[rehearsal]"
-        ) from error
+    if context.invoked_subcommand is not None:
+        return
+    _require_services()
+    from airlock_online.rehearsal.services.server import RehearsalServices
+
     unattended = yes or not sys.stdin.isatty()
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     require_new(folder)
@@ -44,8 +47,12 @@ def REHEARSE(yes: bool, folder: Path | None, model: str, offline_command: Path |
     signal.signal(signal.SIGTERM, _interrupt)
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
     ledger_words = ["--model", model, *([] if unattended else ["--ask"])]
-    with RehearsalServices(trader=TRADER) as services, software_ledger(offline, ledger_words) as port:
-        rows = rehearse(Stage(folder, online, offline, services.urls, port, model, unattended, show))
+    with (
+        RehearsalServices(trader=TRADER) as services,
+        software_ledger(offline, ledger_words) as port,
+        software_ledger(offline, [*ledger_words, "--blind-signing"]) as blind_port,
+    ):
+        rows = rehearse(Stage(folder, online, offline, services.urls, port, blind_port, model, unattended, show))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
@@ -58,11 +65,32 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-@click.command("services")
+def _require_services() -> None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UsageError(
+            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-online[rehearsal]"
+        )
+
+
+@REHEARSE.command("serve")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
-def SERVICES(port: int, trader: str) -> None:  # noqa: N802
-    """Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line."""
-    from airlock_online.rehearsal.services.server import RehearsalServices, serve_forever
+@click.option(
+    "--fault", "names", multiple=True, metavar="NAME[=VALUE][@PLACE]", help="Misbehave in this way; may be repeated."
+)
+@click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which wants a signed transaction too.")
+@click.option(
+    "--rate-limit", type=click.IntRange(1), help="How many requests a minute the trading endpoints take (default: any)."
+)
+def SERVE(  # noqa: N802
+    port: int, trader: str, names: tuple[str, ...], eip7702: bool, rate_limit: int | None
+) -> None:
+    """Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
-    serve_forever(RehearsalServices(trader=trader), port=port)
+    An unknown fault's error lists those that there are; GET /rehearsal/faults says what each does.
+    """
+    _require_services()
+    from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings, serve_forever
+
+    settings = Settings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
+    serve_forever(RehearsalServices(trader=trader, settings=settings, faults=Faults.of(*names)), port=port)

@@ -1,4 +1,4 @@
-"""The example plans of a rehearsal: three ceremonies as a custodian would agree on them."""
+"""The example plans of a rehearsal: six ceremonies as a custodian would agree on them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ DELEGATE = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
 
 
 class Ceremony(NamedTuple):
-    """A ceremony to rehearse: its id, what it is for, and its plan in TOML."""
+    """A ceremony to rehearse: its id, what it is for, and its plan in TOML.
+
+    ``transaction`` says that a transaction is signed: its nonce, gas and fees come from a node, and the Ledger's app needs
+    Blind signing for its calldata.
+    """
 
     id: str
     title: str
     plan: str
+    transaction: bool = False
 
 
-def ceremonies(deployment: str, now: datetime) -> list[Ceremony]:
-    """Return the rehearsal's ceremonies for a deployment."""
+def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[Ceremony]:
+    """Return the rehearsal's ceremonies for a deployment whose trading storage has this address."""
     expiry = (now.astimezone(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
     return [
         _ceremony(
@@ -37,6 +42,28 @@ def ceremonies(deployment: str, now: datetime) -> list[Ceremony]:
             "The treasury adopts a referral code",
             "referral-set-code",
             f'referee = "{TRADER}"\ncode = "TREASURY"\n',
+        ),
+        _ceremony(
+            deployment,
+            "usdc-approval",
+            "Let the trading storage take USDC, by a transaction",
+            "token-approve",
+            f'trader = "{TRADER}"\nspender = "{trading_storage}"\namountUsdc = "2500"\n',
+        )._replace(transaction=True),
+        _ceremony(
+            deployment,
+            "price-trigger",
+            "Arm a partial take profit on the ETH position",
+            "tpsl-partial",
+            f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
+            'coinExposure = "0.1"\nprice = "3000"\n',
+        ),
+        _ceremony(
+            deployment,
+            "twap-cancel",
+            "Cancel a TWAP order that is still running",
+            "twap-cancel",
+            f'trader = "{TRADER}"\ntwapId = 41\n',
         ),
         _ceremony(
             deployment,
@@ -62,6 +89,7 @@ roles = ["signer", "facilitator", "witness"]
 [limits]
 deadline_at_most = "30m"
 slippage_percent_at_most = "1"
+max_fee_gwei_at_most = "50"
 remaining_at_least = "3m"
 
 [signers.treasury]

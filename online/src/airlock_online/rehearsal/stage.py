@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from airlock_online.rehearsal.plans import Ceremony, ceremonies
 from airlock_online.rehearsal.processes import Ended, run_command
+from airlock_shared.addresses import checksum_address
+from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.documents import parse_json
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.files import read_input, write_new
@@ -23,13 +25,17 @@ _RULE = "#" * 80
 
 
 class Stage(NamedTuple):
-    """What a rehearsal is played on: the folder, both programs, the services' addresses, the software Ledger's port."""
+    """What a rehearsal is played on: the folder, both programs, the services' addresses, the software Ledger's ports.
+
+    ``blind_port`` is the same Ledger after its owner has switched Blind signing on, for the ceremony of a transaction.
+    """
 
     folder: Path
     online: Path
     offline: Path
     urls: dict[str, str]
     ledger_port: int
+    blind_port: int
     model: str
     unattended: bool
     say: Callable[[str], None]
@@ -59,8 +65,10 @@ def rehearse(stage: Stage) -> list[Row]:
     """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
     for machine in ("online", "offline"):
         (stage.folder / machine).mkdir(parents=True)
-    _set_up(stage)
-    return [_play(stage, ceremony) for ceremony in ceremonies(DEPLOYMENT, datetime.now(UTC))]
+    deployment = _set_up(stage)
+    storage = checksum_address(deployment.contracts["tradingStorage"])
+    played = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage)
+    return [_play(stage, ceremony) for ceremony in played]
 
 
 def _online(stage: Stage, *words: str) -> Ended:
@@ -94,7 +102,7 @@ def _carry(stage: Stage, name: str, source: str, target: str) -> str:
     return str(destination)
 
 
-def _set_up(stage: Stage) -> None:
+def _set_up(stage: Stage) -> Deployment:
     stage.say(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
     names = {
         "builder": "builder",
@@ -110,10 +118,11 @@ def _set_up(stage: Stage) -> None:
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     _offline(stage, "preflight", "--time", watch, "--uncertainty", "60", *_ledger(stage))
     _offline(stage, "address", "--confirm", *_ledger(stage))
+    return parse_deployment(read_input(Path(document)))
 
 
-def _ledger(stage: Stage) -> tuple[str, str]:
-    return ("--emulator", str(stage.ledger_port))
+def _ledger(stage: Stage, *, blind: bool = False) -> tuple[str, str]:
+    return ("--emulator", str(stage.blind_port if blind else stage.ledger_port))
 
 
 def _play(stage: Stage, ceremony: Ceremony) -> Row:
@@ -123,15 +132,17 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     plan_offline = _carry(stage, plan, "online", "offline")
     _online(stage, "plan", "show", str(stage.folder / "online" / plan))
     _offline(stage, "plan", "show", plan_offline)
+    node = ("--rpc", stage.urls["rpc"]) if ceremony.transaction else ()
     prepared = _online(
-        stage, "prepare", str(stage.folder / "online" / plan), "-o", str(stage.folder / "online" / requests)
+        stage, "prepare", str(stage.folder / "online" / plan), "-o", str(stage.folder / "online" / requests), *node
     )
     carried = _carry(stage, requests, "online", "offline")
     _offline(stage, "verify", carried, "--plan", plan_offline)
     output = str(stage.folder / "offline" / signatures)
-    signed = _offline(
-        stage, "sign", carried, "--plan", plan_offline, "-o", output, "--model", stage.model, *_ledger(stage)
-    )
+    if ceremony.transaction:
+        stage.say("\n=== on the Ledger: Settings, Blind signing, on (for this ceremony alone; off again afterwards)")
+    ledger = _ledger(stage, blind=ceremony.transaction)
+    signed = _offline(stage, "sign", carried, "--plan", plan_offline, "-o", output, "--model", stage.model, *ledger)
     same = _fingerprint(prepared.screen) == _fingerprint(signed.screen) != ""
     stage.say(f"\n=== the requests fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
     submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))

@@ -1,1 +1,1 @@
-"""Where signed intents go, one module a destination: ``send`` posts once, ``read`` asks what became of it."""
+"""Where signed things go, one module a destination, all of one form: ``registry.Route``."""

@@ -9,36 +9,37 @@ import json
 
 from airlock_online import sse
 from airlock_online.events import from_status, from_stream
-from airlock_online.http import EVENT_STREAM, Call, NotSent, OpenReply, json_of, read_reason, reason_text
+from airlock_online.http import EVENT_STREAM, Call, NotSent, OpenReply, json_of, reason_text
+from airlock_online.journal_schema import Submission
 from airlock_online.lifecycle import State, is_end_of_view
 from airlock_online.routes.delivery import Delivery, World
-from airlock_online.routes.polling import until_final
+from airlock_online.routes.polling import Answer, until_final
+from airlock_online.routes.posting import Parcel, refused
 from airlock_online.routes.tracker import Tracker
 from airlock_online.urls import join, segment
 from airlock_shared.errors import ServiceError
+from airlock_shared.text import safe
 
 SUBMIT_PATH = "/market/execute-batched"
+NONCE_PROVES = False  # an order that was registered on the chain can still be declined
 
 
-def body_of(delivery: Delivery) -> bytes:
-    """Return the bytes of the request. ``eip7702`` is there only when it was given."""
+def parcel(delivery: Delivery, world: World) -> Parcel:
+    """Return the request. ``eip7702`` is there only when it was given, and then it is the very text that was given."""
+    del world
     erc712 = {"userIntent": delivery.encoded_intent, "userSignature": delivery.signature}
-    body: dict[str, object] = {"orderType": delivery.order_type, "erc712": erc712}
-    if delivery.eip7702 is not None:
-        body["eip7702"] = delivery.eip7702
-    return json.dumps(body, separators=(",", ":")).encode()
+    body = json.dumps({"orderType": delivery.order_type, "erc712": erc712}, separators=(",", ":"))
+    if delivery.eip7702:
+        body = f'{body[:-1]},"eip7702":{delivery.eip7702}}}'
+    return Parcel("POST", join(delivery.base_url, SUBMIT_PATH), body.encode())
 
 
-def send(delivery: Delivery, body: bytes, tracker: Tracker, world: World) -> str:
-    """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final.
-
-    The caller holds the claim. Whatever happens, the journal says what is known.
-    """
-    call = Call("POST", join(delivery.base_url, SUBMIT_PATH), body=body, accept=EVENT_STREAM)
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final."""
+    call = Call(parcel.method, parcel.url, body=parcel.body, accept=EVENT_STREAM)
     try:
         with world.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
-            if 400 <= reply.status < 500:
-                tracker.settle(State.REJECTED, f"HTTP {reply.status}: {read_reason(reply)}")
+            if refused(reply, tracker):
                 return ""
             _read_stream(reply, tracker)
             ended = "the stream ended"
@@ -52,24 +53,32 @@ def send(delivery: Delivery, body: bytes, tracker: Tracker, world: World) -> str
     if not tracker.tracking_id:
         tracker.settle(State.UNKNOWN, f"{ended} before a tracking id came")
         return ""
-    world.on_notice(f"{ended}; asking for the status of {tracker.tracking_id}")
-    return follow(delivery.base_url, tracker, world)
+    world.on_notice(f"{ended}; asking for the status of {safe(tracker.tracking_id)}")
+    return _poll(delivery.base_url, tracker, world)
 
 
-def follow(base_url: str, tracker: Tracker, world: World) -> str:
-    """Poll the status endpoint from the last seq on. Return why it stopped, empty when the order is final."""
+def follow(known: Submission, tracker: Tracker, world: World) -> str:
+    """Poll the status endpoint from the last seq on, if there is a tracking id to ask for."""
+    if not tracker.tracking_id:
+        return ""
+    world.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
+    return _poll(known.record.url, tracker, world)
 
-    def ask() -> bool:
+
+def _poll(base_url: str, tracker: Tracker, world: World) -> str:
+    def ask() -> Answer:
         url = join(base_url, f"/tracking-id/{segment(tracker.tracking_id)}/status")
         last_seq = tracker.order.last_seq
         reply = world.http.exchange(Call("GET", url, {} if last_seq is None else {"afterSeq": last_seq}))
         if reply.status != 200:
             raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
-        for event in from_status(json_of(reply, url)):
+        events = from_status(json_of(reply, url))
+        for event in events:
             tracker.take(event)
-        return tracker.order.terminal is not None
+        told = f"{len(events)} events, the last {safe(events[-1].type, limit=100)}" if events else "no new event"
+        return Answer(told, tracker.order.terminal is not None)
 
-    return until_final(ask, world)
+    return until_final(f"the market: the status of {safe(tracker.tracking_id)}", ask, world)
 
 
 def _read_stream(reply: OpenReply, tracker: Tracker) -> None:

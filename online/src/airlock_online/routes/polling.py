@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
+from typing import NamedTuple
 
 from airlock_online.routes.delivery import World
 from airlock_shared.errors import ServiceError
@@ -12,8 +13,15 @@ POLL_S = 1.5  # the specification asks for about 1 to 2 s
 MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service has stored the order
 
 
-def until_final(ask: Callable[[], bool], world: World) -> str:
-    """Call ``ask`` until it returns True or the patience is over; return why it stopped, empty when it is final.
+class Answer(NamedTuple):
+    """What a service answered, for a person, and whether that is the end."""
+
+    told: str
+    final: bool
+
+
+def until_final(question: str, ask: Callable[[], Answer], world: World) -> str:
+    """Call ``ask`` until its answer is final or the patience is over; return why it stopped, empty when it is final.
 
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
@@ -23,10 +31,13 @@ def until_final(ask: Callable[[], bool], world: World) -> str:
         if turn:
             world.sleep(POLL_S)
         try:
-            if ask():
+            answer = ask()
+            world.on_asked(question, answer.told)
+            if answer.final:
                 return ""
             failure, missing = "", 0
         except ServiceError as error:
+            world.on_asked(question, error.what)
             failure = error.what
             missing = missing + 1 if error.status == 404 else 0
         if missing > MISSING_AT_MOST:

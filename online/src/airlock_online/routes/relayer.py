@@ -10,57 +10,56 @@ import json
 import re
 from typing import Any
 
-from airlock_online.http import Call, NotSent, Reply, json_of, read_reason, reason_text
+from airlock_online.http import Call
+from airlock_online.journal_schema import Submission
 from airlock_online.lifecycle import MAX_TRACKING_ID, OrderEvent, State
 from airlock_online.routes.delivery import Delivery, World
-from airlock_online.routes.polling import until_final
+from airlock_online.routes.polling import Answer, until_final
+from airlock_online.routes.posting import Parcel, data_of, post_once
 from airlock_online.routes.tracker import Tracker
 from airlock_online.urls import join, segment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text import safe
 
 ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
+NONCE_PROVES = True
+_WHO = "the relayer"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def body_of(delivery: Delivery, template: dict[str, str]) -> bytes:
-    """Return the bytes of the request that a template's body makes of a delivery."""
-    return json.dumps(
-        {name: getattr(delivery, field) for name, field in template.items()}, separators=(",", ":")
-    ).encode()
+def parcel(delivery: Delivery, world: World) -> Parcel:
+    """Return the request that the template's body makes of a delivery."""
+    members = {name: getattr(delivery, field) for name, field in world.relayer.body.items()}
+    body = json.dumps(members, separators=(",", ":")).encode()
+    return Parcel("POST", join(delivery.base_url, world.relayer.submit_path), body)
 
 
-def send(delivery: Delivery, body: bytes, tracker: Tracker, world: World) -> str:
-    """POST once, then poll. Return why it stopped, empty when the submission is final. The caller holds the claim."""
-    url = join(delivery.base_url, world.relayer.submit_path)
-    try:
-        with world.http.open(Call("POST", url, body=body)) as opened:
-            if 400 <= opened.status < 500:
-                tracker.settle(State.REJECTED, f"HTTP {opened.status}: {read_reason(opened)}")
-                return ""
-            reply = Reply(opened.status, opened.content_type, b"".join(opened.chunks), None)
-        relay_id = _id_of(_data_of(url, reply))
-    except NotSent as error:
-        tracker.settle(State.PREPARED, error.what)
-        return ""
-    except ServiceError as error:
-        tracker.settle(State.UNKNOWN, error.what)
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    """POST once, then poll. Return why it stopped, empty when the submission is final."""
+    relay_id = post_once(parcel, lambda reply: _id_of(data_of(_WHO, parcel.url, reply)), tracker, world)
+    if relay_id is None:
         return ""
     tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(State.ACCEPTED,))
-    return follow(delivery.base_url, tracker, world)
+    return _poll(delivery.base_url, tracker, world)
 
 
-def follow(base_url: str, tracker: Tracker, world: World) -> str:
-    """Poll the relayer. Return why it stopped, empty when the submission is final."""
+def follow(known: Submission, tracker: Tracker, world: World) -> str:
+    """Poll the relayer, if there is an id to ask for."""
+    if not tracker.tracking_id:
+        return ""
+    world.on_notice(f"asking the relayer for {safe(tracker.tracking_id)}")
+    return _poll(known.record.url, tracker, world)
 
-    def ask() -> bool:
+
+def _poll(base_url: str, tracker: Tracker, world: World) -> str:
+    def ask() -> Answer:
         url = join(base_url, world.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
-        data = _data_of(url, world.http.exchange(Call("GET", url)))
+        data = data_of(_WHO, url, world.http.exchange(Call("GET", url)))
         if _id_of(data) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which was not asked")
-        return _take(data, tracker)
+        return Answer(safe(str(data.get("status")), limit=100), _take(data, tracker))
 
-    return until_final(ask, world)
+    return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, world)
 
 
 def _take(data: dict[str, Any], tracker: Tracker) -> bool:
@@ -77,16 +76,6 @@ def _take(data: dict[str, Any], tracker: Tracker) -> bool:
         note = f"transaction {tx_hash} was reverted"
         tracker.write(OrderEvent(1, REVERTED, payload), path=(State.ACCEPTED, State.FAILED), code="REVERTED", note=note)
     return True
-
-
-def _data_of(url: str, reply: Reply) -> dict[str, Any]:
-    if reply.status not in (200, 201, 202):
-        raise ServiceError(f"the relayer answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
-    envelope = json_of(reply, url)
-    data = envelope.get("data") if type(envelope) is dict and envelope.get("ok") is True else None
-    if type(data) is not dict:
-        raise ServiceError(f"the relayer answered in an unknown shape: {reason_text(reply.body)}", status=reply.status)
-    return data
 
 
 def _id_of(data: dict[str, Any]) -> str:

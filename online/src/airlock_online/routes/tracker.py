@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.lifecycle import ANOMALIES, Order, OrderEvent, State, merge
+from airlock_online.lifecycle import ANOMALIES, Anomaly, Order, OrderEvent, State, merge
 from airlock_online.routes.delivery import World
 from airlock_shared.text import safe
 
 
 class Tracker:
-    """The order of one digest, kept equal to the journal."""
+    """The submission of one digest, kept equal to the journal."""
 
     def __init__(self, digest: str, world: World) -> None:
         self.digest = digest
@@ -18,6 +18,7 @@ class Tracker:
         known = world.journal.get(digest)
         self.order = Order(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
         self.tracking_id = known.tracking_id
+        self._accepted = known.state is State.ACCEPTED
         for event in world.journal.events(digest):
             self.order = merge(self.order, event).order
 
@@ -31,23 +32,47 @@ class Tracker:
             self.write(
                 event,
                 tracking_id=merged.order.tracking_id,
-                path=(State.ACCEPTED, *ended),
+                path=ended if self._accepted else (State.ACCEPTED, *ended),
                 code=event.code if ended else "",
                 note=message if ended and type(message) is str else "",
             )
         for anomaly in merged.anomalies:
-            if self._world.journal.record_anomaly(self.digest, anomaly):
-                self._world.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(event.type, limit=100)})")
+            self.odd(anomaly)
 
     def write(
-        self, event: OrderEvent, *, tracking_id: str = "", path: Sequence[State] = (), code: str = "", note: str = ""
+        self,
+        event: OrderEvent,
+        *,
+        tracking_id: str = "",
+        entity_id: str = "",
+        path: Sequence[State] = (),
+        code: str = "",
+        note: str = "",
     ) -> None:
-        """Make an event, the tracking id and the states that it leads through durable, then show the event if it is new."""
+        """Make an event, the ids and the states that it leads through durable, then show the event if it is new."""
+        new_id = "" if self.tracking_id else tracking_id
         self.tracking_id = self.tracking_id or tracking_id
-        if self._world.journal.record(self.digest, event, tracking_id=tracking_id, path=path, code=code, note=note):
+        journal = self._world.journal
+        fresh = journal.record(
+            self.digest, event, tracking_id=new_id, entity_id=entity_id, path=path, code=code, note=note
+        )
+        self._accepted = self._accepted or State.ACCEPTED in path
+        self._world.on_answered()
+        if fresh:
             self._world.on_event(event)
+
+    def odd(self, anomaly: Anomaly) -> None:
+        """Write an anomaly down, and name it when it is new."""
+        if self._world.journal.record_anomaly(self.digest, anomaly):
+            self._world.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})")
 
     def settle(self, state: State, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
         if not self._world.journal.move(self.digest, state, note=note):
             self._world.journal.annotate(self.digest, note)
+        self._world.on_answered()
+
+    def reject(self, status: int, reason: str, code: str = "") -> None:
+        """Write down that it was refused before it was taken, and why."""
+        self._world.journal.reject(self.digest, status, reason, code)
+        self._world.on_answered()

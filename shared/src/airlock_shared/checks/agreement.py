@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_shared.addresses import checksum_address
-from airlock_shared.asking import request_fields
+from airlock_shared.asking import replaced_trigger, request_fields
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.decide import Decision, decide, shown_value
 from airlock_shared.errors import PlanError
@@ -31,8 +31,14 @@ def action_is_planned(case: Case) -> Finding:
 
 
 def request_is_planned(case: Case) -> Finding:
-    """What the online half asked of the builder is what the plan asks; the deadline is the limit's to judge."""
+    """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
+
+    That holds too for the stored price trigger which the intent would take the place of.
+    """
     step = case.step
+    replaced, meant = case.request.replaces, replaced_trigger(step)
+    if replaced != meant:
+        return Finding(False, replaced or "a new trigger", meant or "a new trigger", "route.replaces")
     got, endpoint = dict(case.request.fields), case.request.endpoint
     try:
         expected = request_fields(step, case.situation.deployment)

@@ -1,7 +1,8 @@
-"""The rehearsal's one ASGI application: five services under their prefixes, and the rehearsal's own switches.
+"""The rehearsal's one ASGI application: the services under their prefixes, and the rehearsal's own switches.
 
-``GET /rehearsal/counters`` gives how many POSTs and PUTs each service received per nonce; ``GET /rehearsal/faults`` the
-faults there are and those in force; ``PUT /rehearsal/faults`` with ``{"faults": [names]}`` replaces them.
+``GET /rehearsal/counters`` gives how many POSTs and PUTs each service received per nonce or transaction hash;
+``GET /rehearsal/faults`` the faults there are and those in force; ``PUT /rehearsal/faults`` with ``{"faults": [names]}``
+replaces them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from airlock_online.rehearsal.services import builder, market, relayer
+from airlock_online.rehearsal.services import builder, market, relayer, rpc
 from airlock_online.rehearsal.services.envelope import ApiError, Json, Rejected, read_object
 from airlock_online.rehearsal.services.faults import FAULTS, Faults
 from airlock_online.rehearsal.services.lifecycle import Market
@@ -41,6 +42,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
             Mount("/relayer", routes=relayer.routes(runtime, Relayer(runtime))),
             Mount("/twap", routes=twap_routes(runtime)),
             Mount("/core", routes=core_routes(runtime)),
+            rpc.rpc_route(runtime),
             Mount("/rehearsal", routes=_switches(runtime)),
         ],
         exception_handlers={ApiError: _reply, Rejected: _reply, 404: _unknown, 405: _wrong_method},
@@ -63,7 +65,8 @@ def _switches(runtime: Runtime) -> list[Route]:
                 runtime.faults = Faults.of(*names)
             except UsageError as error:
                 raise Rejected(str(error)) from error
-        return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": FAULTS})
+        known = {name: fault._asdict() for name, fault in FAULTS.items()}
+        return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": known})
 
     return [
         Route("/counters", counters, methods=["GET"]),

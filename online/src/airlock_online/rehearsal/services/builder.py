@@ -11,10 +11,13 @@ from starlette.routing import Route
 from airlock_online.rehearsal.services import settings as addresses
 from airlock_online.rehearsal.services.drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
 from airlock_online.rehearsal.services.endpoints import ENDPOINTS, Endpoint
-from airlock_online.rehearsal.services.envelope import ApiError, Json, Rejected, done, read_object
-from airlock_online.rehearsal.services.fields import Field, Read, address, choice, integer, read_fields
-from airlock_online.rehearsal.services.payload import payload_of
+from airlock_online.rehearsal.services.envelope import Json, done, request_fields
+from airlock_online.rehearsal.services.fields import Field, Read, address, choice, integer, read_fields, referral_code
+from airlock_online.rehearsal.services.payload import payload_of, transaction_of
+from airlock_online.rehearsal.services.relay import relay_routes
+from airlock_online.rehearsal.services.resolve import bad
 from airlock_online.rehearsal.services.runtime import Runtime
+from airlock_online.rehearsal.services.transactions import TRANSACTIONS, Unsigned
 from airlock_online.rehearsal.services.transport import guarded
 from airlock_online.rehearsal.services.world import World
 
@@ -84,10 +87,23 @@ def delegation(world: World, request: Read) -> object:
 
 
 def referral(world: World, request: Read) -> object:
-    """``/v2/reads/referral``: the code that a trader has adopted, 32 zero bytes for none."""
-    trader = str(request["trader"])
-    code = world.referral_codes.get(trader, bytes(32))
-    return {"trader": trader, "code": "0x" + code.hex(), "codeText": code.rstrip(b"\0").decode("ascii", "replace")}
+    """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners.
+
+    32 zero bytes stand for no code; an owner is empty when there is none.
+    """
+    trader, code = request["trader"], request["code"]
+    if (trader is None) == (code is None):
+        raise bad("trader", "give trader or code, one of them")
+    if code is not None:
+        key = bytes.fromhex(str(code)[2:])
+        owner, pending = world.code_owners.get(key, ""), world.pending_owners.get(key, "")
+        return {"code": code, "codeText": _code_text(key), "owner": owner, "pendingOwner": pending}
+    adopted = world.referral_codes.get(str(trader), bytes(32))
+    return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
+
+
+def _code_text(code: bytes) -> str:
+    return code.rstrip(b"\0").decode("ascii", "replace")
 
 
 _NONCE = (_TRADER, Field("check", integer), Field("space", choice("trading", "referral")))
@@ -101,40 +117,37 @@ READS: dict[str, tuple[tuple[Field, ...], Answer]] = {
     "/v2/reads/nonce": (_NONCE, nonce),
     "/v2/delegation": (_DELEGATION, delegation),
     "/v2/reads/delegation": (_DELEGATION, delegation),
-    "/v2/reads/referral": ((_TRADER,), referral),
+    "/v2/reads/referral": ((Field("trader", address), Field("code", referral_code)), referral),
 }
 """The reads: request fields and what answers."""
 
 
-async def request_fields(request: Request) -> Read:
-    """Return the fields of a request, from the query (GET) or the JSON body (POST)."""
-    if request.method in ("GET", "HEAD"):
-        items = request.query_params.multi_items()
-        if len({name for name, _ in items}) != len(items):
-            raise ApiError("BAD_REQUEST", "a query parameter comes twice")
-        return dict(items)
-    try:
-        return await read_object(request)
-    except Rejected as error:
-        raise ApiError("BAD_REQUEST", str(error.message), status=error.status) from error
+def _read_route(runtime: Runtime, path: str, fields: tuple[Field, ...], answer: Answer) -> Route:
+    async def handler(request: Request) -> Response:
+        return done(answer(runtime.world, read_fields(fields, await request_fields(request))))
+
+    return Route(path, guarded(runtime, "builder", handler), methods=["GET", "POST"])
+
+
+def _intent_route(runtime: Runtime, name: str, endpoint: Endpoint) -> Route:
+    async def handler(request: Request) -> Response:
+        fields = read_fields(endpoint.fields, await request_fields(request), strict=endpoint.strict)
+        return done(payload_of(endpoint.draft(runtime.world, fields), runtime.settings, runtime.faults))
+
+    guard = guarded(runtime, "builder", handler, limited=True)
+    return Route(f"/v2/intents/{name}", guard, methods=["GET", "POST"])
+
+
+def _transaction_route(runtime: Runtime, path: str, unsigned: Unsigned) -> Route:
+    async def handler(request: Request) -> Response:
+        fields = read_fields(unsigned.fields, await request_fields(request))
+        return done(transaction_of(unsigned.draft(runtime.world, fields), runtime.settings, runtime.faults))
+
+    return Route(path, guarded(runtime, "builder", handler, limited=True), methods=["GET", "POST"])
 
 
 def routes(runtime: Runtime) -> list[Route]:
     """Return the builder's routes, without their prefix."""
-
-    def read_route(path: str, fields: tuple[Field, ...], answer: Answer) -> Route:
-        async def handler(request: Request) -> Response:
-            return done(answer(runtime.world, read_fields(fields, await request_fields(request))))
-
-        return Route(path, guarded(runtime, "builder", handler), methods=["GET", "POST"])
-
-    def intent_route(name: str, endpoint: Endpoint) -> Route:
-        async def handler(request: Request) -> Response:
-            fields = read_fields(endpoint.fields, await request_fields(request), strict=endpoint.strict)
-            draft = endpoint.draft(runtime.world, fields)
-            return done(payload_of(draft, runtime.settings, runtime.faults))
-
-        return Route(f"/v2/intents/{name}", guarded(runtime, "builder", handler), methods=["GET", "POST"])
 
     async def ready(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
         up = not runtime.faults.has("http-503", "builder")
@@ -149,6 +162,8 @@ def routes(runtime: Runtime) -> list[Route]:
 
     return [
         Route("/ready", ready_or_not, methods=["GET"]),
-        *(read_route(path, fields, answer) for path, (fields, answer) in READS.items()),
-        *(intent_route(name, endpoint) for name, endpoint in ENDPOINTS.items()),
+        *(_read_route(runtime, path, fields, answer) for path, (fields, answer) in READS.items()),
+        *(_intent_route(runtime, name, endpoint) for name, endpoint in ENDPOINTS.items()),
+        *(_transaction_route(runtime, path, unsigned) for path, unsigned in TRANSACTIONS.items()),
+        *relay_routes(runtime),
     ]

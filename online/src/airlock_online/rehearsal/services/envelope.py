@@ -72,6 +72,19 @@ async def read_object(request: Request) -> dict[str, object]:
     return parse_object(await request.body())
 
 
+async def request_fields(request: Request) -> dict[str, object]:
+    """Return the fields of a builder's request, from the query (GET) or the JSON body (POST). Raises ``ApiError``."""
+    if request.method in ("GET", "HEAD"):
+        items = request.query_params.multi_items()
+        if len({name for name, _ in items}) != len(items):
+            raise ApiError("BAD_REQUEST", "a query parameter comes twice")
+        return dict(items)
+    try:
+        return await read_object(request)
+    except Rejected as error:
+        raise ApiError("BAD_REQUEST", str(error.message), status=error.status) from error
+
+
 def parse_object(body: bytes) -> dict[str, object]:
     """Return the JSON object of a body. Raises ``Rejected`` for other JSON, doubled names, NaN, or too much of it."""
     if len(body) > MAX_BODY:

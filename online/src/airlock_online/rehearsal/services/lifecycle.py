@@ -60,7 +60,6 @@ class Market:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.orders: dict[str, Tracked] = {}
-        self._order_ids = 0
 
     def accept(self, order: Order) -> Tracked:
         """Take an order on: hold its nonce, persist MarketOrderAccepted, and start to execute it."""
@@ -83,7 +82,7 @@ class Market:
 
     async def _execute(self, tracked: Tracked) -> None:
         await self.runtime.pace()
-        if tracked.faults.has("enqueue-failed-no-id"):
+        if tracked.faults.has("enqueue-failed-no-id", "batched"):
             signed = tracked.order.signed
             self.runtime.world.release(signed.space, signed.trader, signed.nonce)
             tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
@@ -101,7 +100,10 @@ class Market:
             if not left:
                 self._fail(tracked, "ATTEMPTS_EXHAUSTED", f"all {MAX_ATTEMPTS} attempts failed")
                 return False
-        if tracked.faults.has("unknown-event"):
+        if code := tracked.faults.value("error", "batched"):
+            self._fail(tracked, code, "the rehearsal was told to fail")
+            return False
+        if tracked.faults.has("unknown-event", "batched"):
             self._record(
                 tracked, "MarketPriceRefreshed", {"note": "an informational event that the client cannot know"}
             )
@@ -115,11 +117,18 @@ class Market:
         if terms is None or (terms.opened_at and (position is None or position.timestamp != terms.opened_at)):
             self._fail(tracked, "PositionMismatch", "the position is not the one that was signed for")
             return
-        self._order_ids += 1
-        order_id = self._order_ids
+        order_id = world.next_order_id()
         self._record(tracked, *registered(world, order, terms, order_id))
         await self.runtime.pace()
-        if tracked.faults.has("fail-terminal"):
+        faults, trader = tracked.faults, order.signed.trader
+        if faults.has("late-attempt", "batched"):
+            late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
+            self._record(tracked, "AttemptFailed", late)
+            await self.runtime.pace()
+        if faults.has("fail-terminal", "batched"):
             self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
             return
-        self._record(tracked, *filled(world, order, terms, order_id, declined=tracked.faults.has("cancel-fill")))
+        declined = faults.has("cancel-fill", "batched")
+        self._record(tracked, *filled(world, trader, order.order_type, terms, order_id, declined=declined))
+        if faults.has("second-terminal", "batched"):
+            self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))

@@ -29,32 +29,34 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
 def _framed(tracked: Tracked, event: Event) -> bytes:
     """Return the frame of a persisted event, under the order's faults."""
     whole = frame(event.type, event.payload, event.seq)
-    return whole * 2 if tracked.faults.has("duplicate-replay") else whole
+    return whole * 2 if tracked.faults.has("duplicate-replay", "batched") else whole
 
 
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
     loop = asyncio.get_running_loop()
     faults, ends_at, told = tracked.faults, loop.time() + runtime.settings.stream_cap, 0
-    if faults.has("drop-before-accepted"):
+    if faults.has("drop-before-accepted", "batched"):
         raise Cut
     if faults.has("silent", "batched"):
         await runtime.stopping.wait()
         raise Cut
-    yield b": open\n\n"
+    talks = not faults.has("no-keep-alive", "batched")
+    if talks:
+        yield b": open\n\n"
     while not runtime.stopping.is_set():
         changed = tracked.changed
         for event in tracked.events[told:]:
             told += 1
-            if faults.has("drop-mid-frame") and event.seq == 1:
+            if faults.has("drop-mid-frame", "batched") and event.seq == 1:
                 yield (whole := _framed(tracked, event))[: len(whole) // 2]
                 raise Cut
             yield _framed(tracked, event)
-            if faults.has("drop-after-accepted"):
+            if faults.has("drop-after-accepted", "batched"):
                 raise Cut
             if event.type in TERMINAL:
                 return
-            if faults.has("stream-timeout"):
+            if faults.has("stream-timeout", "batched"):
                 yield _expired(tracked)
                 return
         if tracked.unrecorded is not None:
@@ -64,7 +66,7 @@ async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
             yield _expired(tracked)
             return
         wait_s = min(ends_at - loop.time(), runtime.settings.keep_alive_s)
-        if told == len(tracked.events) and not await _any_of(changed, runtime.stopping, wait_s):
+        if told == len(tracked.events) and not await _any_of(changed, runtime.stopping, wait_s) and talks:
             yield b": keep-alive\n\n"
     raise Cut
 
@@ -115,17 +117,19 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
             raise Rejected("unknown trackingId", status=404)
         tracked.status_reads += 1
         faults = runtime.faults
-        if faults.has("status-404-once") and tracked.status_reads == 1:
+        if faults.has("status-404-once", "batched") and tracked.status_reads == 1:
             raise Rejected("unknown trackingId", status=404)
         events = [event._asdict() for event in tracked.events if event.seq > after]
-        if faults.has("duplicate-replay"):
+        if faults.has("duplicate-replay", "batched"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
-        return Json({"events": [] if faults.has("empty-events") else events})
+        if faults.has("out-of-order-replay", "batched"):
+            events.reverse()
+        return Json({"events": [] if faults.has("empty-events", "batched") else events})
 
     return [
         Route(
             "/market/execute-batched",
-            guarded(runtime, "batched", execute, nonce_of=nonce_in, opens_stream=True),
+            guarded(runtime, "batched", execute, key_of=nonce_in, opens_stream=True),
             methods=["POST"],
         ),
         Route("/tracking-id/{tracking_id}/status", guarded(runtime, "batched", status), methods=["GET"]),

@@ -77,7 +77,7 @@ class Relayer:
         return record
 
     async def _settle(self, signed: Signed, record: dict[str, object]) -> None:
-        failing = self.runtime.faults.has("fail-terminal")
+        failing = self.runtime.faults.has("fail-terminal", "relayer")
         await self.runtime.pace()
         world = self.runtime.world
         confirmed = not failing and settle(world, signed)
@@ -104,6 +104,6 @@ def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
         return done(record)
 
     return [
-        Route("/intents", guarded(runtime, "relayer", submit, nonce_of=nonce_in), methods=["POST"]),
+        Route("/intents", guarded(runtime, "relayer", submit, key_of=nonce_in), methods=["POST"]),
         Route("/intents/{id}", guarded(runtime, "relayer", status), methods=["GET"]),
     ]

@@ -1,11 +1,13 @@
-"""What the routes of one rehearsal share: world, faults in force, background tasks, and the sign that it is over."""
+"""What the routes of one rehearsal share: world, chain, faults in force, background tasks, the sign that it is over."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
 
+from airlock_online.rehearsal.services.chain import RehearsalChain
 from airlock_online.rehearsal.services.faults import Faults
+from airlock_online.rehearsal.services.limits import RateLimit
 from airlock_online.rehearsal.services.settings import Settings
 from airlock_online.rehearsal.services.world import World
 
@@ -15,6 +17,8 @@ class Runtime:
 
     def __init__(self, world: World, faults: Faults) -> None:
         self.world = world
+        self.chain = RehearsalChain(world)
+        self.rate = RateLimit(world.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -38,7 +38,7 @@ def wall_clock_ms() -> int:
 
 
 class RehearsalServices:
-    """The five services on one port of 127.0.0.1; a context manager that starts and stops them.
+    """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
     ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
     Raises ``UsageError`` for a real chain id, an unknown execution mode or a wrong address.
@@ -71,7 +71,7 @@ class RehearsalServices:
 
     @property
     def posts(self) -> dict[str, Counter[str]]:
-        """How many POSTs and PUTs each service received, per nonce."""
+        """How many POSTs and PUTs each service received, per nonce or hash; ``relay`` apart from ``builder``."""
         return self.world.posts
 
     @property
@@ -103,6 +103,11 @@ class RehearsalServices:
     def core_url(self) -> str:
         """The core API's base URL."""
         return self.urls["core"]
+
+    @property
+    def rpc_url(self) -> str:
+        """The URL of the operator's node."""
+        return self.urls["rpc"]
 
     def start(self, port: int = 0) -> Self:
         """Serve from a thread, on this port or a free one. Raises ``ServiceError`` when it does not come up."""

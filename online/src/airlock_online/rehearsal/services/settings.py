@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
     keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
     stream_cap_s: float | None = None  # None: 60 s, or 180 s in EIP-7702 mode (specification, "Limits")
+    rate_limit: int | None = None  # requests a minute from one address to the builder's trading endpoints
     slow_s: float = 2.0  # how long the fault "slow" waits
     seed: str = "airlock rehearsal"
 
@@ -57,7 +58,10 @@ class Settings(NamedTuple):
 
 
 def checked(settings: Settings, trader: str) -> str:
-    """Return the trader in EIP-55. Raises ``UsageError`` for a real chain, an unknown mode or a wrong address."""
+    """Return the trader in EIP-55.
+
+    Raises ``UsageError`` for a real chain, an unknown mode, a rate limit below one, or a wrong address.
+    """
     if settings.chain_id not in REHEARSAL_CHAINS:
         raise UsageError(
             f"rehearsal services do not serve chain id {settings.chain_id}: what is signed in a rehearsal must be "
@@ -66,6 +70,8 @@ def checked(settings: Settings, trader: str) -> str:
         )
     if settings.execution not in ("eip712", "eip7702"):
         raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")
+    if settings.rate_limit is not None and settings.rate_limit < 1:
+        raise UsageError(f"a rate limit of {settings.rate_limit} requests a minute", do="allow at least one")
     if not is_address(trader):
         raise UsageError(f"the rehearsal's trader {trader!r} is not an address", do="give 0x and 40 hex digits")
     return str(to_checksum_address(trader))

@@ -13,10 +13,12 @@ Everything fills at the market price, without spread or fees. Amounts are raw: U
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import cast
 
 from airlock_online.rehearsal.services.positions import ONE, Position, coins_of, size_of
+from airlock_online.rehearsal.services.structs import OrderType
 from airlock_online.rehearsal.services.submission import Order
+from airlock_online.rehearsal.services.terms import Terms
 from airlock_online.rehearsal.services.typed import Message
 from airlock_online.rehearsal.services.world import World
 
@@ -25,23 +27,6 @@ CLOSE_TOLERANCE = ONE
 
 Event = tuple[str, dict[str, object]]
 """An event's type and payload."""
-
-
-class Terms(NamedTuple):
-    """An order's terms, the same for every struct. ``amount`` is USDC added, or to close; ``coins`` is 0 in USDC orders."""
-
-    pair_index: int
-    slot: int
-    buy: bool
-    amount: int
-    coins: int
-    leverage: int
-    leverages: tuple[int, int]
-    price: int
-    tolerance: int
-    opened_at: int  # seconds; 0 when the struct does not bind it
-    tp: int = 0
-    sl: int = 0
 
 
 def terms_of(world: World, order: Order) -> Terms | None:
@@ -96,43 +81,42 @@ def registered(world: World, order: Order, terms: Terms, order_id: int) -> Event
     }
 
 
-def filled(world: World, order: Order, terms: Terms, order_id: int, *, declined: bool = False) -> Event:
+def filled(world: World, trader: str, row: OrderType, terms: Terms, order_id: int, *, declined: bool = False) -> Event:
     """Fill an order at the market price, or decline it; return the terminal event."""
     transaction, _ = world.mine()
     price = world.prices[terms.pair_index]
-    key = (order.signed.trader, terms.pair_index, terms.slot)
-    position = world.positions.get(key)
-    if declined or not _fills(world, order, terms, price) or (position is None and order.order_type.action != "open"):
-        canceled = {"trader": order.signed.trader, "pairIndex": terms.pair_index, "transactionHash": transaction}
+    position = world.positions.get((trader, terms.pair_index, terms.slot))
+    if declined or not _fills(world, row, terms, price) or (position is None and row.action != "open"):
+        canceled = {"trader": trader, "pairIndex": terms.pair_index, "transactionHash": transaction}
         return "MarketOrderCanceled", {"orderId": order_id, **canceled}
-    payload: dict[str, object] = {"orderId": order_id, "isPnl": order.order_type.is_pnl}
-    payload |= {"isCoinExposureFixed": order.order_type.coin_sized, "transactionHash": transaction}
-    if order.order_type.action == "open":
-        return "MarketOrderExecuted", payload | _open(world, order, terms, price)
-    if order.order_type.action == "increase":
+    payload: dict[str, object] = {"orderId": order_id, "isPnl": row.is_pnl}
+    payload |= {"isCoinExposureFixed": row.coin_sized, "transactionHash": transaction}
+    if row.action == "open":
+        return "MarketOrderExecuted", payload | _open(world, trader, row, terms, price)
+    if row.action == "increase":
         return "PositionSizeIncreased", payload | _increase(world, terms, price, cast("Position", position))
     return "MarketOrderExecuted", payload | _close(world, terms, price, cast("Position", position))
 
 
-def _fills(world: World, order: Order, terms: Terms, price: int) -> bool:
-    closing = order.order_type.action == "close"
+def _fills(world: World, row: OrderType, terms: Terms, price: int) -> bool:
+    closing = row.action == "close"
     wants_high = terms.buy == closing  # a long sells when it closes, a short sells when it opens
     limit = terms.price * (100 * ONE - terms.tolerance if wants_high else 100 * ONE + terms.tolerance)
     if (price * 100 * ONE < limit) if wants_high else (price * 100 * ONE > limit):
         return False
-    if not order.order_type.coin_sized or closing:
+    if not row.coin_sized or closing:
         return True
     pair, (lowest, highest) = world.pairs[terms.pair_index], terms.leverages
     lowest, highest = max(lowest, pair.min_leverage * ONE), min(highest, pair.max_leverage * ONE)
     return lowest <= size_of(terms.coins, price) * ONE // terms.amount <= highest
 
 
-def _open(world: World, order: Order, terms: Terms, price: int) -> dict[str, object]:
-    trader, slot = order.signed.trader, world.free_slot(order.signed.trader, terms.pair_index)
+def _open(world: World, trader: str, row: OrderType, terms: Terms, price: int) -> dict[str, object]:
+    slot = world.free_slot(trader, terms.pair_index)
     size = _size(terms, price)
     position = Position(
         trader, terms.pair_index, slot, terms.amount, size, price, terms.buy, terms.tp, terms.sl, world.now_s,
-        order.order_type.coin_sized,
+        row.coin_sized,
     )  # fmt: skip
     world.positions[trader, terms.pair_index, slot] = position
     return _executed(True, price, size, 0, 0, terms.coins or position.coins, position)

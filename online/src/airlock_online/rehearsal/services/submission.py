@@ -9,6 +9,8 @@ import re
 from fractions import Fraction
 from typing import NamedTuple, cast
 
+from eth_utils.address import is_address
+
 from airlock_online.rehearsal.services.envelope import Rejected
 from airlock_online.rehearsal.services.positions import ONE, USDC_ONE
 from airlock_online.rehearsal.services.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
@@ -110,7 +112,7 @@ def read_order(world: World, body: dict[str, object]) -> Order:
     if row is None:
         raise Rejected(f"unsupported orderType {str(code)[:80]}")
     if "eip7702" in body:
-        _check_eip7702(body["eip7702"])
+        _check_eip7702(world, body["eip7702"])
     elif world.settings.execution == "eip7702":
         raise Rejected("eip7702 is required: this deployment executes in EIP-7702 mode")
     message = decoded(row.struct, erc712["userIntent"])
@@ -119,11 +121,24 @@ def read_order(world: World, body: dict[str, object]) -> Order:
     return Order(row, signed)
 
 
-def _check_eip7702(value: object) -> None:
+def _check_eip7702(world: World, value: object) -> None:
+    """Check the form always, the values where they are used: in EIP-712 mode the object is not looked at further."""
     members = exact_object(value, "eip7702", set(_EIP7702))
     for name, kind in _EIP7702.items():
         if not isinstance(members[name], kind):
             raise Rejected(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
+    if world.settings.execution != "eip7702":
+        return
+    if members["chainId"] != str(world.settings.chain_id):
+        raise Rejected(f"eip7702.chainId must be {world.settings.chain_id}")
+    if not is_address(members["to"]):
+        raise Rejected("eip7702.to must be an address")
+    hex_bytes(members["data"], "eip7702.data")
+    if not re.fullmatch(r"[1-9][0-9]{4,7}", str(members["gas"]), re.ASCII):
+        raise Rejected("eip7702.gas must be a decimal number of gas")
+    entries = cast("list[object]", members["authorizationList"])
+    if not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise Rejected("eip7702.authorizationList must hold authorizations")
 
 
 def _check_pair(world: World, row: OrderType, pair_index: int) -> None:

@@ -96,6 +96,11 @@ async def _padding() -> AsyncIterator[bytes]:
     yield b'"}}'
 
 
+def another_hash(transaction_hash: str) -> str:
+    """Return a hash that is not the transaction's: the fault ``wrong-hash``."""
+    return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ 1, "x")
+
+
 def cut_reply() -> Response:
     """Return a reply that is cut after its headers."""
     return StreamedReply(_nothing(), "application/json")
@@ -112,51 +117,65 @@ async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterato
 
 def guarded(
     runtime: Runtime,
-    service: str,
+    place: str,
     handler: Handler,
     *,
-    nonce_of: Callable[[bytes], str] | None = None,
+    key_of: Callable[[bytes], str] | None = None,
     opens_stream: bool = False,
+    limited: bool = False,
 ) -> Handler:
-    """Return an endpoint that counts, misbehaves as told, and otherwise answers as ``handler`` does.
+    """Return an endpoint that counts, misbehaves as told at this place, and otherwise answers as ``handler`` does.
 
-    ``nonce_of`` names the nonce of a body; a POST or PUT is counted by it before any fault. The fault ``silent`` is left
-    to a handler that opens an event stream.
+    ``key_of`` names what a body would bring about, by a nonce or a transaction's hash (empty: nothing); a request is counted
+    by it before any fault. ``limited``: the rate limit holds for it. The fault ``silent`` is left to a handler that opens an
+    event stream.
     """
 
     async def endpoint(request: Request) -> Response:
-        if nonce_of is not None:
-            runtime.world.posts[service][nonce_of(await request.body())] += 1
-        faults = runtime.faults
-        if instead := _instead(runtime, service, opens_stream):
+        key = key_of(await request.body()) if key_of is not None else ""
+        if key:
+            runtime.world.posts[place][key] += 1
+        if instead := _instead(runtime, place, opens_stream):
             return instead
-        if faults.has("slow", service):
+        client = request.client.host if request.client else ""
+        if limited and (wait_s := runtime.rate.wait_s(client, runtime.world.now_ms())):
+            return _failed(place, 429, "RATE_LIMITED", "too many requests within a minute", wait_s)
+        if runtime.faults.has("slow", place):
             await asyncio.sleep(runtime.settings.slow_s)
         reply = await handler(request)
-        dropped = nonce_of is not None and not opens_stream and faults.has("drop-before-accepted")
-        return cut_reply() if dropped else reply
+        return (_lost(runtime, place, opens_stream) if key else None) or reply
 
     return endpoint
 
 
-def _instead(runtime: Runtime, service: str, opens_stream: bool) -> Response | None:
+def _lost(runtime: Runtime, place: str, opens_stream: bool) -> Response | None:
+    """Return what comes instead of the reply to something that took effect."""
+    faults = runtime.faults
+    if faults.has("http-500-after", place):
+        return _failed(place, 500, "INTERNAL_ERROR", "the rehearsal was told to fail afterwards")
+    if faults.has("silent-after", place):
+        return Unanswered(runtime.stopping)
+    return cut_reply() if faults.has("drop-before-accepted", place) and not opens_stream else None
+
+
+def _failed(place: str, status: int, code: str, message: str, wait_s: int = 1) -> Response:
+    enveloped = place in ("builder", "relay", "relayer")
+    reply = (ApiError(code, message, status=status) if enveloped else Rejected(message, status=status)).reply()
+    if status == 429:
+        reply.headers["retry-after"] = str(wait_s)
+    return reply
+
+
+def _instead(runtime: Runtime, place: str, opens_stream: bool) -> Response | None:
     faults = runtime.faults
     for name, (status, code, message) in _STATUS_FAULTS.items():
-        if faults.has(name, service):
-            enveloped = service in ("builder", "relayer")
-            reply = (
-                ApiError(code, message, status=status).reply()
-                if enveloped
-                else Rejected(message, status=status).reply()
-            )
-            if status == 429:
-                reply.headers["retry-after"] = "1"
-            return reply
-    if faults.has("not-json", service):
+        if faults.has(name, place):
+            return _failed(place, status, code, message)
+    if faults.has("not-json", place):
         return HTMLResponse("<!doctype html><title>simulator</title><h1>It works!</h1>")
-    if faults.has("huge-body", service):
+    if faults.has("huge-body", place):
         return StreamedReply(_padding(), "application/json")
-    if faults.has("silent", service) and not opens_stream:
+    if faults.has("silent", place) and not opens_stream:
         return Unanswered(runtime.stopping)
     return None
 

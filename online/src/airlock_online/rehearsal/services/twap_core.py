@@ -16,7 +16,7 @@ from airlock_online.rehearsal.services.envelope import Json, Rejected, parse_obj
 from airlock_online.rehearsal.services.fields import integer
 from airlock_online.rehearsal.services.runtime import Runtime
 from airlock_online.rehearsal.services.submission import Signed, exact_object, verified
-from airlock_online.rehearsal.services.transport import guarded
+from airlock_online.rehearsal.services.transport import another_hash, guarded
 from airlock_online.rehearsal.services.typed import Message
 from airlock_online.rehearsal.services.world import World
 
@@ -116,10 +116,12 @@ def twap_routes(runtime: Runtime) -> list[Route]:
         del world.twaps[twap_id]
         world.burn(signed.space, signed.trader, signed.nonce)
         transaction, block = world.mine()
+        if runtime.faults.has("wrong-hash", "twap"):
+            transaction = another_hash(transaction)
         body = {"twapId": twap_id, "transactionHash": transaction, "blockNumber": block}
         return Json(body, status_code=201)
 
-    return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, nonce_of=nonce_in), methods=["POST"])]
+    return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, key_of=nonce_in), methods=["POST"])]
 
 
 def core_routes(runtime: Runtime) -> list[Route]:
@@ -138,6 +140,6 @@ def core_routes(runtime: Runtime) -> list[Route]:
         return Json({"oldEntityId": old, "newEntityId": store(runtime.world, signed)})
 
     return [
-        Route("/price-triggers", guarded(runtime, "core", create, nonce_of=nonce_in), methods=["POST"]),
-        Route("/price-triggers/{entity_id}", guarded(runtime, "core", replace, nonce_of=nonce_in), methods=["PUT"]),
+        Route("/price-triggers", guarded(runtime, "core", create, key_of=nonce_in), methods=["POST"]),
+        Route("/price-triggers/{entity_id}", guarded(runtime, "core", replace, key_of=nonce_in), methods=["PUT"]),
     ]

@@ -45,15 +45,15 @@ def digest_of(types: Types, primary: str, domain: dict[str, object], message: Me
 def encode(primary: str, message: Message, *, hashed_order: bool = False) -> bytes:
     """Return ``abi.encode`` of the struct, computed by eth-abi; ``hashed_order`` gives the wrong one of DelegateReq."""
     members = _order(primary, hashed_order)
-    return bytes(abi.encode([_tuple_type(members)], [_values(members, message)]))
+    return bytes(abi.encode([tuple_type(members)], [values_of(members, message)]))
 
 
 def decode(primary: str, data: bytes) -> Message:
     """Return the message of an encoded struct. Raises ``Malformed`` unless it is the one canonical encoding."""
     members = _order(primary, False)
     try:
-        (values,) = abi.decode([_tuple_type(members)], data)
-        message = _message(members, values)
+        (values,) = abi.decode([tuple_type(members)], data)
+        message = message_of(members, values)
     except (DecodingError, OverflowError, UnicodeDecodeError) as error:
         raise Malformed(f"userIntent is not an encoded {primary}") from error
     if encode(primary, message) != data:
@@ -82,31 +82,34 @@ def _order(primary: str, hashed_order: bool) -> tuple[str, ...]:
     return STRUCTS[primary].hashed if hashed_order else STRUCTS[primary].encoded
 
 
-def _tuple_type(members: tuple[str, ...]) -> str:
+def tuple_type(members: tuple[str, ...]) -> str:
+    """Return the ABI type of a tuple of members, nested structs spelled out."""
     kinds = [m.split(" ")[0] for m in members]
-    return "(" + ",".join(_tuple_type(NESTED[k]) if k in NESTED else k for k in kinds) + ")"
+    return "(" + ",".join(tuple_type(NESTED[k]) if k in NESTED else k for k in kinds) + ")"
 
 
-def _values(members: tuple[str, ...], message: Message) -> list[object]:
+def values_of(members: tuple[str, ...], message: Message) -> list[object]:
+    """Return a message's values as eth-abi wants them, in the order of the members."""
     result: list[object] = []
     for member in members:
         kind, name = member.split(" ")
         value = message[name]
         if isinstance(value, dict):
-            result.append(_values(NESTED[kind], value))
+            result.append(values_of(NESTED[kind], value))
         elif "int" in kind:
             result.append(int(str(value)))
         else:
-            result.append(bytes.fromhex(str(value)[2:]) if kind == "bytes32" else value)
+            result.append(bytes.fromhex(str(value)[2:]) if kind in ("bytes32", "bytes") else value)
     return result
 
 
-def _message(members: tuple[str, ...], values: tuple[object, ...]) -> Message:
+def message_of(members: tuple[str, ...], values: tuple[object, ...]) -> Message:
+    """Return the message of values that eth-abi read."""
     result: Message = {}
     for member, value in zip(members, values, strict=True):
         kind, name = member.split(" ")
         if isinstance(value, tuple):
-            result[name] = _message(NESTED[kind], value)
+            result[name] = message_of(NESTED[kind], value)
         elif kind == "address":
             result[name] = str(to_checksum_address(str(value)))
         elif isinstance(value, bytes):

@@ -8,11 +8,23 @@ from collections.abc import Callable
 
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.services.positions import PAIRS, Pair, Position, seeded, seeded_order
-from airlock_online.rehearsal.services.settings import Settings
+from airlock_online.rehearsal.services.positions import PAIRS, USDC_ONE, Pair, Position, seeded, seeded_order
+from airlock_online.rehearsal.services.settings import TRADING_STORAGE, Settings
+from airlock_online.rehearsal.services.terms import PendingOrder
 
+SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
 TAKEN_CODE = b"TAKEN".ljust(32, b"\0")
-"""A referral code that somebody else has registered already."""
+"""A referral code that somebody else has registered already; the trader has asked for access to it."""
+
+OFFERED_CODE = b"OFFERED".ljust(32, b"\0")
+"""A code of somebody else's, offered to the trader: it waits to be accepted."""
+
+OWN_CODE = b"HOUSE".ljust(32, b"\0")
+"""A code that the trader owns."""
+
+FIRST_BLOCK = 1_000_000
+BLOCK_MS = 2_000
+"""An empty block is made every two seconds, and one for every transaction."""
 
 
 class World:
@@ -30,11 +42,20 @@ class World:
         self.reserved_nonces: set[tuple[str, str, int]] = set()  # accepted and not yet on the chain
         self.delegations: dict[tuple[str, str], int] = {}  # (trader, delegate) -> expiry in seconds
         self.referral_codes: dict[str, bytes] = {}  # trader -> the code adopted
-        self.code_owners: dict[bytes, str] = {TAKEN_CODE: "0x" + "00" * 19 + "01"}
+        self.code_owners = {TAKEN_CODE: SOMEBODY_ELSE, OFFERED_CODE: SOMEBODY_ELSE, OWN_CODE: trader}
+        self.pending_owners: dict[bytes, str] = {OFFERED_CODE: trader}  # code -> who may accept it
+        self.code_requests: dict[str, bytes] = {trader: TAKEN_CODE}  # account -> the code it wants access to
+        self.allowances = {(trader, TRADING_STORAGE): 1_000_000 * USDC_ONE}  # (owner, spender) -> USDC raw
+        self.usdc = {trader: 1_000_000 * USDC_ONE}  # balances, raw; rewards alone change them
+        self.rewards = {trader: 25 * USDC_ONE}  # keeper rewards not paid out, USDC raw
+        self.pending_orders: list[PendingOrder] = []  # stored by transactions, not executed yet
+        self.operator_blocks: dict[str, int] = {}  # hash of a transaction of the operator's -> its block
         self.twaps: dict[int, str] = {41: trader, 42: trader}  # pending TWAP id -> its trader
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
-        self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # service -> nonce -> POSTs and PUTs received
-        self.block_number = 1_000_000
+        self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
+        self.order_ids = 0  # the last order id given
+        self._start_ms = self.now_ms()
+        self._blocks_of_transactions = 0
         self._drawn: Counter[str] = Counter()
 
     @property
@@ -56,10 +77,26 @@ class World:
         nonce = int.from_bytes(self.draw("nonce"), "big")
         return self.draw_nonce(space, trader) if self.nonce_taken(space, trader, nonce) else nonce
 
+    @property
+    def block_number(self) -> int:
+        """The number of the latest block."""
+        return FIRST_BLOCK + self._blocks_of_transactions + (self.now_ms() - self._start_ms) // BLOCK_MS
+
+    def next_block(self) -> int:
+        """Make a block; return its number."""
+        self._blocks_of_transactions += 1
+        return self.block_number
+
     def mine(self) -> tuple[str, int]:
-        """Put a transaction on the chain; return its hash and block number."""
-        self.block_number += 1
-        return "0x" + self.draw("transaction").hex(), self.block_number
+        """Put a transaction of the operator's on the chain; return its hash and block number."""
+        transaction = "0x" + self.draw("transaction").hex()
+        self.operator_blocks[transaction] = self.next_block()
+        return transaction, self.operator_blocks[transaction]
+
+    def next_order_id(self) -> int:
+        """Return the id of an order that is now on the chain."""
+        self.order_ids += 1
+        return self.order_ids
 
     def nonce_used(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent on the chain."""
@@ -67,7 +104,8 @@ class World:
 
     def nonce_taken(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
-        return (space, trader, nonce) in self.used_nonces | self.reserved_nonces
+        key = (space, trader, nonce)
+        return key in self.used_nonces or key in self.reserved_nonces
 
     def reserve(self, space: str, trader: str, nonce: int) -> None:
         """Hold a nonce for something accepted."""

@@ -1,0 +1,121 @@
+"""``build``: one action, built and checked, without a plan file; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from airlock_online.builder import BuilderClient
+from airlock_online.cli.filling_options import filling_of, filling_options
+from airlock_online.cli.prepare import accepted, filled_lines
+from airlock_online.clock import now_ms
+from airlock_online.http import Http
+from airlock_online.prepare import Prepared, Sources, prepare_step
+from airlock_online.state import State
+from airlock_shared.actions import ACTIONS
+from airlock_shared.calldata import decode_call
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.command import json_option, show, show_json
+from airlock_shared.decide import shown_value
+from airlock_shared.errors import PlanError, Refusal, UsageError
+from airlock_shared.intents import leaf
+from airlock_shared.plan import Exact, Limits, Plan, Signer, Step
+from airlock_shared.plan_values import read_values
+from airlock_shared.text import safe
+from airlock_shared.units import UNLIMITED, raw_text
+
+ACCOUNTS = ("trader", "referee", "referrer", "caller")
+"""The fields that name the account which an action speaks for."""
+
+
+@click.command("build")
+@click.argument("action_name", metavar="ACTION", type=click.Choice(list(ACTIONS)))
+@click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
+@click.option("--deployment", "name", help="The fetched deployment to build on (default: the only one).")
+@filling_options
+@json_option
+@click.pass_obj
+def BUILD(  # noqa: N802
+    state: State, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
+) -> None:
+    r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
+
+    The signer is taken to be the account itself. To sign, write a plan.
+
+    \b
+    Example:
+      airlock-online build twap-cancel trader=0x… twapId=7
+    """
+    deployment = state.choose_deployment(name)
+    step = one_step(action_name, values)
+    limits = Limits(deployment.intent_deadline_ms, 100 * 10**10, max_fee_at_most_wei=UNLIMITED, remaining_at_least_ms=0)
+    signers, steps = {step.signer.name: step.signer}, {step.id: step}
+    plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
+    with Http() as http:
+        filler = filling_of(filling).filler(steps, state, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
+    wrong = [v for v in prepared.verdicts if v.result == "refused"]
+    if as_json and not wrong:
+        show_json({"ok": True} | prepared.request.as_json())
+    elif not as_json:
+        for line in _payload_lines(prepared):
+            show(line)
+        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused, {len(wrong)} refused")
+    accepted(prepared)
+
+
+def one_step(action_name: str, values: tuple[str, ...]) -> Step:
+    """Return the step that NAME=VALUE words describe. Raises ``PlanError``, or ``UsageError`` when it names no account."""
+    action = ACTIONS[action_name]
+    fields = fields_of(values)
+    for name in fields:
+        if action.parameter(name) is None:
+            names = str([parameter.name for parameter in action.parameters])
+            raise PlanError("PLAN-FIELD", "not a field of this action", got=name, expected=names)
+    read = read_values(action, dict(fields), action_name)
+    account = next((read[name] for name in ACCOUNTS if name in read), None)
+    if not isinstance(account, Exact) or not isinstance(account.raw, bytes):
+        raise UsageError(f"{action_name} names no account", do=f"give one of {', '.join(ACCOUNTS)}, as in trader=0x…")
+    return Step(action_name, action, Signer("account", account.raw, "m/44'/60'/0'/0/0"), read)
+
+
+def fields_of(words: tuple[str, ...]) -> dict[str, str]:
+    """Return NAME=VALUE words as fields. Raises ``UsageError`` for another form, or a name given twice."""
+    fields: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or name in fields:
+            what = f"{name} is given twice" if name in fields else f"{safe(word, limit=80)!r} is not NAME=VALUE"
+            raise UsageError(what, do="give each field once, such as tradeIndex=0")
+        fields[name] = value
+    return fields
+
+
+def _payload_lines(prepared: Prepared) -> Iterator[str]:
+    """Yield a payload for a person: an intent's message as it came, a transaction's arguments read from its calldata."""
+    payload = prepared.request.payload
+    if prepared.request.transaction is None:
+        yield f"{safe(payload['primaryType'])} under {safe(str(payload['domain']), limit=400)}"
+        for name, value in payload["message"].items():
+            yield f"  {safe(name):<20} {safe(str(value), limit=400)}"
+        yield f"  digest {safe(payload['digest'])}"
+        return
+    yield f"to {safe(payload['to'])}, from {safe(payload['from'])}, chain {payload['chainId']}"
+    yield from _call_lines(payload["data"])
+    yield from (f"  {line}" for line in filled_lines(prepared.request.transaction))
+
+
+def _call_lines(data: str) -> Iterator[str]:
+    try:
+        decoded = decode_call(bytes.fromhex(data.removeprefix("0x")))
+    except (ValueError, Refusal):  # the checks refuse it by their own ids; here it is shown as it came
+        yield f"  data {safe(data, limit=400)}"
+        return
+    yield f"{decoded.call.name}: {decoded.call.title}"
+    for field in decoded.call.fields:
+        raw = leaf(decoded.message, field.path)
+        yield f"  {field.path:<20} {safe(shown_value(field, raw))} (raw {safe(raw_text(raw))})"

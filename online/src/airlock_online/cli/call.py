@@ -1,0 +1,128 @@
+"""``call``: any path of the builder, with fields as given; the answer shown, or taken as a plan step's payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import click
+
+from airlock_online.builder import BuilderClient, Method
+from airlock_online.cli.build import fields_of
+from airlock_online.cli.filling_options import Filling, filling_of, filling_options
+from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
+from airlock_online.clock import now_ms
+from airlock_online.http import Http
+from airlock_online.prepare import Asked, Sources, fields_to_send
+from airlock_online.state import State
+from airlock_shared.checks.case import Situation
+from airlock_shared.command import INPUT, json_option, show_json
+from airlock_shared.deployment import Deployment
+from airlock_shared.errors import PlanError, UsageError
+from airlock_shared.files import read_input, require_new
+from airlock_shared.plan import Plan, Step, parse_plan
+from airlock_shared.text import safe
+from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
+
+TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
+"""The fields that are times, with their unit (specification, "Limits", row "time units")."""
+
+
+@click.command("call")
+@click.argument("method", type=click.Choice(["GET", "POST"], case_sensitive=False))
+@click.argument("path")
+@click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
+@click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
+@click.option("--plan", "plan_file", type=INPUT, help="Take the answer as the payload of a step of this plan.")
+@click.option("--step", "step_id", help="The step, by its id.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@filling_options
+@json_option
+@click.pass_obj
+def CALL(  # noqa: N802
+    state: State, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
+) -> None:
+    r"""Ask the builder for any PATH, with fields as given, and print what it answers.
+
+    With --plan, --step and -o the answer is taken as that step's payload: the plan's fields are sent, with those of the
+    command line beside them; the other steps are built as `prepare` does; every check runs; and the requests are written.
+    A signed transaction is never sent this way.
+
+    \b
+    Examples:
+      airlock-online call GET /v2/lp/vaults
+      airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
+    """
+    asked_method: Method = "GET" if method.upper() == "GET" else "POST"
+    require_harmless(asked_method, path, state.config().reads.relay)
+    asked = Asked(path, fields_of(values), asked_method)
+    require_units(asked.fields)
+    plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
+    filling = filling_of(rest)
+    if plan_file is not None and step_id is not None and output is not None:
+        _take(state, asked, parse_plan(read_input(plan_file)), step_id, name, output, filling, as_json)
+        return
+    if plan_file is not None or step_id is not None or output is not None:
+        raise UsageError("--plan, --step and -o belong together", do="give all three, or none of them")
+    if filling.given:
+        raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan, --step and -o with them")
+    with Http() as http:
+        builder = BuilderClient(state.choose_deployment(name).base_urls["builder"], http)
+        data = builder.ask(path, asked.fields, method=asked_method)
+    show_json({"ok": True, "data": data} if as_json else data)
+
+
+def _take(
+    state: State,
+    asked: Asked,
+    plan: Plan,
+    step_id: str,
+    name: str | None,
+    output: Path,
+    filling: Filling,
+    as_json: bool,
+) -> None:
+    """Take the answer to an ask as the payload of a plan's step, and write the requests of the whole plan."""
+    require_new(output)
+    step, deployment = _step_of(plan, step_id), _deployment_of(state, plan, name)
+    sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
+    with Http() as http:
+        filler = filling.filler(plan.steps, state, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        ask_venue(sources, deployment)
+        prepared = prepare_plan(plan, deployment, sources, {step.id: asked._replace(fields=sent)})
+    keep(state, plan, deployment, prepared, output, as_json)
+
+
+def require_harmless(method: Method, path: str, relay: str) -> None:
+    """Raise ``UsageError`` for a call that would send a signed transaction, past the journal that keeps it single."""
+    plain = unquote(unquote(path)).lower().rstrip("/")
+    if method == "POST" and (plain == relay.lower().rstrip("/") or plain.endswith("/relay")):
+        raise UsageError(
+            "a signed transaction is not sent by call: nothing would remember that it was",
+            do="run: airlock-online submit FILE",
+        )
+
+
+def require_units(fields: Mapping[str, str]) -> None:
+    """Raise ``UsageError`` for a time whose magnitude is that of the other unit (rules A30 and A31)."""
+    for name, unit in TIMES.items():
+        value = fields.get(name, "")
+        if value.isascii() and value.isdecimal() and looks_like_seconds(int(value[:40])) != (unit is UNIX_S):
+            other = UNIX_MS if unit is UNIX_S else UNIX_S
+            raise UsageError(f"{name} is a time in {unit.name}, and {value[:40]} looks like {other.name}",
+                             do=f"give it in {unit.name}")  # fmt: skip
+
+
+def _step_of(plan: Plan, step_id: str) -> Step:
+    if step_id not in plan.steps:
+        raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=str([*plan.steps]))
+    return plan.steps[step_id]
+
+
+def _deployment_of(state: State, plan: Plan, name: str | None) -> Deployment:
+    if name is not None and name != plan.deployment:
+        raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
+    return state.require_deployment(plan.deployment)

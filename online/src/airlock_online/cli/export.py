@@ -1,0 +1,64 @@
+"""``export``: a signed package for another sender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_online.cli.delivering import open_desk
+from airlock_online.cli.submit import not_signed, read_signatures, requests_option
+from airlock_online.clock import now_ms
+from airlock_online.deliver import check, export
+from airlock_online.outbox import delivery_of
+from airlock_online.package import FORMAT, package
+from airlock_online.state import State
+from airlock_shared.command import INPUT, finish, json_option, say, show, show_json, worst
+from airlock_shared.errors import UsageError
+from airlock_shared.files import require_new, write_new
+
+
+@click.command("export")
+@click.argument("file", type=INPUT)
+@click.option("--step", "step", help="Export this step alone.")
+@click.option("-o", "--output", "output", required=True, type=click.Path(path_type=Path, dir_okay=False),
+              help="Where to write the package; an existing file is never overwritten.")  # fmt: skip
+@requests_option
+@json_option
+@click.pass_obj
+def EXPORT(  # noqa: N802
+    state: State, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool
+) -> None:
+    """Write the signatures in FILE as a package for another sender.
+
+    From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
+    package can execute what was signed.
+    """
+    whole = read_signatures(state, file, requests_file)
+    require_new(output)
+    chosen = [pair for pair in whole.pairs if step in (None, pair[0].step)]
+    if not chosen:
+        raise UsageError(f"these signatures have no step {step!r}", do="name one of their steps")
+    codes = [not_signed(request, signed) for request, signed in chosen if signed.result != "signed"]
+    deliveries = [
+        delivery_of(request, signed, whole.header, whole.deployment, whole.requests, to_send=False)
+        for request, signed in chosen
+        if signed.result == "signed"
+    ]
+    if not deliveries:
+        finish(worst(codes))
+    with open_desk(state, 0, as_json=as_json) as desk:
+        for delivery in deliveries:
+            check(delivery)
+        for delivery in deliveries:
+            export(delivery, desk.world(delivery.step, delivery.digest))
+    facts = {"ceremony": whole.header.ceremony, "digests": [delivery.digest for delivery in deliveries]}
+    state.transcript.record("exported", facts, now_ms())
+    write_new(output, package(whole.header, whole.deployment, deliveries))
+    if as_json:
+        show_json({"ok": True, "format": FORMAT, "file": str(output), "digests": facts["digests"]})
+    for delivery in deliveries:
+        if not as_json:
+            show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")
+    say(f"Written to {output}. These are never submitted from here; whoever has the file can execute them.")
+    finish(worst(codes))

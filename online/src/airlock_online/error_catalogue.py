@@ -1,0 +1,176 @@
+"""Every error code that a service is known to answer with: what it means, what the operator does, how a command ends.
+
+The code alone decides, never the message. A code that is not here is a failure of its kind, its code kept. Sources: the
+specification, "Errors"; for the codes marked ``VENUES``, comparable venues; for the numbers of JSON-RPC, its own section 5.1
+and EIP-1474. ``docs/errors.md`` is written from this table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_shared.errors import ExitCode
+
+SPEC, VENUES, JSON_RPC, OWN = "the specification", "comparable venues", "JSON-RPC 2.0, EIP-1474", "Airlock"
+
+PLACES = {
+    "builder": "The builder, before anything is signed",
+    "relay": "The relay of signed transactions and intents",
+    "batched": "The batched market, in `AttemptFailed` and `Error`",
+    "contract": "The contracts, in `AttemptFailed` and `Error`",
+    "rpc": "JSON-RPC",
+    "http": "HTTP statuses",
+}
+"""Where a code comes from, and how that is called in the documentation."""
+
+
+class Entry(NamedTuple):
+    """One code. ``http`` is the status that it comes with, or empty; ``exit_code`` ends the command it is the last word of.
+
+    ``terminal`` tells whether an order is over when this is the code of its ``Error``; False where there is no order yet.
+    """
+
+    code: str
+    where: str
+    http: str
+    meaning: str
+    do: str
+    exit_code: ExitCode
+    terminal: bool
+    source: str = SPEC
+
+
+_NEW_INTENT = "Sign a new intent to try again. The old one is valid until its deadline: wait for that where two fills harm."
+_READ_FIRST = "Read the positions, then sign a new intent if the order is still wanted."
+_READY = "Ask `airlock-online ready`, wait, then run it again."
+_NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."
+
+
+def _builder(code: str, http: str, meaning: str, do: str, source: str = SPEC) -> Entry:
+    return Entry(code, "builder", http, meaning, do, ExitCode.SERVICE, False, source)
+
+
+def _failed(where: str, code: str, meaning: str, do: str, source: str = SPEC) -> Entry:
+    return Entry(code, where, "", meaning, do, ExitCode.EXECUTION_FAILED, True, source)
+
+
+def _rpc(code: str, meaning: str, do: str) -> Entry:
+    return Entry(code, "rpc", "", meaning, do, ExitCode.SERVICE, False, JSON_RPC)
+
+
+def _http(code: str, meaning: str, do: str, source: str = SPEC) -> Entry:
+    return Entry(code, "http", code, meaning, do, ExitCode.SERVICE, False, source)
+
+
+_BUILDER = (
+    _builder("BAD_REQUEST", "400",
+             "The fields break the schema (the details list how), or a pre-trade check failed: liquidity, leverage bounds, "
+             "minimum position size, market hours.",
+             "Correct the fields that the details name, or wait if the market is closed."),
+    _builder("VALIDATION_ERROR", "400", "The fields break the schema.", "Correct the fields that the details name.", VENUES),
+    _builder("NOT_FOUND", "404", "The service has no such endpoint, or no such thing.",
+             "Check the path and the base URL; paths that differ between venues are set in config.toml.", VENUES),
+    _builder("METHOD_NOT_ALLOWED", "405", "The endpoint takes another method.",
+             "Use POST: `/v2/relay` takes nothing else.", VENUES),
+    _builder("RATE_LIMITED", "429", "Too many calls from this address; nobody states how many are too many.",
+             "Wait as long as the service says, or a minute, then run it again.", VENUES),
+    _builder("GEO_RESTRICTED", "451", "The venue does not serve this place.", "Ask the venue's operator.", VENUES),
+    _builder("UPSTREAM_ERROR", "502", "Something that the builder itself depends on failed.",
+             _READY, VENUES),
+    _builder("RPC_ERROR", "502", "The builder's own node failed.", _READY, VENUES),
+)  # fmt: skip
+
+_RELAY = (
+    Entry("SIMULATION_FAILED", "relay", "",
+          "The relay tried the transaction, and it would have reverted. "
+          "The details give target, revertData and decodedError.",
+          "Nothing was sent. Read the decoded error, correct the request and build it again.", ExitCode.SERVICE, False),
+    Entry("TX_REJECTED", "relay", "400",
+          "The relay did not take the transaction: the contract is not whitelisted, or the node refused it.",
+          "Check nonce, fees and target; then build it again, or send it by a node of your own.",
+          ExitCode.SERVICE, False, VENUES),
+    _failed("relay", "REVERTED", "The transaction is in the chain and was reverted: it changed nothing but cost its gas.",
+            "Read the transaction in a block explorer, correct the cause, then prepare and sign again.", OWN),
+    _failed("relay", "REPLACED", "Another transaction of the account has taken this one's nonce: it can never be executed.",
+            "Find out which transaction that was; then prepare and sign again if this one is still wanted.", OWN),
+)  # fmt: skip
+
+_BATCHED = (
+    _failed("batched", "NO_PRICE", "There was no fresh price for the pair.",
+            "Check that the pair's market is open. " + _NEW_INTENT),
+    _failed("batched", "SPREAD_BLOCKED", "The service does not execute at the present spread.",
+            "Wait until the market is calmer, or ask for a smaller size. " + _NEW_INTENT),
+    _failed("batched", "SPREAD_UNAVAILABLE", "The spread could not be priced.", "Wait a minute. " + _NEW_INTENT),
+    _failed("batched", "SUBMISSION_FAILED", "The service could not send its transaction.", "Wait a minute. " + _NEW_INTENT),
+    _failed("batched", "ATTEMPTS_EXHAUSTED", "Every attempt failed; the AttemptFailed events before it say why.",
+            "Read the codes of the attempts, and remove that cause. " + _NEW_INTENT),
+    _failed("batched", "TX_NOT_EXECUTED", "The transaction was sent and the order was not executed.", _READ_FIRST),
+    Entry("STREAM_TIMEOUT", "batched", "",
+          "The time of this stream is up. It is no outcome: the order may still execute; the status endpoint tells.",
+          "Run `airlock-online follow`. It is never sent again.", ExitCode.UNKNOWN, False),
+    _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + _NEW_INTENT),
+    _failed("batched", "RELAY_FAILED", "EIP-7702 mode: the pre-signed transaction could not be relayed.",
+            "Check the fields of the EIP-7702 transaction, then sign a new one and a new intent."),
+    _failed("batched", "TX_REVERTED", "EIP-7702 mode: the relayed transaction was reverted.",
+            "Read the transaction in a block explorer. " + _READ_FIRST),
+    _failed("batched", "RELAY_TIMEOUT", "EIP-7702 mode: the relayed transaction was not confirmed in time.",
+            "It may still be: read its hash in a block explorer and the nonce. " + _READ_FIRST),
+)  # fmt: skip
+
+_CONTRACT = (
+    _failed("contract", "WrongSl", "The stop loss does not fit the side or the price.",
+            "Correct the stop loss in the plan, then prepare and sign again."),
+    _failed("contract", "HighSlippage", "The price moved further than the signed slippage allows.",
+            "Sign a new intent with a fresh price or, if the plan's limits allow it, a wider slippage."),
+    _failed("contract", "PositionMismatch",
+            "The position is not the one that was signed for: its slot holds another, or its open timestamp changed.",
+            "Read the positions, correct the plan, then prepare and sign again."),
+)  # fmt: skip
+
+_RPC = (
+    _rpc("3", "The call or the gas estimate reverted; the data hold the contract's reason.",
+         "Nothing was sent. Read the revert data, correct the request and build it again."),
+    _rpc("-32000", "The node refused the input; of a transaction often its nonce, fees or balance.",
+         "Read what the node says, then prepare again with the account's present nonce and fees."),
+    _rpc("-32001", "The node has no such thing.", _NODE),
+    _rpc("-32002", "The thing is not available at present.", "Wait, then run it again."),
+    _rpc("-32003", "The node rejected the transaction.",
+         "Compare nonce, fees and balance with the account's, then prepare and sign again."),
+    _rpc("-32004", "The node does not support this method.", _NODE),
+    _rpc("-32005", "The node's limit of calls or sizes is reached.", "Wait, then run it again."),
+    _rpc("-32006", "The node does not support this version of the protocol.", _NODE),
+    _rpc("-32600", "The node calls the request invalid.", _NODE),
+    _rpc("-32601", "The node does not know the method.", _NODE),
+    _rpc("-32602", "The node calls the parameters invalid.", _NODE),
+    _rpc("-32603", "The node failed.", "Wait, then run it again."),
+    _rpc("-32700", "The node could not read the request as JSON.",
+         "Check that the address is a JSON-RPC node's, with nothing in between."),
+)  # fmt: skip
+
+_HTTP = (
+    _http("400",
+          "The service refused the request, and nothing was taken. From the batched market, before the stream opens: "
+          "an unsupported order type, a malformed intent or signature, an expired deadline, a used nonce, a position "
+          "mismatch, or a missing eip7702 member.",
+          "Read the reason in the reply and remove it; then submit again, or a new intent if the signed one is wrong."),
+    _http("404",
+          "No such endpoint or thing. From the status endpoint it means an unknown tracking id: just after the acceptance "
+          "it is asked for again, and if it stays unknown the command ends with 9.",
+          "Check the base URL. For an order, run `airlock-online follow` and read the positions; it is never sent again."),
+    _http("405", "The endpoint takes another method.", "Use POST: `/v2/relay` takes nothing else.", VENUES),
+    _http("429", "Too many requests; nothing was taken. A read waits as it is told and asks again; a submission does not.",
+          "Wait as long as the service says, then run it again."),
+    _http("451", "The venue does not serve this place. Nothing was taken.", "Ask the venue's operator.", VENUES),
+    _http("503",
+          "Not ready; the readiness probe names the component. As the answer to a submission it leaves open whether "
+          "anything was taken, and the command ends with 9.",
+          "Ask `airlock-online ready`, wait, then run it again; after a submission run `airlock-online follow`."),
+)  # fmt: skip
+
+ENTRIES: dict[str, Entry] = {entry.code: entry for entry in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)}
+"""Every known code. The codes are unique over all services."""
+
+
+def entry(code: str) -> Entry | None:
+    """Return what is known of a code, which is compared as it is, or None."""
+    return ENTRIES.get(code)

@@ -1,0 +1,82 @@
+"""A position as the positions read and the events hold it: the stored Trade tuple, of which only some members are sure.
+
+The specification names ``trades[].trade.index`` and ``.timestamp`` and shows the tuple in "Events"; the rest of the read is
+not shown. So nothing here fails: what cannot be read is None, and what is made of None is never a claim.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from airlock_shared.units import PRICE, USDC, Unit, to_human, utc_text
+
+_DIGITS_AT_MOST = 78  # of a uint256
+
+
+class Trade(NamedTuple):
+    """A position: pair, slot, and what is known of the rest, in raw units; ``opened_s`` in unix seconds."""
+
+    pair: int
+    slot: int
+    collateral: int | None
+    open_price: int | None
+    buy: bool | None
+    opened_s: int | None
+
+
+def whole(value: object) -> int | None:
+    """Return a number that came as an integer or a decimal text, or None."""
+    if type(value) is int:
+        return value if 0 <= value < 10**_DIGITS_AT_MOST else None
+    if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= _DIGITS_AT_MOST:
+        return int(value)
+    return None
+
+
+def read_trade(value: object) -> Trade | None:
+    """Return the trade of a Trade tuple, or None when it does not even say which position it is."""
+    if type(value) is not dict:
+        return None
+    pair, slot, buy = whole(value.get("pairIndex")), whole(value.get("index")), value.get("buy")
+    if pair is None or slot is None:
+        return None
+    collateral, price, opened_s = (whole(value.get(name)) for name in ("initialPosToken", "openPrice", "timestamp"))
+    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened_s)
+
+
+def trades_in(read: Any) -> list[Trade] | None:
+    """Return the positions of a positions read; None when it is not a list of trades, so that absence proves nothing."""
+    entries = read.get("trades") if type(read) is dict else None
+    if type(entries) is not list:
+        return None
+    trades = [read_trade(entry.get("trade")) if type(entry) is dict else None for entry in entries]
+    known = [trade for trade in trades if trade is not None]
+    return known if len(known) == len(trades) else None
+
+
+def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, Any] | None:
+    """Return the limit order in this slot of the pair: empty when none waits there, None when the read is no list."""
+    entries = read.get("orders") if type(read) is dict else None
+    if type(entries) is not list:
+        return None
+    for entry in entries:
+        order = entry.get("order") if type(entry) is dict else None
+        if type(order) is dict and (whole(order.get("pairIndex")), whole(order.get("index"))) == (pair, slot):
+            return order
+    return {}
+
+
+def amount_text(raw: int | None, unit: Unit) -> str:
+    """Return an amount for a person, human and raw."""
+    return "an amount that is not told" if raw is None else f"{to_human(raw, unit)} {unit.name} (raw {raw})"
+
+
+def trade_text(trade: Trade | None) -> str:
+    """Return a position for a person; of None, that there is none."""
+    if trade is None:
+        return "no position in this slot"
+    side = {True: "long", False: "short", None: "of a side that is not told"}[trade.buy]
+    text = f"{side}, collateral {amount_text(trade.collateral, USDC)}"
+    if trade.open_price is not None:
+        text += f", open price {amount_text(trade.open_price, PRICE)}"
+    return text if trade.opened_s is None else f"{text}, opened {utc_text(trade.opened_s * 1000)}"

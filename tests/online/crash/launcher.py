@@ -1,0 +1,133 @@
+"""A process that has imported everything, and forks a child for each run of `submit` and `follow` that it is told of.
+
+It reads one JSON run a line, and answers with what became of it: the child's exit status (negative: the signal), the names
+of the places that it passed, and its outcome. The child is a process of its own, with its own journal connections and
+sockets; only the imports are shared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from airlock_online.cli import follow as _follow  # noqa: F401 (loaded before the first fork)
+from airlock_online.cli import main as cli
+from airlock_online.cli import submit as _submit  # noqa: F401
+from airlock_online.deliver import follow, submit
+from airlock_online.http import Http, Timeouts
+from airlock_online.journal import Journal, open_journal
+from airlock_online.lifecycle import OrderEvent
+from airlock_online.routes.delivery import Delivery, World
+from airlock_online.rpc import RpcClient
+from airlock_shared.errors import AirlockError
+from online.crash.points import Points
+
+
+def play(run: dict[str, Any], http: Http) -> dict[str, Any]:
+    """Do the acts of a run in this process, and return what came of them and what the journal has then."""
+    journal_file = Path(run["folder"]) / "journal.sqlite"
+    points = Points(die_at=run["die_at"], full_at=run["full_at"], journal=journal_file)
+    points.watch_journal()
+    points.watch_network()
+    delivery = Delivery(**run["delivery"])
+    try:
+        with open_journal(str(journal_file), lambda: int(run["now_ms"])) as journal:
+            world = _world(run, journal, http, points)
+            reason = ""
+            for act in run["acts"]:
+                if act == "submit":
+                    reason = submit(delivery, world).reason
+                elif journal.find(delivery.digest):  # else there is nothing to follow
+                    reason = follow(delivery.digest, world).reason
+            known = journal.find(delivery.digest)
+            facts = {
+                "state": known.state.value if known else "",
+                "tracking_id": known.tracking_id if known else "",
+                "reason": reason,
+                "events": [[event.seq, event.type] for event in journal.events(delivery.digest)],
+            }
+        return {"names": points.names, **facts}
+    except AirlockError as error:
+        return {"names": points.names, "error": type(error).__name__, "reason": f"{error.what} {error.do}"}
+    finally:
+        points.release()
+
+
+def command(run: dict[str, Any]) -> dict[str, Any]:
+    """Run the program's own command line in this process, at the vectors' time, and return its exit code."""
+    home = Path(run["home"])
+    points = Points(die_at=run["die_at"], journal=home / "journal.sqlite3")
+    points.watch_journal()
+    points.watch_network()
+    points.watch_files()
+    time.time_ns = lambda: int(run["now_ms"]) * 1_000_000
+    waiting = threading.Event.wait
+    threading.Event.wait = lambda event, timeout=None: waiting(event, timeout and 0)  # type: ignore[method-assign]
+    sys.argv = ["airlock-online", "--home", str(home), *run["command"]]
+    with (home.parent / "screen").open("a") as screen, (home.parent / "talk").open("a") as talk:
+        os.dup2(screen.fileno(), sys.stdout.fileno())
+        os.dup2(talk.fileno(), sys.stderr.fileno())
+        try:
+            cli.main()
+        except SystemExit as ended:
+            return {"names": points.names, "code": ended.code}
+    raise AssertionError("the command did not exit")
+
+
+def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) -> World:
+    told, slept = Path(run["folder"]) / "told", [0.0]
+
+    def sleep(seconds: float) -> None:
+        slept[0] += seconds
+
+    def on_event(event: OrderEvent) -> None:
+        points.reach("tell-before")
+        with told.open("a") as screen:
+            screen.write(json.dumps([event.seq, event.type]) + "\n")
+        points.reach("tell-after")
+
+    def nonce_used(_contract: str, _account: str, _nonce: int) -> bool:
+        return bool(http.read_json(run["venue"] + "/nonce")["used"])
+
+    return World(
+        journal=journal,
+        http=http,
+        clock_ms=lambda: int(run["now_ms"] + 1000 * slept[0]),
+        sleep=sleep,
+        on_event=on_event,
+        nonce_used=nonce_used,
+        patience_s=15,
+        node=RpcClient(run["venue"] + "/rpc", http),
+        confirmations=2,
+    )
+
+
+def main() -> None:
+    """Fork for each run, one after another."""
+    with Http(Timeouts(connect=5, silence=5, total=10, stream_silence=5, stream_total=10)) as http:
+        for line in sys.stdin:
+            run = json.loads(line)
+            answer = Path(run["folder"]) / "answer"
+            answer.unlink(missing_ok=True)
+            child = os.fork()
+            if not child:
+                code = 70  # an exception that nobody expected
+                try:
+                    told = command(run) if "command" in run else play(run, http)
+                    answer.write_text(json.dumps(told))
+                    code = 0
+                finally:
+                    sys.stderr.flush()
+                    os._exit(code)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            known = json.loads(answer.read_text()) if status == 0 else {}
+            print(json.dumps({"status": status, **known}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

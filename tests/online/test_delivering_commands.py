@@ -1,0 +1,265 @@
+"""``submit``, ``follow``, ``resolve``, ``export`` and ``status`` at the rehearsal services, as an operator types them."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_shared.abi import decode
+from airlock_shared.documents import parse_json
+from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
+
+PART = CLOSE.replace("500", "200")
+ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
+
+
+@pytest.fixture
+def services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(settings=Settings(pacing_s=0.002, slow_s=0.01)) as running:
+        yield running
+
+
+@pytest.fixture
+def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, services, capsys)
+
+
+def once(machine: Machine) -> bool:
+    """Whether no nonce and no transaction came twice to any service."""
+    posts = machine.services.posts
+    return all(count == 1 for name, counts in posts.items() if name != "builder" for n, count in counts.items() if n)
+
+
+@pytest.mark.parametrize("by_rpc", [False, True])
+def test_every_route_is_delivered_followed_and_read_back_in_one_submission(machine: Machine, by_rpc: bool) -> None:
+    ended = machine("submit", machine.signatures(**ALL), "--json", *(["--by-rpc"] if by_rpc else []))
+    assert ended.code == 0, ended.err
+    assert machine.states() == {"buy": "FILLED", "sell": "FILLED"} | dict.fromkeys(
+        ("code", "stop", "arm", "allow"), "CONFIRMED"
+    )
+    told = {line["step"]: line for line in ended.lines if "state" in line}
+    assert set(told) == set(ALL)
+    assert told["arm"]["entity_id"]
+    assert all(promise["kept"] is not False for line in told.values() for promise in line["read_back"])
+    events = [line for line in ended.lines if "event" in line]
+    assert {event["step"] for event in events} == set(ALL)
+    assert once(machine)
+    sender = "rpc" if by_rpc else "relay"
+    assert sum(count for key, count in machine.services.posts[sender].items() if key) == 1
+
+
+def test_what_was_submitted_is_not_sent_again_and_tells_its_outcome(machine: Machine) -> None:
+    signatures = machine.signatures(**ALL)
+    assert machine("submit", signatures).code == 0
+    again = machine("submit", signatures)
+    assert (again.code, again.out.count("outcome: ")) == (0, len(ALL))
+    assert "it is not sent again" in again.err.replace("\n  ", " ")
+    assert once(machine)
+
+
+def test_the_screen_has_whole_lines_of_80_columns_each_under_its_step(machine: Machine) -> None:
+    ended = machine("submit", machine.signatures(sell=CLOSE, buy=OPEN))
+    lines = ended.out.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert lines[0].strip() in ("sell", "buy")
+
+
+def test_one_refused_order_does_not_keep_the_others(machine: Machine) -> None:
+    signatures = machine.signatures(stop=TWAP, code=CODE)
+    machine.services.world.twaps.clear()
+    ended = machine("submit", signatures)
+    assert (ended.code, machine.states()) == (8, {"stop": "REJECTED", "code": "CONFIRMED"})
+
+
+def test_a_promise_that_is_not_kept_ends_with_11(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airlock_online.cli.delivering.POLL_S", 0.01)
+    signatures = machine.signatures(code=CODE)
+    monkeypatch.setattr("airlock_online.rehearsal.services.relayer.settle", lambda *_: True)
+    ended = machine("submit", signatures)
+    assert (ended.code, machine.states()) == (11, {"code": "CONFIRMED"})
+    assert "NO: this is not what was promised" in ended.out
+
+
+def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: Machine) -> None:
+    path = machine.signatures(code=CODE, stop=TWAP)
+    document = json.loads(path.read_text())
+    first, second = document["signatures"]
+    first["signature"], second["signature"] = second["signature"], first["signature"]
+    path.write_text(json.dumps(document))
+    assert machine("submit", path).code == 3
+    assert machine.states() == {}
+
+
+def test_eip7702_bytes_reach_the_market_as_they_were(machine: Machine, tmp_path: Path) -> None:
+    text = '{"chainId": "31337",  "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
+    (tmp_path / "a.json").write_text(text + "\n")
+    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={tmp_path / 'a.json'}")
+    assert ended.code == 0, ended.err
+
+
+@pytest.mark.parametrize(
+    ("argument", "content", "code"),
+    [
+        ("buy", "{}", 2),
+        ("sell={file}", "{}", 2),
+        ("={file}", "{}", 2),
+        ("buy={file}x", "{}", 2),
+        ("buy={file}", "", 4),
+        ("buy={file}", "{}", 3),
+        ("buy={file}", "[]", 3),
+        ("code={file}", '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}', 3),
+    ],
+)
+def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
+    machine: Machine, tmp_path: Path, argument: str, content: str, code: int
+) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(content)
+    signatures = machine.signatures(buy=OPEN) if "code" not in argument else machine.signatures(code=CODE)
+    assert machine("submit", signatures, "--eip7702", argument.format(file=file)).code == code
+    assert machine.states() == {}
+
+
+# ---- following and resolving ---------------------------------------------------------------------------------------
+
+
+def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: Machine) -> None:
+    signatures = machine.signatures(sell=CLOSE, buy=OPEN, allow=APPROVAL)
+    machine.services.faults = Faults.of("drop-after-accepted", "empty-events", "drop-before-accepted@relay")
+    ended = machine("submit", signatures, "--patience", 0)
+    assert ended.code == 9
+    machine.services.faults = Faults()
+    ended = machine("follow")
+    assert ended.code == 0, ended.err
+    assert machine.states() == {"sell": "FILLED", "buy": "FILLED", "allow": "CONFIRMED"}
+    assert once(machine)
+    assert "nothing to follow" in machine("follow").err
+
+
+def test_a_lost_close_is_resolved_by_its_nonce_and_the_positions(machine: Machine) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of("drop-before-accepted@batched")
+    machine("submit", signatures, "--patience", 0)
+    machine.services.faults = Faults()
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    for _ in range(200):
+        ended = machine("resolve", known.record.digest, "--json")
+        if machine.states() == {"sell": "FILLED"}:
+            break
+    [report] = json.loads(ended.out)
+    assert (ended.code, report["state"]) == (0, "FILLED")
+    assert "nonce as used" in report["known"]
+    assert "as far as reads can tell" in report["known"]
+
+
+def test_a_lost_partial_close_whose_nonce_is_used_stays_unknown_and_says_what_to_read(machine: Machine) -> None:
+    signatures = machine.signatures(sell=PART)
+    machine.services.faults = Faults.of("drop-before-accepted@batched")
+    machine("submit", signatures, "--patience", 0)
+    for _ in range(200):
+        [report] = json.loads(machine("resolve", "--json").out)
+        if "executed or declined" in report["known"]:
+            break
+    assert (report["state"], report["until_ms"]) == ("UNKNOWN", None)
+    assert "filled or declined" in report["waits_for"]
+    assert "never be executed again" in report["do"]
+
+
+def test_resolve_says_what_is_known_asked_and_waited_for(machine: Machine) -> None:
+    signatures = machine.signatures(buy=OPEN, code=CODE, arm=TRIGGER)
+    machine.services.faults = Faults.of("http-500@batched", "http-429@relayer", "http-500@core")
+    machine("submit", signatures, "--patience", 0)
+    machine.services.faults = Faults()
+    ended = machine("resolve")
+    assert (ended.code, [line for line in ended.out.splitlines() if len(line) > 80]) == (9, [])
+    for word in ("buy: UNKNOWN", "code: REJECTED", "arm: UNKNOWN", "unused", "waits for", "refused 1", "no deadline"):
+        assert word in ended.out
+    reports = {report["step"]: report for report in json.loads(machine("resolve", "--json").out)}
+    assert {"buy", "code", "arm"} == set(reports)
+    assert reports["buy"]["until_ms"] > reports["buy"]["deadline_ms"]
+    assert (reports["arm"]["until_ms"], reports["code"]["asked"]) == (None, [])
+    assert len(reports["code"]["rejections"]) == 1
+    assert machine.services.posts["batched"].total() == 1
+
+
+@pytest.mark.parametrize("command", ["resolve", "follow"])
+def test_a_digest_that_was_never_submitted_is_a_usage_error(machine: Machine, command: str) -> None:
+    assert machine(command, "0x" + "ab" * 32).code == 2
+
+
+def test_nothing_open_is_nothing_to_resolve(machine: Machine) -> None:
+    assert machine("resolve").code == 0
+    assert machine("submit", machine.signatures(code=CODE)).code == 0
+    assert machine("resolve").out == ""
+    [row] = json.loads(machine("status", "--json").out)
+    assert (row["state"], row["method"], len(row["requests"])) == ("CONFIRMED", "POST", 64)
+
+
+# ---- exporting -----------------------------------------------------------------------------------------------------
+
+
+def test_a_package_has_all_that_another_sender_needs(machine: Machine, tmp_path: Path) -> None:
+    output = tmp_path / "package.json"
+    ended = machine("export", machine.signatures(**ALL), "-o", output)
+    assert ended.code == 0, ended.err
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    document = parse_json(output.read_bytes())
+    assert document["format"] == "airlock/export@1"
+    items = {item["step"]: item for item in document["items"]}
+    for step in ("sell", "buy", "code", "stop", "arm"):
+        item = items[step]
+        assert item["domain"]["verifyingContract"] == item["contract"]
+        assert item["encodedIntent"].startswith("0x")
+    assert (items["arm"]["deadline"], items["buy"]["orderType"], items["stop"]["goes_to"]) == (None, 0, "twap")
+    call = items["code"]["call"]
+    assert call["data"][:10] == "0x3e3c0e4d"
+    intent, signature = decode(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
+    assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
+    assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
+    assert set(machine.states().values()) == {"EXPORTED"}
+
+
+def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: Machine, tmp_path: Path) -> None:
+    signatures = machine.signatures(code=CODE, stop=TWAP)
+    assert machine("export", signatures, "--step", "code", "-o", tmp_path / "one.json").code == 0
+    ended = machine("submit", signatures)
+    assert (ended.code, "ROUTE-EXPORTED" in ended.err) == (3, True)
+    assert machine.states() == {"code": "EXPORTED", "stop": "CONFIRMED"}
+    assert machine.services.posts["relayer"].total() == 0
+    assert machine("export", signatures, "--step", "code", "-o", tmp_path / "two.json").code == 0
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_what_was_sent_is_not_exported_and_no_file_is_written(machine: Machine, tmp_path: Path) -> None:
+    signatures = machine.signatures(code=CODE)
+    machine("submit", signatures)
+    ended = machine("export", signatures, "-o", tmp_path / "package.json")
+    assert (ended.code, "ROUTE-SENT" in ended.err, (tmp_path / "package.json").exists()) == (3, True, False)
+
+
+def test_a_file_that_is_there_is_not_overwritten_and_nothing_is_marked(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("mine")
+    signatures = machine.signatures(code=CODE)
+    assert machine("export", signatures, "-o", tmp_path / "package.json").code == 2
+    assert machine("export", signatures, "--step", "nothing", "-o", tmp_path / "other.json").code == 2
+    assert ((tmp_path / "package.json").read_text(), machine.states()) == ("mine", {})
+
+
+def test_an_exported_transaction_is_followed_to_its_end(machine: Machine, tmp_path: Path) -> None:
+    assert machine("export", machine.signatures(allow=APPROVAL), "-o", tmp_path / "package.json").code == 0
+    raw = json.loads((tmp_path / "package.json").read_text())["items"][0]["rawTransaction"]
+    assert machine("follow", "--patience", 0).code == 9
+    from airlock_online.http import Http
+    from airlock_online.rpc import RpcClient
+
+    with Http() as http:
+        RpcClient(machine.services.rpc_url, http).send_raw_transaction(raw)
+    assert machine("follow").code == 0
+    assert machine.states() == {"allow": "CONFIRMED"}

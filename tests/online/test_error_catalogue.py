@@ -1,0 +1,186 @@
+"""The error catalogue is complete, is what the specification says, and is what `explain` tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import airlock_online
+from airlock_online.cli.main import COMMANDS, program
+from airlock_online.error_catalogue import ENTRIES, PLACES, SPEC, VENUES, entry
+from airlock_online.explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
+from airlock_online.lifecycle import ANOMALIES, OrderEvent, is_end_of_view
+from airlock_shared.checks.table import CHECKS
+from airlock_shared.command import run
+from airlock_shared.errors import ExitCode
+
+VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
+SOURCES = Path(airlock_online.__file__).parent
+RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
+SERVED = re.compile(r'\bApiError\(\s*"([A-Z_]+)"')
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Return (where, code, source) of each line of the vectors."""
+    source, rows = SPEC, []
+    for line in VECTORS.read_text().splitlines():
+        if line == "# venues":
+            source = VENUES
+        elif not line.startswith("#"):
+            where, code = line.split()
+            rows.append((where, code, source))
+    return rows
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run(program, ["explain", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+# ---- the catalogue -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("where", "code", "source"), listed(), ids=lambda part: str(part))
+def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: str, source: str) -> None:
+    known = entry(code)
+    assert known is not None
+    assert (known.where, known.source) == (where, source)
+
+
+def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
+    named = {code for _, code, source in listed() if source == SPEC}
+    assert sorted(code for code, known in ENTRIES.items() if known.source == SPEC) == sorted(named)
+
+
+def test_only_the_end_of_the_view_does_not_end_an_order() -> None:
+    going_on = [c for c, known in ENTRIES.items() if known.where in ("batched", "contract") and not known.terminal]
+    assert going_on == ["STREAM_TIMEOUT"]
+
+
+def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
+    for code, known in ENTRIES.items():
+        if known.where in ("batched", "contract"):
+            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
+
+
+def test_what_ends_an_order_ends_the_command_with_execution_failed() -> None:
+    assert {known.exit_code for known in ENTRIES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
+
+
+def test_nothing_known_ends_a_command_with_done() -> None:
+    assert ExitCode.DONE not in {known.exit_code for known in ENTRIES.values()}
+
+
+def test_every_entry_says_what_it_means_and_what_to_do() -> None:
+    for known in ENTRIES.values():
+        assert known.where in PLACES
+        assert known.meaning.endswith(".")
+        assert known.do.endswith(".")
+        assert "|" not in known.meaning + known.do  # they are cells of a table
+
+
+@pytest.mark.parametrize("code", ["", "no_price", " NO_PRICE", "NO_PRICE\n", "Nothing", "\x1b[31m"])
+def test_a_code_that_is_not_written_exactly_so_is_not_known(code: str) -> None:
+    assert entry(code) is None
+
+
+def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
+    served = {code for path in SOURCES.rglob("rehearsal/**/*.py") for code in SERVED.findall(path.read_text())}
+    assert served
+    assert sorted(served - set(ENTRIES)) == []
+
+
+def test_every_check_that_the_online_half_raises_is_explained() -> None:
+    raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
+    assert set(DELIVERY_CHECKS) <= raised
+    assert sorted(raised - set(CHECKS) - set(DELIVERY_CHECKS)) == []
+
+
+# ---- explanations --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*ENTRIES, *CHECKS, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)])
+def test_everything_with_a_name_is_explained(name: str) -> None:
+    assert explanations_of(name)
+
+
+def test_a_name_with_two_meanings_gives_both() -> None:
+    assert [item.kind for item in explanations_of("3")] == ["rpc code", "exit code"]
+
+
+@pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3)])
+def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
+    [item] = explanations_of(check)
+    assert item.exit_code == code
+
+
+def test_names_are_found_whatever_their_case() -> None:
+    assert [item.name for item in explanations_of("wrongsl")] == ["WrongSl"]
+    assert [item.name for item in explanations_of("domain-chain")] == ["DOMAIN-CHAIN"]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "meant"), [("NOPRICE", "NO_PRICE"), ("DOMAIN_CHAIN", "DOMAIN-CHAIN"), ("HighSlip", "HighSlippage")]
+)
+def test_the_nearest_known_name_is_found(unknown: str, meant: str) -> None:
+    assert nearest(unknown)[0] == meant
+
+
+def test_a_name_like_no_other_has_no_nearest() -> None:
+    assert nearest("\x1b]0;zzzzzzzzzz\x07") == []
+
+
+# ---- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_the_command_is_in_the_program() -> None:
+    assert COMMANDS["explain"][:2] == ("explain", "EXPLAIN")
+
+
+def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "SPREAD_BLOCKED")
+    assert (code, err) == (0, "")
+    assert "SPREAD_BLOCKED: batched code" in out
+    assert "exit code 11" in out
+    assert "order     is over" in out
+
+
+def test_explain_takes_the_numbers_of_json_rpc(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "-32003")
+    assert (code, out.splitlines()[0]) == (0, "-32003: rpc code")
+
+
+@pytest.mark.parametrize("words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("9",)])
+def test_explain_keeps_to_80_columns(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    _, out, _ = outcome(capsys, *words)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_explain_as_json_has_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
+    [told] = json.loads(out)
+    assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
+
+
+def test_explain_without_a_code_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = outcome(capsys)
+    _, as_json, _ = outcome(capsys, "--json")
+    names = [told["name"] for told in json.loads(as_json)]
+    assert names == [item.name for item in everything()]
+    assert all(f"  {name}" in out for name in names)
+
+
+def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "SPREAD_BLOKED")
+    assert (code, out) == (2, "")
+    assert "the nearest known: SPREAD_BLOCKED" in " ".join(err.split())
+
+
+def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = outcome(capsys, "\x1b[31mred")
+    assert code == 2
+    assert "\x1b" not in err

@@ -1,0 +1,129 @@
+"""The journal on PostgreSQL, shared by several machines: the same states, one claim a digest, no event lost."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from airlock_online.database import JournalError
+from airlock_online.journal import Journal, open_journal
+from airlock_online.journal_schema import SUBMISSIONS, TRANSITIONS, VERSION
+from airlock_online.lifecycle import OrderEvent, State
+from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
+
+
+@pytest.fixture
+def journal(postgres_url: str) -> Iterator[Journal]:
+    with open_journal(postgres_url, lambda: NOW) as opened:
+        yield opened
+
+
+def test_every_pair_of_states_is_as_the_table_says(journal: Journal) -> None:
+    for number, (here, there) in enumerate(itertools.product(State, State)):
+        digest = f"0x{number:064x}"
+        put(journal, here, digest)
+        allowed = there in TRANSITIONS[here]
+        assert journal.move(digest, there) is allowed, (here, there)
+        assert journal.get(digest).state is (there if allowed else here)
+    assert len(journal.submissions()) == len(State) ** 2
+
+
+def test_of_processes_that_race_for_a_claim_exactly_one_wins(journal: Journal, postgres_url: str) -> None:
+    digests = [f"0x{n:064x}" for n in range(40)]
+    for digest in digests:
+        journal.prepare(record(digest))
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", RACER, postgres_url, *digests]
+    racers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    won = [racer.communicate()[0].split() for racer in racers]
+    assert sorted(itertools.chain(*won)) == digests
+
+
+def test_processes_may_make_one_journal_at_the_same_moment(postgres_url: str) -> None:
+    script = MAKER.replace("sys.argv[1] + str(n)", "sys.argv[1]")
+    makers = [subprocess.Popen([sys.executable, "-c", script, postgres_url], stderr=subprocess.PIPE) for _ in range(4)]
+    assert [maker.communicate()[1] for maker in makers] == [b""] * 4
+
+
+def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> None:
+    with open_journal(postgres_url, lambda: NOW) as one, open_journal(postgres_url, lambda: NOW) as other:
+        put(one, State.ACCEPTED)
+        fresh: list[bool] = []
+        start = threading.Barrier(2)
+
+        def write(journal: Journal) -> None:
+            start.wait()
+            fresh.extend([journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq})) for seq in range(50)])
+
+        threads = [threading.Thread(target=write, args=(journal,)) for journal in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (len(fresh), sum(fresh)) == (100, 50)
+        assert sorted(event.seq or 0 for event in one.events(DIGEST)) == list(range(50))
+        assert one.get(DIGEST).last_seq == 49
+
+
+def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    assert journal.reject(DIGEST, 400, "a\ud800b\0", "c\0")
+    assert (journal.get(DIGEST).note, journal.get(DIGEST).code) == ("a\\ud800b\\0", "c\\0")
+    assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800\0"}))
+    assert journal.events(DIGEST)[0].payload == {"m": "\ud800\0"}
+
+
+def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        for statement in version_1():
+            connection.execute(text(statement))
+    engine.dispose()
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        known = journal.get(DIGEST)
+        assert (known.state, known.record.step, known.entity_id) == (State.ACCEPTED, "desk-key", "")
+        assert [event.type for event in journal.events(DIGEST)] == ["MarketOrderAccepted"]
+
+
+@pytest.mark.parametrize("version", [0, VERSION + 1])
+def test_a_journal_of_another_version_is_refused(journal: Journal, postgres_url: str, version: int) -> None:
+    with journal._engine.begin() as connection:
+        connection.execute(text(f"UPDATE journal_schema SET version = {version}"))
+    with pytest.raises(JournalError, match="version"):
+        open_journal(postgres_url, lambda: NOW)
+
+
+def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(postgres_url: str) -> None:
+    nowhere = postgres_url.replace("airlock@127.0.0.1", "airlock:secret-word@127.0.0.1").rsplit(":", 1)[0] + ":1/x"
+    with pytest.raises(JournalError) as caught:
+        open_journal(nowhere, lambda: NOW)
+    assert "secret-word" not in str(caught.value)
+
+
+def test_a_server_that_goes_away_is_a_journal_error(journal: Journal) -> None:
+    put(journal, State.SENDING)
+    with journal._engine.connect() as connection:
+        mine = connection.scalar(text("SELECT pg_backend_pid()"))
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> :p"
+            ),
+            {"p": mine},
+        )
+        connection.execute(text(f"ALTER TABLE {SUBMISSIONS.name} RENAME TO gone"))
+        connection.commit()
+    with pytest.raises(JournalError):
+        journal.move(DIGEST, State.ACCEPTED)

@@ -1,0 +1,438 @@
+"""Transactions prepared: what builder and node are asked, what is filled in, what is refused before a byte is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.builder import BuilderClient, BuilderError
+from airlock_online.cli.main import program
+from airlock_online.config import Config
+from airlock_online.filling import ByHand, Filler, open_filler
+from airlock_online.http import Http, Timeouts
+from airlock_online.prepare import Asked, Prepared, Sources, prepare_step
+from airlock_shared.actions import Action
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.run import refused
+from airlock_shared.command import run
+from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.plan import CUSTOM, Plan
+from airlock_shared.requests import Transaction, parse_requests
+from online import transaction_steps as steps
+from online.loopback import Wire, http, reply
+from online.node import CHAIN_ID, GWEI, Failure, Node
+from shared.make_payloads import DESK, TREASURY
+
+BY_HAND = ByHand(nonce=3, gas=60_000, max_fee_wei=2 * GWEI, priority_fee_wei=GWEI)
+FROM_NODE = Transaction(
+    7, 120_002, 2 * GWEI + GWEI // 10, GWEI // 10
+)  # the estimate 100,001 and 20 % of it, rounded up
+
+
+@pytest.fixture
+def client() -> Iterator[Http]:
+    with Http(Timeouts(connect=5, silence=2), sleep=lambda _: None) as opened:
+        yield opened
+
+
+def prepared(client: Http, wire: Wire, plan: Plan, filler: Filler | None) -> list[Prepared]:
+    sources, ledger, where = (
+        Sources(BuilderClient(wire.url, client), Config(), filler),
+        NonceLedger(),
+        steps.situation(plan),
+    )
+    return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
+
+
+def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
+    """Prepare one step whose payload has these members changed."""
+    plan = steps.plan_of(step)
+    script = steps.answers(**{step.replace("-", "_"): steps.payload(step, **changes)})
+    with Wire(script) as wire, node:
+        filler = open_filler(steps.situation(plan).deployment, ByHand(), node.url, client)
+        return prepared(client, wire, plan, filler)[0]
+
+
+def refusals(result: Prepared) -> set[str]:
+    return {verdict.check for verdict in refused(result.verdicts) if verdict.result == "refused"}
+
+
+# ---- what is asked, and what comes of it -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", steps.STEPS)
+def test_every_transaction_becomes_the_request_of_its_vector(client: Http, step: str) -> None:
+    """The vectors were written by other libraries; what a node tells is all that may differ."""
+    result = one(client, step, Node())
+    expected = steps.request(step)
+    assert refusals(result) == set()
+    assert result.request.transaction == FROM_NODE
+    assert result.request.delegation in (None, steps.DELEGATION)
+    assert (result.request.delegation is None) == (expected.delegation is None)
+    assert result.request._replace(transaction=None, delegation=None) == expected._replace(
+        transaction=None, delegation=None
+    )
+
+
+def test_indices_are_sent_as_integers_and_amounts_as_the_plans_own_texts(client: Http) -> None:
+    step = "position-increase-desk"
+    plan = steps.plan_of(step)
+    with Wire(steps.answers(position_increase_desk=steps.payload(step))) as wire:
+        prepared(client, wire, plan, Filler(BY_HAND, None))
+        sent = json.loads(next(seen.body for seen in wire.seen if seen.method == "POST"))
+    assert sent == {
+        "trader": TREASURY, "pairIndex": 1, "tradeIndex": 0, "additionalCollateralUsdc": "250.000001", "leverage": "10",
+        "openPrice": "3200.5", "slippagePercent": "0.5", "delegate": DESK,
+    }  # fmt: skip
+
+
+def test_the_node_is_asked_for_the_signer_who_sends_it_and_for_the_call_as_it_will_be_sent(client: Http) -> None:
+    node = Node()
+    one(client, "position-increase-desk", node)
+    payload = steps.payload("position-increase-desk")
+    assert node.asked[0] == ("eth_chainId", [])
+    assert ("eth_getTransactionCount", [DESK, "pending"]) in node.asked
+    call = {"from": DESK, "to": payload["to"], "data": payload["data"], "value": "0x0"}
+    assert node.asked[-1] == ("eth_estimateGas", [call])
+
+
+def test_transactions_of_one_signer_get_consecutive_nonces_and_those_of_another_their_own(client: Http) -> None:
+    names = ("approve", "cancel-request", "limit-update-desk", "referral-transfer", "referral-adopt-desk")
+    plan = steps.plan_of(*names)
+    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
+    with Wire(script) as wire, Node() as node:
+        filler = open_filler(steps.situation(plan).deployment, ByHand(), node.url, client)
+        found = prepared(client, wire, plan, filler)
+    nonces = [(item.request.signer, item.request.transaction.nonce) for item in found if item.request.transaction]
+    assert nonces == [(TREASURY, 7), (TREASURY, 8), (DESK, 7), (TREASURY, 9), (DESK, 8)]
+    assert node.methods.count("eth_getTransactionCount") == 2
+    assert node.methods.count("eth_maxPriorityFeePerGas") == 1  # one price for all
+    assert set.union(*(refusals(item) for item in found)) == set()
+
+
+def test_by_hand_no_node_is_needed_and_the_nonce_counts_up(client: Http) -> None:
+    plan = steps.plan_of("approve", "cancel-request")
+    script = steps.answers(approve=steps.payload("approve"), cancel_request=steps.payload("cancel-request"))
+    with Wire(script) as wire:
+        found = prepared(client, wire, plan, open_filler(steps.situation(plan).deployment, BY_HAND, "", client))
+    wanted = Transaction(3, 60_000, 2 * GWEI, GWEI)
+    assert [item.request.transaction for item in found] == [wanted, wanted._replace(nonce=4)]
+
+
+def test_a_value_by_hand_stands_in_for_the_nodes(client: Http) -> None:
+    plan = steps.plan_of("approve")
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
+        filler = open_filler(steps.situation(plan).deployment, ByHand(gas=90_000), node.url, client)
+        [item] = prepared(client, wire, plan, filler)
+    assert item.request.transaction == FROM_NODE._replace(gas=90_000)
+    assert "eth_estimateGas" not in node.methods
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"to": DESK}, "TX-TO"),
+        ({"from": DESK}, "TX-FROM"),
+        ({"value": "0x1"}, "TX-VALUE"),
+        ({"chainId": 1}, "TX-CHAIN"),
+        ({"data": "0x12345678"}, "TX-SELECTOR"),
+        ({"data": "approve"}, "TX-HEX"),
+        ({"data": steps.payload("approve-unlimited")["data"]}, "TX-UNLIMITED"),
+        ({"data": steps.payload("cancel-request")["data"]}, "PLAN-ACTION"),
+        ({"accessList": []}, "TX-KEYS"),
+        ({"authorizationList": []}, "TX-KEYS"),
+    ],
+)
+def test_a_payload_that_a_check_refuses_is_never_shown_to_the_node(
+    client: Http, changes: dict[str, Any], check: str
+) -> None:
+    node = Node({"eth_estimateGas": Failure(3, "execution reverted")})
+    assert check in refusals(one(client, "approve", node, **changes))
+    assert "eth_estimateGas" not in node.methods
+
+
+@pytest.mark.parametrize(
+    ("node", "check"),
+    [
+        (Node({"eth_maxPriorityFeePerGas": hex(6 * GWEI)}), "TX-FEES"),
+        (Node({"eth_feeHistory": {"baseFeePerGas": [hex(GWEI), hex(3 * GWEI)]}}), "TX-FEES"),
+        (Node({"eth_estimateGas": hex(15_000_000)}), "TX-GAS"),
+        (Node({"eth_estimateGas": "0x1"}), "TX-GAS"),
+        (Node({"eth_getTransactionCount": hex(2**32)}), "TX-NONCE"),
+    ],
+)
+def test_what_the_node_tells_is_bounded_by_the_gate(client: Http, node: Node, check: str) -> None:
+    assert refusals(one(client, "approve", node)) == {check}
+
+
+def test_a_plan_without_a_fee_limit_leaves_the_node_no_choice(client: Http) -> None:
+    plan = steps.plan_of("approve", max_fee_gwei_at_most="")
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
+        [item] = prepared(client, wire, plan, Filler(BY_HAND, None))
+    assert refusals(item) == {"TX-FEES"}
+
+
+@pytest.mark.parametrize("changes", [{"priority_fee_wei": 3 * GWEI}, {"max_fee_wei": 0, "priority_fee_wei": 0}])
+def test_fees_by_hand_that_contradict_themselves_are_refused(client: Http, changes: dict[str, int]) -> None:
+    plan = steps.plan_of("approve")
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
+        [item] = prepared(client, wire, plan, Filler(BY_HAND._replace(**changes), None))
+    assert refusals(item) == {"TX-FEES"}
+
+
+@pytest.mark.parametrize(
+    "delegation", [{"isEnabled": False}, {"expiry": 1}, {"canDelegatedAction": False}, {"expiry": 1806451200000}]
+)
+def test_a_delegate_whose_registration_does_not_carry_the_call_is_refused(
+    client: Http, delegation: dict[str, object]
+) -> None:
+    step = "limit-update-desk"
+    script = steps.answers(limit_update_desk=steps.payload(step))
+    script["GET /v2/reads/delegation"] = [reply(200, {"ok": True, "data": steps.DELEGATION | delegation})]
+    with Wire(script) as wire:
+        [item] = prepared(client, wire, steps.plan_of(step), Filler(BY_HAND, None))
+    assert refusals(item) == {"TX-DELEGATE"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"to": None}, {"from": None}, {"data": None}, {"value": None}, {"chainId": None}, {"chainId": "84532"},
+     {"chainId": 84532.5}, {"to": 5}, {"data": ["0x"]}, {"value": 0}, {"description": 1.5}],
+)  # fmt: skip
+def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes: dict[str, Any]) -> None:
+    with pytest.raises(ServiceError, match="has not the form"):
+        one(client, "approve", Node(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (Failure(3, "execution reverted", "0x4e487b71" + f"{0x11:064x}"), "panic 0x11"),
+        (Failure(3, "execution reverted: no slot"), "no slot"),
+        (Failure(-32000, "reverted", {"data": "0x12345678"}), "selector 0x12345678"),
+    ],
+)
+def test_a_revert_is_told_with_its_reason(client: Http, failure: Failure, told: str) -> None:
+    with pytest.raises(ServiceError, match="step approve: the transaction would revert") as caught:
+        one(client, "approve", Node({"eth_estimateGas": failure}))
+    assert told in caught.value.what
+
+
+def test_what_is_no_revert_keeps_the_nodes_own_words(client: Http) -> None:
+    node = Node({"eth_estimateGas": Failure(-32000, "insufficient funds for gas")})
+    with pytest.raises(ServiceError, match="insufficient funds") as caught:
+        one(client, "approve", node)
+    assert "revert" not in caught.value.what
+
+
+@pytest.mark.parametrize("chain", [1, CHAIN_ID + 1, 0])
+def test_a_node_of_another_chain_is_refused_before_anything_is_asked(client: Http, chain: int) -> None:
+    deployment = steps.situation(steps.plan_of("approve")).deployment
+    with Node({"eth_chainId": hex(chain)}) as node, pytest.raises(Refusal) as caught:
+        open_filler(deployment, ByHand(), node.url, client)
+    assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
+    assert (caught.value.got, caught.value.expected) == (f"chain id {chain}", f"chain id {CHAIN_ID}")
+
+
+@pytest.mark.parametrize("missing", ByHand._fields)
+def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: str) -> None:
+    deployment = steps.situation(steps.plan_of("approve")).deployment
+    with pytest.raises(UsageError, match="no node is configured"):
+        open_filler(deployment, BY_HAND._replace(**{missing: None}), "", client)
+
+
+def test_a_nonce_by_hand_is_one_accounts(client: Http) -> None:
+    names = ("approve", "limit-update-desk")
+    script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
+    with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
+        prepared(client, wire, steps.plan_of(*names), Filler(BY_HAND, None))
+
+
+@pytest.mark.parametrize("step", ["trade-open", "trade-close"])
+def test_an_action_without_a_documented_endpoint_names_the_way(client: Http, step: str) -> None:
+    plan = steps.plan_of(step)
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config(), Filler(BY_HAND, None))
+    with pytest.raises(UsageError, match="airlock-online call"):
+        prepare_step(plan.steps[step], steps.situation(plan), sources, NonceLedger())
+
+
+def test_a_builder_that_asks_to_wait_is_asked_again_because_building_changes_nothing(client: Http) -> None:
+    script = steps.answers(approve=steps.payload("approve"))
+    slow = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow"}}, "retry-after: 1")
+    script["POST /v2/token/approve"].insert(0, slow)
+    with Wire(script) as wire:
+        [item] = prepared(client, wire, steps.plan_of("approve"), Filler(BY_HAND, None))
+        assert wire.count("POST", "/v2/token/approve") == 2
+    assert refusals(item) == set()
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (reply(429, {"ok": False, "error": {"code": "QUOTA", "message": "slow"}}, "retry-after: 1"), "QUOTA"),
+        (http(429, b"slow down", "text/plain", "retry-after: 1"), "RATE_LIMITED"),
+    ],
+)
+def test_a_builder_that_goes_on_asking_to_wait_is_told(client: Http, answer: Any, code: str) -> None:
+    script = steps.answers(approve={}) | {"POST /v2/token/approve": [answer]}
+    with Wire(script) as wire, pytest.raises(BuilderError, match="wait 1 s") as caught:
+        prepared(client, wire, steps.plan_of("approve"), Filler(BY_HAND, None))
+    assert (caught.value.code, caught.value.status) == (code, 429)
+    assert wire.count("POST", "/v2/token/approve") == 4
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+class Machine:
+    """An online machine: its folder, the plan, and the command."""
+
+    def __init__(self, folder: Path, wire: Wire, *names: str) -> None:
+        self.folder = folder
+        self.plan = folder / "plan.toml"
+        self.plan.write_text(steps.plan_text(*names))
+        self.output = folder / "requests.json"
+        steps.fetched(folder / "home", wire.url)
+
+    def prepare(self, *words: str) -> int:
+        return self.run("prepare", str(self.plan), "-o", str(self.output), *words)
+
+    def run(self, *words: str) -> int:
+        return run(program, ["--home", str(self.folder / "home"), *words])
+
+
+HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
+
+
+def test_prepare_writes_the_transaction_and_says_what_it_may_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
+        machine = Machine(tmp_path, wire, "approve")
+        assert machine.prepare("--rpc", node.url) == 0
+    _, [item], _ = parse_requests(machine.output.read_bytes())
+    assert item.transaction == FROM_NODE
+    assert (machine.output.stat().st_mode & 0o777) == 0o600
+    shown = capsys.readouterr().out
+    for text in ("nonce 7, gas 120002", "fee at most 2.1 gwei, priority 0.1 gwei", "costs at most 0.0002520042 of"):
+        assert text in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("place", ["AIRLOCK_RPC", "config.toml"])
+def test_the_node_is_configured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
+        machine = Machine(tmp_path, wire, "approve")
+        if place == "config.toml":
+            (tmp_path / "home/config.toml").write_text(f'[rpc]\nurl = "{node.url}"\nconfirmations = 3\n')
+        else:
+            monkeypatch.setenv("AIRLOCK_RPC", node.url)
+        assert machine.prepare() == 0
+
+
+def test_a_wrong_chain_ends_prepare_before_the_builder_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node({"eth_chainId": "0x1"}) as node:
+        machine = Machine(tmp_path, wire, "approve")
+        assert machine.prepare("--rpc", node.url) == 3
+        assert wire.seen == []
+    told = capsys.readouterr().err
+    assert ("TX-CHAIN" in told, "chain id 1" in told, "chain id 84532" in told) == (True, True, True)
+    assert not machine.output.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ((), 2, "no node is configured"),
+        (HAND_WORDS[2:], 2, "no node is configured"),
+        ((*HAND_WORDS[:4], "--max-fee-gwei", "5.000000001", "--priority-fee-gwei", "1"), 3, "TX-FEES"),
+        ((*HAND_WORDS[:6], "--priority-fee-gwei", "3"), 3, "TX-FEES"),
+        ((*HAND_WORDS[:2], "--gas", "20999", *HAND_WORDS[4:]), 3, "TX-GAS"),
+        ((*HAND_WORDS[:4], "--max-fee-gwei", "1e9", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
+        ((*HAND_WORDS[:4], "--max-fee-gwei", "-1", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
+        ((*HAND_WORDS[:4], "--max-fee-gwei", "0.0000000001", "--priority-fee-gwei", "0"), 2, "--max-fee-gwei"),
+        (("--nonce", "-1", *HAND_WORDS[2:]), 2, "--nonce"),
+        (("--rpc", "node"), 2, "not a plain http(s) address"),
+    ],
+)
+def test_prepare_writes_nothing_when_the_filling_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
+) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
+        machine = Machine(tmp_path, wire, "approve")
+        assert machine.prepare(*words) == code
+    assert told in capsys.readouterr().err
+    assert not machine.output.exists()
+
+
+def test_a_revert_ends_prepare_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failure = Failure(3, "execution reverted", "0x4e487b71" + f"{0x12:064x}")
+    with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node({"eth_estimateGas": failure}) as node:
+        machine = Machine(tmp_path, wire, "approve")
+        assert machine.prepare("--rpc", node.url, "--json") == 8
+    said = capsys.readouterr()
+    assert "panic 0x12: a division by zero" in json.loads(said.out)["error"]["what"]
+    assert not machine.output.exists()
+
+
+def test_a_changed_meta_is_told_and_the_pinned_values_go_on_deciding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = steps.answers(approve=steps.payload("approve"))
+    changed = steps.meta() | {"chainId": 8453}
+    script["GET /v2/meta"] = [reply(200, {"ok": True, "data": changed})]
+    with Wire(script) as wire:
+        assert Machine(tmp_path, wire, "approve").prepare(*HAND_WORDS) == 0
+    assert "WARNING: the venue now says of chain_id: 8453; pinned is 84532" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
+    plan = steps.plan_of("approve")
+    action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
+    step = plan.steps["approve"]._replace(action=action, values={})
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config())
+    with pytest.raises(UsageError, match="offline machine pinned"):
+        prepare_step(step, steps.situation(plan), sources, NonceLedger(), Asked("/v2/x", {}))
+
+
+def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Wire(steps.answers(approve=steps.payload("approve", description="Nothing to see here"))) as wire:
+        machine = Machine(tmp_path, wire, "approve")
+        spender = steps.item("approve")["fields"]["spender"]
+        fields = (f"trader={TREASURY}", f"spender={spender}", "amountUsdc=25000.5")
+        assert machine.run("build", "token-approve", *fields, *HAND_WORDS) == 0
+    shown = capsys.readouterr().out
+    for text in ("approve: Let a contract take USDC", "25000.5 USDC (raw 25000500000)", spender, "nonce 3, gas 60000"):
+        assert text in shown
+    assert "Nothing to see here" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("token-approve", "trader=0x1"), "PLAN-ADDRESS"),
+        (("claim-keeper-rewards",), "PLAN-FIELD"),
+        (("claim-keeper-rewards", f"caller={TREASURY}", "colour=red"), "not a field of this action"),
+        (("claim-keeper-rewards", f"caller={TREASURY}", f"caller={TREASURY}"), "given twice"),
+        (("claim-keeper-rewards", "caller"), "not NAME=VALUE"),
+        (("delegate-set", f"trader={TREASURY}", f"delegate={DESK}", "expiry=1806451200000"), "mixed up"),
+        (("twap-cancel", f"trader={TREASURY}", "twapId=1", "deadlineMs=1806451200"), "mixed up"),
+        (("twap-cancel", f"trader={TREASURY}", "twapId=1", "--gas", "60000"), "no step is one"),
+    ],
+)
+def test_build_refuses_wrong_words_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    with Wire({}) as wire:
+        assert Machine(tmp_path, wire, "approve").run("build", *words) == 2
+        assert wire.seen == []
+    assert told in capsys.readouterr().err

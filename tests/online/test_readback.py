@@ -1,0 +1,446 @@
+"""What was promised against what is found: kept, broken, or honestly not told. The reads come over real HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_online.builder import BuilderClient
+from airlock_online.config import Config
+from airlock_online.http import Http
+from airlock_online.lifecycle import OrderEvent
+from airlock_online.readback import Promise, promise_lines, read_back
+from airlock_shared.actions import ACTIONS
+from airlock_shared.requests import Request
+from airlock_shared.text import columns, is_visible
+from online.loopback import Answer, Wire, http, reply
+
+NOW = 1_790_000_000_000
+EXPIRY = 1_800_000_000
+OPENED = 1_789_000_000
+TRADER, KEY = "0x" + "11" * 20, "0x" + "22" * 20
+DELEGATION, REFERRAL, POSITIONS = "/v2/reads/delegation", "/v2/reads/referral", "/v2/positions"
+CODE = b"DESK".ljust(32, b"\0")
+
+
+def request(action: str, fields: dict[str, str], message: dict[str, Any]) -> Request:
+    return Request(
+        step="step",
+        action=action,
+        endpoint=ACTIONS[action].path or "/none",
+        fields=fields,
+        payload={"message": message},
+        route="",
+        order_type=None,
+        order_reason="",
+        signer=TRADER,
+        path="m/44'/60'/0'/0/0",
+        delegation=None,
+    )
+
+
+def judged(
+    action: str,
+    fields: dict[str, str],
+    message: dict[str, Any] | None = None,
+    events: tuple[OrderEvent, ...] = (),
+    replaces: str = "",
+    **reads: Answer | object,
+) -> list[Promise]:
+    """Return the promises of a request whose reads answer with these data, or with these very replies."""
+    paths = {"delegation": DELEGATION, "referral": REFERRAL, "positions": POSITIONS}
+    script = {
+        f"GET {paths[name]}": [answer if isinstance(answer, Answer) else reply(200, {"ok": True, "data": answer})]
+        for name, answer in reads.items()
+    }
+    with Wire(script) as wire, Http() as client:
+        asked = request(action, fields, message or {})._replace(replaces=replaces)
+        return read_back(asked, events, BuilderClient(wire.url, client), Config(), NOW)
+
+
+def kept(promises: list[Promise]) -> list[bool | None]:
+    return [promise.kept for promise in promises]
+
+
+# ---- delegates -----------------------------------------------------------------------------------------------------
+
+DELEGATE = {"trader": TRADER, "delegate": KEY, "expirySeconds": str(EXPIRY)}
+ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True}
+
+
+@pytest.mark.parametrize("action", ["delegate", "delegate-set"])
+def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
+    enabled, signs = judged(action, DELEGATE, delegation=ENABLED)
+    assert (enabled.kept, signs.kept) == (True, True)
+    assert enabled.promised == enabled.found == "enabled until 2027-01-15 08:00:00 UTC (in 115 d 17 h; raw 1800000000)"
+    assert (TRADER in enabled.what, KEY in enabled.what) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdicts"),
+    [
+        ({"expiry": str(EXPIRY)}, [True, True]),
+        ({"expiry": EXPIRY + 1}, [False, True]),
+        ({"expiry": EXPIRY - 1}, [False, True]),
+        ({"expiry": EXPIRY * 1000}, [False, True]),
+        ({"expiry": 0}, [False, True]),
+        ({"isEnabled": False}, [False, True]),
+        ({"canSignIntents": False}, [True, False]),
+        ({"canSignIntents": None}, [True, None]),
+        ({"canSignIntents": "true"}, [True, None]),
+        ({"expiry": None}, [None, True]),
+        ({"expiry": "never"}, [None, True]),
+        ({"expiry": -1}, [None, True]),
+        ({"isEnabled": "true"}, [None]),
+        ({"isEnabled": 1}, [None]),
+        ({"isEnabled": None}, [None]),
+    ],
+)
+def test_a_delegation_is_judged_by_what_the_read_says(changed: dict[str, object], verdicts: list[bool | None]) -> None:
+    assert kept(judged("delegate", DELEGATE, delegation=ENABLED | changed)) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("read", "verdict"),
+    [
+        ({"isEnabled": False}, True),
+        ({"isEnabled": True}, False),
+        ({"isEnabled": None}, None),
+        ({}, None),
+        ([], None),
+    ],
+)
+def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool | None) -> None:
+    assert kept(judged("delegate-remove", {"trader": TRADER, "delegate": KEY}, delegation=read)) == [verdict]
+
+
+# ---- referral codes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("0x" + CODE.hex(), True),
+        ("DESK", True),
+        ("desk", False),  # codes are case-sensitive
+        ("0x" + bytes(32).hex(), False),
+        ("", False),
+        ("OTHER", False),
+        ("0x" + CODE[::-1].hex(), False),
+        ("0x12", None),
+        ("\x1b[2J", None),
+        (None, None),
+        (7, None),
+    ],
+)
+@pytest.mark.parametrize(("action", "account"), [("referral-set-code", "referee"), ("referral-set-code-tx", "caller")])
+def test_a_code_is_judged_by_its_bytes(action: str, account: str, code: object, verdict: bool | None) -> None:
+    assert kept(judged(action, {account: TRADER, "code": "DESK"}, referral={"code": code})) == [verdict]
+
+
+def test_a_venue_without_the_read_of_codes_leaves_the_promise_open() -> None:
+    [promise] = judged("referral-set-code", {"referee": TRADER, "code": "DESK"})  # every path answers 404
+    assert promise.kept is None
+    assert promise.found.startswith("cannot be read: ")
+
+
+# ---- positions -----------------------------------------------------------------------------------------------------
+
+
+def trade(**changed: object) -> dict[str, object]:
+    own: dict[str, object] = {
+        "trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "70000000", "positionSizeUSDC": "700000000",
+        "openPrice": "32000000000000", "buy": True, "leverage": "100000000000", "tp": "0", "sl": "0",
+        "timestamp": str(OPENED),
+    }  # fmt: skip
+    return own | changed
+
+
+def holding(*trades: dict[str, object]) -> dict[str, object]:
+    return {"trades": [{"trade": one} for one in trades], "orders": []}
+
+
+def ended(kind: str, **changed: object) -> tuple[OrderEvent, ...]:
+    return (OrderEvent(0, "MarketOrderAccepted", {}), OrderEvent(2, kind, {"t": trade(**changed)}))
+
+
+CLOSE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "collateralToCloseUsdc": "30"}
+CLOSING = {"_trader": TRADER, "_pairIndex": "1", "_index": "2", "_openTimestamp": str(OPENED), "_amount": "30000000"}
+EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
+OTHER_SLOT, OTHER_PAIR = trade(index="3"), trade(pairIndex="4")
+REOPENED = trade(timestamp=str(OPENED + 5))
+
+
+@pytest.mark.parametrize(
+    ("events", "found", "verdict"),
+    [
+        (ended(EXECUTED, initialPosToken="0"), holding(), True),
+        (ended(EXECUTED, initialPosToken="0"), holding(OTHER_SLOT, OTHER_PAIR), True),
+        (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),  # the slot holds another position now
+        (ended(EXECUTED), holding(trade()), True),  # in part: what is left is what the event tells
+        ((), holding(), True),
+        (ended(EXECUTED, initialPosToken="0"), holding(trade()), False),
+        (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="1")), False),
+        (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="x")), False),
+        (ended(EXECUTED), holding(trade(initialPosToken="100000000")), False),
+        (ended(EXECUTED), holding(), False),
+        (ended(EXECUTED), holding(trade(initialPosToken=None)), None),
+        ((), holding(trade()), None),
+        (ended(EXECUTED, index="3"), holding(trade()), None),  # the event tells of another position
+        (ended(EXECUTED, pairIndex="0"), holding(trade()), None),
+        (ended(EXECUTED, timestamp="5"), holding(trade()), None),
+        (ended(EXECUTED, initialPosToken="-1"), holding(trade()), None),
+        (ended(EXECUTED), {}, None),
+        (ended(EXECUTED), [], None),
+        (ended(EXECUTED), {"trades": {}}, None),
+        (ended(EXECUTED), {"trades": [{"trade": {}}]}, None),
+        (ended(EXECUTED), {"trades": [None]}, None),
+        (ended(EXECUTED), {"trades": [{"trade": trade(index=-1)}]}, None),
+    ],
+)
+def test_a_close_is_judged_by_what_is_left(events: tuple[OrderEvent, ...], found: object, verdict: bool | None) -> None:
+    assert kept(judged("close", CLOSE, CLOSING, events, positions=found)) == [verdict]
+
+
+def test_a_close_by_exposure_is_judged_alike() -> None:
+    fields = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "coinExposure": "0.5"}
+    [promise] = judged("close-coin", fields, CLOSING, ended(EXECUTED), positions=holding(trade()))
+    assert promise == Promise(
+        "the position on pair 1, slot 2",
+        "0.5 coins closed, 70 USDC (raw 70000000) of collateral left",
+        "long, collateral 70 USDC (raw 70000000), open price 3200 USD (raw 32000000000000), opened 2026-09-10 00:26:40 UTC",
+        True,
+    )
+
+
+INCREASE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "additionalCollateralUsdc": "20"}
+INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "20000000"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "found", "verdict"),
+    [
+        (ended(INCREASED), holding(trade()), True),
+        (ended(INCREASED), holding(OTHER_SLOT, trade()), True),
+        (ended(INCREASED), holding(trade(initialPosToken="50000000")), False),
+        (ended(INCREASED), holding(trade(initialPosToken="19999999")), False),
+        ((), holding(trade(initialPosToken="19999999")), False),
+        (ended(INCREASED), holding(), False),
+        (ended(INCREASED), holding(OTHER_SLOT, OTHER_PAIR), False),
+        ((), holding(trade()), None),
+        (ended(INCREASED, index="7"), holding(trade()), None),
+        (ended(EXECUTED), holding(trade()), None),  # no event of an increase
+        (ended(INCREASED), holding(trade(initialPosToken=None)), None),
+        (ended(INCREASED), {"trades": None}, None),
+    ],
+)
+@pytest.mark.parametrize("action", ["increase", "increase-coin"])
+def test_an_increase_is_judged_by_the_collateral(
+    action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
+) -> None:
+    assert kept(judged(action, INCREASE, INCREASING, events, positions=found)) == [verdict]
+
+
+OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
+OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "found", "verdict"),
+    [
+        (ended(EXECUTED), holding(trade()), True),
+        (ended(EXECUTED), holding(OTHER_PAIR, trade(initialPosToken="69000000")), True),  # fees may come off it
+        (ended(EXECUTED), holding(), False),
+        (ended(EXECUTED), holding(OTHER_SLOT), False),
+        (ended(EXECUTED), holding(trade(buy=False)), False),
+        (ended(EXECUTED), holding(REOPENED), False),
+        ((), holding(), False),
+        ((), holding(OTHER_PAIR), False),
+        ((), holding(trade(buy=False)), False),
+        ((), holding(trade()), None),
+        (ended(EXECUTED, pairIndex="9"), holding(trade()), None),
+        (ended(EXECUTED), holding(trade(buy="true")), None),
+        (ended(EXECUTED), {"positions": []}, None),
+    ],
+)
+@pytest.mark.parametrize("action", ["open", "open-coin"])
+def test_an_open_is_judged_by_the_slot_that_the_event_tells(
+    action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
+) -> None:
+    assert kept(judged(action, OPEN, OPENING, events, positions=found)) == [verdict]
+
+
+TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}
+TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED)}
+
+
+@pytest.mark.parametrize(
+    ("payload", "found", "verdicts"),
+    [
+        ({"entityId": "e-1"}, holding(trade()), [True, True]),
+        ({"entityId": 17}, holding(trade()), [True, True]),
+        ({"entityId": "e-1"}, holding(), [True, False]),
+        ({"entityId": "e-1"}, holding(REOPENED), [True, False]),
+        ({"entityId": "e-1"}, {}, [True, None]),
+        ({"entityId": ""}, holding(trade()), [False, True]),
+        ({"entityId": None}, holding(trade()), [False, True]),
+        ({"entityId": ["e-1"]}, holding(trade()), [False, True]),
+        ({}, holding(trade()), [False, True]),
+    ],
+)
+def test_a_trigger_has_an_id_and_a_position(
+    payload: dict[str, Any], found: object, verdicts: list[bool | None]
+) -> None:
+    events = (OrderEvent(0, STORED, payload),)
+    assert kept(judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("payload", "verdict"),
+    [
+        ({"entityId": "e-2", "oldEntityId": "e-1"}, True),
+        ({"entityId": "e-2", "oldEntityId": "e-9"}, False),
+        ({"entityId": "e-1", "oldEntityId": "e-1"}, False),  # a replacement has an id of its own
+        ({"entityId": "e-2"}, None),
+        ({"entityId": "e-2", "oldEntityId": ["e-1"]}, None),
+    ],
+)
+def test_a_trigger_that_replaces_names_the_old_one(payload: dict[str, Any], verdict: bool | None) -> None:
+    events = (OrderEvent(0, STORED, payload),)
+    _, replaced, _ = judged("tpsl-partial", TRIGGER, TRIGGERING, events, "e-1", positions=holding(trade()))
+    assert (replaced.promised, replaced.kept) == ("entity id e-1", verdict)
+
+
+@pytest.mark.parametrize("action", ["position-increase", "position-increase-coin", "trade-open", "trade-close"])
+def test_a_transaction_that_stores_an_order_promises_nothing_yet(action: str) -> None:
+    fields = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2"}
+    [promise] = judged(action, fields, positions=holding(trade()))
+    assert promise.kept is None
+    assert promise.found.startswith("pending: ")
+    [unread] = judged(action, fields)
+    assert (unread.kept, unread.found) == (None, "pending: the transaction stored an order that is filled later")
+
+
+@pytest.mark.parametrize(
+    ("order", "verdicts"),
+    [
+        ({"price": "1205000000000", "tp": "1300000000000"}, [True, True]),
+        ({"price": "1205000000001", "tp": "0"}, [False, False]),
+        ({"price": "120.5", "tp": None}, [None, None]),
+        (None, [None, None]),
+    ],
+)
+def test_a_limit_order_is_judged_by_its_prices(order: dict[str, object] | None, verdicts: list[bool | None]) -> None:
+    fields = {"trader": TRADER, "pairIndex": "1", "orderIndex": "0", "price": "120.5", "takeProfit": "130"}
+    orders = [{"order": {"pairIndex": "1", "index": "0"} | order}] if order else []
+    assert kept(judged("limit-update", fields, positions={"trades": [], "orders": orders})) == verdicts
+    assert kept(judged("limit-update", fields, positions={"trades": []})) == [None, None]
+
+
+# ---- what no read tells --------------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_twap_is_not_read_but_must_be_the_one_that_was_signed() -> None:
+    fields = {"trader": TRADER, "twapId": "7"}
+    for told, verdict in ((7, None), ("7", None), (None, None), (8, False)):
+        events = (OrderEvent(0, "TwapCancelled", {"twapId": told, "transactionHash": "0x"}),)
+        assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("fields", "promised"),
+    [({"spender": KEY, "amountUsdc": "250"}, "250 USDC"), ({"spender": KEY}, "everything, unlimited")],
+)
+def test_an_allowance_is_in_no_read(fields: dict[str, str], promised: str) -> None:
+    [promise] = judged("token-approve", {"trader": TRADER} | fields)
+    assert (promise.promised, promise.kept) == (promised, None)
+
+
+WITHOUT = [
+    "referral-transfer",
+    "referral-accept",
+    "referral-cancel-request",
+    "claim-keeper-rewards",
+    "referral-register",
+]
+
+
+@pytest.mark.parametrize("action", WITHOUT)
+def test_what_no_read_tells_is_said_to_be_so(action: str) -> None:
+    assert [(p.found, p.kept) for p in judged(action, {"caller": TRADER})] == [
+        ("no read of the builder tells it", None)
+    ]
+
+
+# ---- reads that fail -----------------------------------------------------------------------------------------------
+
+EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "delegate": (DELEGATE, {}),
+    "delegate-set": (DELEGATE, {}),
+    "delegate-remove": (DELEGATE, {}),
+    "referral-set-code": ({"referee": TRADER, "code": "DESK"}, {}),
+    "referral-set-code-tx": ({"caller": TRADER, "code": "DESK"}, {}),
+    "open": (OPEN, OPENING),
+    "close": (CLOSE, CLOSING),
+    "increase": (INCREASE, INCREASING),
+    "limit-update": ({"trader": TRADER, "pairIndex": "1", "orderIndex": "0", "price": "1"}, {}),
+}
+BROKEN = {
+    "503": reply(503, {"ok": False, "error": {"code": "UPSTREAM_ERROR", "message": "\x1b[31m"}}),
+    "400": reply(400, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "no"}}),
+    "html": http(200, b"<html>", "text/html"),
+    "cut": Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
+    "reset": Answer(b"", reset=True),
+    "null": reply(200, {"ok": True, "data": None}),
+    "text": reply(200, {"ok": True, "data": "\x1b[31menabled"}),
+    "list": reply(200, {"ok": True, "data": []}),
+    "contradiction": reply(200, {"ok": True, "data": {}, "error": {}}),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("action", EVERY)
+def test_a_read_that_fails_keeps_and_breaks_nothing(action: str, how: str) -> None:
+    fields, message = EVERY[action]
+    answer = BROKEN[how]
+    promises = judged(action, fields, message, delegation=answer, referral=answer, positions=answer)
+    assert promises
+    assert set(kept(promises)) == {None}
+
+
+def test_every_action_has_a_promise() -> None:
+    judged_here = {*EVERY, *WITHOUT, "token-approve", "twap-cancel", "tpsl-partial", "open-coin", "close-coin"}
+    judged_here |= {"increase-coin", "position-increase", "position-increase-coin", "trade-open", "trade-close"}
+    assert set(ACTIONS) <= judged_here
+
+
+# ---- on the screen -------------------------------------------------------------------------------------------------
+
+
+def test_promises_are_shown_against_what_was_found() -> None:
+    shown = promise_lines([Promise("the trigger", "stored", "no entity id", False), Promise("a", "b", "c", None)])
+    assert shown == [
+        "    read back: the trigger",
+        "      promised  stored",
+        "      found     no entity id",
+        "      kept      NO: this is not what was promised",
+        "    read back: a",
+        "      promised  b",
+        "      found     c",
+        "      kept      cannot be told",
+    ]
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "x\n      kept      yes", "\u202e", "w " * 3_000, "漢" * 500])
+def test_nothing_that_a_service_sends_acts_on_the_terminal(hostile: str) -> None:
+    error = reply(400, {"ok": False, "error": {"code": hostile, "message": hostile, "details": [hostile]}})
+    for read in (error, {"code": hostile}, {"isEnabled": True, "expiry": hostile}):
+        for action in ("delegate", "referral-set-code"):
+            fields, message = EVERY[action]
+            shown = promise_lines(judged(action, fields, message, delegation=read, referral=read))
+            assert all(is_visible(character) for line in shown for character in line)
+            assert max(map(columns, shown)) <= 80
+            assert all(line.startswith("    ") for line in shown)
+    [promise, _] = judged("tpsl-partial", TRIGGER, TRIGGERING, (OrderEvent(0, STORED, {"entityId": hostile}),))
+    assert all(is_visible(character) for line in promise_lines([promise]) for character in line)

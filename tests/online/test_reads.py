@@ -1,0 +1,295 @@
+"""The reads as commands: what the builder tells, what it does not tell, and what is never made up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.cli.main import program
+from airlock_online.reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, RELAYED, Column, rows
+from airlock_online.rehearsal.services.positions import PAIRS, seeded, seeded_order
+from airlock_shared.command import run
+from online import transaction_steps as steps
+from online.loopback import Answer, Wire, http, reply
+from shared.make_payloads import DESK, TREASURY
+
+HASH = "0x" + "ab" * 32
+Ask = Callable[..., int]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Run a command on a machine that fetched the venue's deployment, its builder answering by this script."""
+
+    def asked(script: Mapping[str, Sequence[Answer]], *words: str) -> int:
+        with Wire(script) as wire:
+            steps.fetched(tmp_path / "home", wire.url + "/b")
+            code = run(program, ["--home", str(tmp_path / "home"), *words])
+            asked.seen = wire.seen  # type: ignore[attr-defined]
+        return code
+
+    return asked
+
+
+def told(data: object, path: str) -> dict[str, list[Answer]]:
+    return {f"GET /b{path}": [reply(200, {"ok": True, "data": data})]}
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> str:
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines()), out
+    return out
+
+
+# ---- meta ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
+    assert "chain id   84532" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where"),
+    [
+        (("chainId",), 8453, "chain_id"),
+        (("addresses", "tradingRouter"), DESK, "contracts.tradingRouter"),
+        (("addresses", "vault"), DESK, "contracts.vault"),
+        (("eip712", "trading", "name"), "Other", "domains.trading.name"),
+        (("eip712", "referral", "verifyingContract"), DESK, "domains.referral.verifyingContract"),
+        (("enums", "triggerType", "fixed"), 1, "enums.triggerType.fixed"),
+        (("units", "usdc"), "1e18", "units.usdc"),
+        (("defaults", "intentDeadlineMs"), 1, "defaults.intentDeadlineMs"),
+    ],
+)
+def test_a_changed_meta_is_reported_and_never_adopted(
+    ask: Ask, capsys: pytest.CaptureFixture[str], path: tuple[str, ...], value: object, where: str
+) -> None:
+    document = steps.meta()
+    node = document
+    for name in path[:-1]:
+        node = node[name]
+    node[path[-1]] = value
+    assert ask(told(document, "/v2/meta"), "meta", "--json") == 3
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["check"], f"{where}: " in error["got"]) == ("PIN-DEPLOYMENT", True)
+
+
+def test_a_contract_that_is_gone_is_reported(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    document = steps.meta() | {"addresses": {"usdc": steps.meta()["addresses"]["usdc"]}}
+    assert ask(told(document, "/v2/meta"), "meta") == 3
+    assert "contracts.tradingRouter: nothing" in " ".join(capsys.readouterr().err.split())
+
+
+# ---- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told([pair.as_json() for pair in PAIRS], "/v2/pairs"), "pairs") == 0
+    lines = shown(capsys).splitlines()
+    assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
+    assert lines[3].endswith("not as pinned")
+    assert lines[6].endswith("close only, not as pinned")
+
+
+def test_what_a_pair_does_not_tell_is_not_told(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = [{}, {"index": 0, "symbol": "BTC/USD"}, {"index": "x", "symbol": 5, "isPnl": "no", "leverages": []}, 7]
+    assert ask(told(listed, "/v2/pairs"), "pairs", "--json") == 0
+    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    assert [(pair["number"], pair["name"], pair["kind"], pair["leverages"]) for pair in pairs] == [
+        (NOT_TOLD, NOT_TOLD, NOT_TOLD, NOT_TOLD),
+        ("0", "BTC/USD", NOT_TOLD, NOT_TOLD),
+        (NOT_TOLD, NOT_TOLD, NOT_TOLD, NOT_TOLD),
+    ]
+
+
+# ---- positions -------------------------------------------------------------------------------------------------------
+
+
+def positions() -> dict[str, Any]:
+    now_s = 1_790_000_000
+    trades = [position.as_json(position.pair_index == 3) for position in seeded(TREASURY, now_s)]
+    return {"trades": trades, "orders": [seeded_order(TREASURY, now_s)]}
+
+
+def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()) == 0
+    text = shown(capsys)
+    for line in (
+        f"positions of {TREASURY}: 3",
+        "pair                     0 BTC/USD",
+        "pair                     3 (not in the pinned deployment)",
+        "side                     short",
+        "collateral               1000 USDC (raw 1000000000)",
+        "open price               62000 USD (raw 620000000000000)",
+        "opened (openTimestamp)   2026-09-18 14:13:20 UTC (unix s 1789740800)",
+        f"orders of {TREASURY}: 1",
+        "slippage                 1 % (raw 10000000000)",
+    ):
+        assert line in text, line
+
+
+def test_the_trader_is_asked_for_by_his_checksummed_address(ask: Ask) -> None:
+    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()) == 0
+    assert [seen.target for seen in ask.seen] == [f"/b/v2/positions?trader={TREASURY}"]  # type: ignore[attr-defined]
+
+
+def test_json_holds_the_reply_word_for_word_beside_what_was_read(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["reply"] == positions()
+    collateral = document["positions"][0]["collateral"]
+    assert collateral == {"raw": "1000000000", "text": "1000 USDC (raw 1000000000)"}
+
+
+def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told({"trades": []}, "/v2/positions"), "positions", TREASURY) == 0
+    text = shown(capsys)
+    assert f"positions of {TREASURY}: 0" in text
+    assert f"orders of {TREASURY}: not told" in text
+
+
+@pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
+def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
+    assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
+    assert "unknown shape" in capsys.readouterr().err
+
+
+def test_a_reply_cannot_act_on_the_terminal(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = {"status": "\x1b[2J\u202e", "hash": "\r\n", "decodedError": "\x07"}
+    assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
+    out = capsys.readouterr().out
+    assert not set("\x1b\u202e\r\x07") & set(out)
+
+
+# ---- nonce, delegation, relay ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [({"used": True}, "yes"), ({"used": False}, "no"), ({}, NOT_TOLD), ({"used": "true"}, NOT_TOLD), ([], NOT_TOLD)],
+)
+def test_a_nonce_is_used_or_not_or_nobody_tells(
+    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, text: str
+) -> None:
+    assert ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7") == 0
+    assert shown(capsys).splitlines()[1].split(None, 1) == ["used", text]
+
+
+@pytest.mark.parametrize(("space", "query"), [("trading", ""), ("referral", "&space=referral")])
+def test_a_nonce_is_asked_for_in_its_own_space(ask: Ask, space: str, query: str) -> None:
+    assert ask(told({"used": False}, "/v2/nonce"), "nonce", TREASURY, "7", "--space", space) == 0
+    [seen] = ask.seen  # type: ignore[attr-defined]
+    assert seen.target == f"/b/v2/nonce?trader={TREASURY}&check=7{query}"
+
+
+def test_a_delegation_is_shown_with_what_is_not_told(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"isEnabled": True, "expiry": "1806451200", "canSignIntents": False}
+    assert ask(told(data, "/v2/reads/delegation"), "delegation", TREASURY, DESK) == 0
+    assert [line.split("  ")[-1].strip() for line in shown(capsys).splitlines()[2:]] == [
+        "yes", "2027-03-31 00:00:00 UTC (unix s 1806451200)", NOT_TOLD, "no",
+    ]  # fmt: skip
+
+
+def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"hash": HASH, "status": "reverted", "blockNumber": 17, "code": "WrongSl"}
+    assert ask(told(data, f"/v2/relay/{HASH}"), "relay", HASH.upper().replace("0X", "0x")) == 0
+    text = shown(capsys)
+    assert ("reverted" in text, "17" in text, "WrongSl" in text, HASH in text) == (True, True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("positions", "0x1"), "not an address"),
+        (("positions", TREASURY[:-1] + "0"), "checksum"),
+        (("delegation", TREASURY, "desk"), "not an address"),
+        (("nonce", "me", "1"), "not an address"),
+        (("nonce", TREASURY, "-1"), "whole number"),
+        (("nonce", TREASURY, "0x1"), "whole number"),
+        (("nonce", TREASURY, "007"), "whole number"),
+        (("nonce", TREASURY, str(2**256)), "whole number"),
+        (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
+        (("relay", "0xabc"), "no transaction hash"),
+        (("relay", HASH[2:]), "no transaction hash"),
+        (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_is_asked(
+    ask: Ask, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    words = ("nonce", "--", *words[1:]) if "-1" in words else words
+    assert ask({}, *words) == 2
+    assert told in capsys.readouterr().err
+    assert ask.seen == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [reply(200, {"ok": True}), reply(200, {"ok": False, "error": {"code": "X", "message": "m"}}), http(200, b"<html>"),
+     http(502, b"bad gateway", "text/html"), reply(404, {"statusCode": 404}), http(200, b'{"ok": true, "data": NaN}')],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/v2/meta", ("meta",)), ("/v2/pairs", ("pairs",)), ("/v2/positions", ("positions", TREASURY)),
+     ("/v2/nonce", ("nonce", TREASURY, "1")), ("/v2/reads/delegation", ("delegation", TREASURY, DESK)),
+     (f"/v2/relay/{HASH}", ("relay", HASH))],
+)  # fmt: skip
+def test_nonsense_ends_every_read_with_the_services_exit_code(
+    ask: Ask, path: str, words: tuple[str, ...], answer: Answer
+) -> None:
+    assert ask({f"GET /b{path}": [answer]}, *words) == 8
+
+
+# ---- which deployment ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_deployment_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
+    assert "no deployment was fetched" in capsys.readouterr().err
+
+
+def test_of_several_deployments_one_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Wire(told([], "/v2/pairs")) as wire:
+        for name in ("venue", "testnet"):
+            steps.fetched(tmp_path, wire.url + "/b", name)
+        assert run(program, ["--home", str(tmp_path), "pairs"]) == 2
+        assert "testnet, venue" in capsys.readouterr().err
+        assert run(program, ["--home", str(tmp_path), "pairs", "--deployment", "testnet"]) == 0
+
+
+def test_ready_takes_the_fetched_deployments_builder(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = reply(503, {"ok": False, "data": {"ready": False, "components": {"rpc": "down"}}})
+    assert ask({"GET /b/ready": [answer]}, "ready") == 8
+    assert "down" in capsys.readouterr().out
+
+
+# ---- the reader ------------------------------------------------------------------------------------------------------
+
+ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("column", [c for c in POSITION if c.unit.name not in ("side", "flag")], ids=lambda c: c.label)
+def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> None:
+    source: object = value
+    for name in reversed(column.path.split(".")):
+        source = {name: source}
+    [row] = rows(source, [column])
+    assert (row.raw, row.text) == (None, NOT_TOLD)
+
+
+@pytest.mark.parametrize("columns", [POSITION, ORDER, NONCE, DELEGATION, RELAYED], ids=["p", "o", "n", "d", "r"])
+@pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
+def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
+    assert {row.text for row in rows(source, columns)} == {NOT_TOLD}
+
+
+def test_an_integer_is_read_whether_it_comes_as_text_or_number() -> None:
+    price = next(column for column in POSITION if column.path == "trade.openPrice")
+    texts = {rows({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")}
+    assert texts == {"3200.5 USD (raw 32005000000000)"}

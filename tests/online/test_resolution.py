@@ -1,0 +1,182 @@
+"""What reads settle of a submission whose end is not known, what they do not, and what a person is told to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from airlock_online.deliver import EXPIRY_MARGIN_MS, export, follow, submit
+from airlock_online.journal import open_journal
+from airlock_online.lifecycle import FINAL, OPEN, Outcome, State, error_of
+from airlock_online.routes.delivery import Delivery, Found
+from airlock_online.waiting import waiting
+from airlock_shared.errors import ExitCode, Expired, Refusal
+from online.crash.orders import order
+from online.desk import NOW, Desk, open_desk, unsent
+from online.loopback import Wire, frame, reply, stream
+from online.test_journal import DIGEST, put
+
+SUBMIT = "POST /market/execute-batched"
+GONE = Found("the position on pair 1, slot 0", "no such position", True)
+THERE = GONE._replace(found="long, 100 USDC", kept=None)
+OTHER = GONE._replace(found="long, 100 USDC", kept=False)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_desk(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def lost(desk: Desk, way: str) -> Delivery:
+    with Wire(
+        {name: [reply(500, {})] for name in (SUBMIT, "POST /price-triggers", "POST /twaps/cancel", "POST /intents")}
+    ) as wire:
+        delivery = order(way, wire.url)
+        assert submit(delivery, desk.world).state is State.UNKNOWN
+    return delivery
+
+
+def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> Outcome:
+    world = desk.reading(lambda *_: used)._replace(look=lambda _: seen, on_asked=lambda *both: asked.append(both))
+    asked: list[tuple[str, str]] = []
+    outcome = follow(order("batched-market", "https://venue.example").digest, world)
+    assert {question for question, _ in asked} >= {f"the builder: {found.what}" for found in seen if used}
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("used", "seen", "state"),
+    [
+        (True, [GONE], State.FILLED),
+        (True, [GONE, GONE], State.FILLED),
+        (True, [GONE, THERE], State.UNKNOWN),
+        (True, [THERE], State.UNKNOWN),
+        (True, [OTHER], State.UNKNOWN),
+        (True, [], State.UNKNOWN),
+        (False, [GONE], State.UNKNOWN),
+        (None, [GONE], State.UNKNOWN),
+    ],
+)
+def test_positions_settle_an_order_only_with_its_nonce_used_and_every_promise_kept(
+    desk: Desk, used: bool | None, seen: Sequence[Found], state: State
+) -> None:
+    lost(desk, "batched-market")
+    assert looked(desk, used, seen).state is state
+
+
+def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Desk) -> None:
+    lost(desk, "batched-market")
+    assert "long, 100 USDC" in looked(desk, True, [THERE]).reason
+
+
+@pytest.mark.parametrize(
+    ("way", "used", "late", "state"),
+    [
+        ("relayer", True, False, State.CONFIRMED),
+        ("relayer", False, True, State.EXPIRED_UNUSED),
+        ("twap", True, False, State.CONFIRMED),
+        ("twap", False, False, State.UNKNOWN),
+        ("twap", False, True, State.EXPIRED_UNUSED),
+        ("twap", None, True, State.UNKNOWN),
+        ("core-api-post", True, False, State.CONFIRMED),
+        ("core-api-post", False, True, State.UNKNOWN),
+        ("core-api-post", None, True, State.UNKNOWN),
+    ],
+)
+def test_what_a_nonce_settles_on_each_route(desk: Desk, way: str, used: bool | None, late: bool, state: State) -> None:
+    delivery = lost(desk, way)
+    if late:
+        desk.now_ms = (delivery.deadline_ms or NOW) + EXPIRY_MARGIN_MS + 1
+    assert follow(delivery.digest, desk.reading(lambda *_: used)).state is state
+
+
+# ---- what was handed to another sender ------------------------------------------------------------------------------
+
+
+def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: Desk) -> None:
+    with Wire({}) as wire:
+        delivery = order("twap", wire.url)
+        export(delivery, desk.world)
+        export(delivery, desk.world)
+        assert follow(delivery.digest, desk.reading(lambda *_: False)).state is State.EXPORTED
+        with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
+            submit(delivery, desk.world)
+        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is State.CONFIRMED
+        assert wire.seen == []
+
+
+def test_what_was_rejected_may_be_exported(desk: Desk) -> None:
+    with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
+        submit(order("twap", wire.url), desk.world)
+        export(order("twap", wire.url), desk.world)
+    assert desk.world.journal.get(order("twap", wire.url).digest).state is State.EXPORTED
+
+
+def test_what_may_have_been_taken_is_not_exported(desk: Desk) -> None:
+    delivery = lost(desk, "twap")
+    with pytest.raises(Refusal, match="ROUTE-SENT"):
+        export(delivery, desk.world)
+    assert desk.world.journal.get(delivery.digest).state is State.UNKNOWN
+
+
+def test_what_is_expired_is_not_exported(desk: Desk) -> None:
+    with pytest.raises(Expired):
+        export(unsent(deadline_ms=NOW - 1), desk.world)
+    assert desk.world.journal.submissions() == []
+
+
+def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Desk, tmp_path: Path) -> None:
+    delivery = unsent("http://127.0.0.1:1")
+
+    class Late(type(desk.world.journal)):  # type: ignore[misc]
+        def claim(self, digest: str, **sent: str | None) -> bool:
+            with open_journal(str(tmp_path / "journal.sqlite"), lambda: NOW) as other:
+                assert other.export(digest)
+            return bool(super().claim(digest, **sent))
+
+    late = Late(desk.world.journal._engine, lambda: NOW)
+    with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
+        submit(delivery, desk.world._replace(journal=late))
+
+
+# ---- what it waits for ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("nonce_used", [True, False])
+def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: State, nonce_used: bool) -> None:
+    put(desk.world.journal, state)
+    known = desk.world.journal.get(DIGEST)
+    said = waiting(known, nonce_used=nonce_used)
+    assert said.what
+    assert said.do
+    assert (said.until_ms is not None) is (state in OPEN and not nonce_used)
+    assert ("it has ended" in said.what) is (state in FINAL)
+    timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
+    assert waiting(timeless).until_ms is None
+    assert waiting(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
+
+
+def test_an_accepted_order_waits_for_the_last_word(desk: Desk) -> None:
+    with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
+        outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
+    assert "last word" in waiting(desk.world.journal.get(outcome.digest)).what
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "exit_code", "advice"),
+    [
+        (State.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
+        (State.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
+        (State.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
+        (State.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
+        (State.REJECTED, "", ExitCode.SERVICE, "correct the cause"),
+    ],
+)
+def test_an_outcome_is_advised_on_by_its_code(state: State, code: str, exit_code: ExitCode, advice: str) -> None:
+    error = error_of(Outcome("0x", state, code=code))
+    assert error is not None
+    assert (error.exit_code, advice in error.do) == (exit_code, True)

@@ -1,0 +1,491 @@
+"""The TWAP service, the core API, the relay and the operator's node, over real HTTP that answers well, badly or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.deliver import follow, submit
+from airlock_online.lifecycle import Outcome, State
+from airlock_online.routes.delivery import Delivery
+from airlock_online.routes.transaction import hash_of
+from airlock_online.rpc import RpcClient
+from airlock_shared.errors import Refusal, UsageError
+from online.crash.orders import order
+from online.desk import Desk, open_desk
+from online.loopback import Answer, Seen, Wire, closed_port, http, reply
+
+TX = "0x" + "ee" * 32
+CANCEL, STORE, REPLACE = "POST /twaps/cancel", "POST /price-triggers", "PUT /price-triggers/e-1"
+RELAY, RPC = "POST /v2/relay", "POST /rpc"
+APPROVAL = hash_of(order("relay", "https://venue.example"))
+INCREASE = hash_of(order("rpc", "https://venue.example"))
+RELAYED = f"GET /v2/relay/{APPROVAL}"
+TWAP_ID = 41
+
+LOST = [
+    Answer(b""),
+    Answer(b"", reset=True),
+    Answer(b"HTTP/1.1 201 X\r\ncontent-length: 99\r\n\r\n{"),
+    reply(500, {"message": "no"}),
+    reply(503, {}, "retry-after: 1"),
+    reply(302, {}, "location: /elsewhere"),
+    reply(307, {}, "location: /twaps/cancel"),
+    reply(204, {}),
+    reply(201, []),
+    reply(201, {}),
+    reply(200, {"ok": False, "error": {"code": "X"}}),
+    http(201, b"<html>", "text/html"),
+    http(201, b"{", "application/json"),
+    http(201, b'{"twapId":5,"twapId":5}', "application/json"),
+]
+"""What answers nothing: whatever was sent may have been taken."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_desk(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def sent(desk: Desk, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any) -> tuple[Outcome, list[Seen]]:
+    with Wire(script) as wire:
+        if way == "rpc":
+            desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
+        return submit(order(way, wire.url)._replace(**changes), desk.world), wire.seen
+
+
+def cancelled(**changes: object) -> Answer:
+    return reply(201, {"twapId": TWAP_ID, "transactionHash": TX, "blockNumber": 41} | changes)
+
+
+# ---- every route alike ---------------------------------------------------------------------------------------------
+
+FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay": RELAY}
+
+
+@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("answer", LOST)
+def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: Desk, way: str, answer: Answer) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    with Wire({FIRST[way]: [answer]}) as wire:
+        delivery = order(way, wire.url)
+        states = [submit(delivery, desk.world).state for _ in range(2)]
+        states.append(follow(delivery.digest, desk.world).state)
+        assert (set(states), desk.events) == ({State.UNKNOWN}, [])
+        assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
+
+
+@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("status", [400, 401, 404, 409, 422, 429, 451])
+def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(desk: Desk, way: str, status: int) -> None:
+    refused = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "first"}})
+    again = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "second"}})
+    with Wire({FIRST[way]: [refused, again]}) as wire:
+        delivery = order(way, wire.url)
+        outcome = submit(delivery, desk.world)
+        assert (outcome.state, outcome.code) == (State.REJECTED, "BAD_REQUEST")
+        assert submit(delivery, desk.world).state is State.REJECTED
+    kept = [dict(event.payload) for event in desk.world.journal.rejections(delivery.digest)]
+    assert [(entry["attempt"], entry["status"]) for entry in kept] == [(1, status), (2, status)]
+    assert ["first" in entry["reason"] for entry in kept] == [True, False]
+    assert desk.world.journal.events(delivery.digest) == []
+
+
+@pytest.mark.parametrize("way", FIRST)
+def test_without_a_connection_nothing_was_sent(desk: Desk, way: str) -> None:
+    assert submit(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is State.PREPARED
+
+
+@pytest.mark.parametrize("way", ["twap", "core-api-post", "relay", "rpc"])
+@pytest.mark.parametrize("route", ["batched-market", "relayer", "twap", "core-api", "relay", "rpc", ""])
+def test_nothing_goes_a_way_that_is_not_its_own(desk: Desk, way: str, route: str) -> None:
+    delivery = order(way, "http://127.0.0.1:1")
+    if route == delivery.route or {route, delivery.route} == {"relay", "rpc"}:
+        return
+    with pytest.raises(Refusal, match=r"ROUTE-STRUCT|ROUTE-FORM"):
+        submit(delivery._replace(route=route), desk.world)
+    assert desk.world.journal.submissions() == []
+
+
+@pytest.mark.parametrize("way", [*FIRST, "rpc"])
+def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: Desk, way: str, tmp_path: Path) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    sent(desk, way, {name: [reply(500, {})] for name in (*FIRST.values(), RPC)})
+    delivery = order(way, "https://venue.example")
+    secret = delivery.signature[2:66]
+    assert secret not in repr(delivery) + str(desk.notices)
+    for file in tmp_path.iterdir():
+        assert secret.encode() not in file.read_bytes()
+        assert bytes.fromhex(secret) not in file.read_bytes()
+
+
+# ---- the TWAP service ----------------------------------------------------------------------------------------------
+
+
+def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: Desk) -> None:
+    outcome, [seen] = sent(desk, "twap", {CANCEL: [cancelled()]})
+    delivery = order("twap", "https://venue.example")
+    assert json.loads(seen.body) == {
+        "trader": delivery.trader,
+        "twapId": str(TWAP_ID),
+        "nonce": delivery.nonce,
+        "deadline": str(delivery.deadline_ms),
+        "signature": delivery.signature,
+    }
+    assert (outcome.state, desk.types) == (State.CONFIRMED, ["TwapCancelled"])
+    assert desk.events[0].payload == {"twapId": TWAP_ID, "transactionHash": TX, "blockNumber": 41}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"twapId": 6},
+        {"twapId": None},
+        {"transactionHash": "0x1"},
+        {"transactionHash": None},
+        {"transactionHash": TX + "0"},
+        {"blockNumber": "41"},
+        {"blockNumber": -1},
+        {"blockNumber": True},
+    ],
+)
+def test_an_answer_about_another_twap_or_without_its_transaction_decides_nothing(
+    desk: Desk, changes: dict[str, object]
+) -> None:
+    outcome, _ = sent(desk, "twap", {CANCEL: [cancelled(**changes)]})
+    assert (outcome.state, desk.events) == (State.UNKNOWN, [])
+
+
+@pytest.mark.parametrize("way", ["twap", "core-api-post"])
+def test_an_encoding_that_is_not_the_structs_is_refused_before_anything_is_written(desk: Desk, way: str) -> None:
+    with pytest.raises(Refusal, match="ENC-CANONICAL"):
+        submit(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
+    assert desk.world.journal.submissions() == []
+
+
+# ---- the core API --------------------------------------------------------------------------------------------------
+
+
+def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
+    outcome, [seen] = sent(desk, "core-api-post", {STORE: [reply(201, {"entityId": "e-2"})]})
+    body = json.loads(seen.body)
+    numbers = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
+    assert {type(body.pop(name)) for name in numbers} == {int}
+    assert {type(body.pop(name)) for name in ("coinSize", "price", "percentage", "nonce")} == {str}
+    delivery = order("core-api-post", "https://venue.example")
+    assert body == {"trader": delivery.trader, "buy": True, "signedMessage": delivery.signature}
+    known = desk.world.journal.get(delivery.digest)
+    assert (outcome.state, known.entity_id, known.record.method) == (State.CONFIRMED, "e-2", "POST")
+    assert desk.events[0].payload == {"entityId": "e-2"}
+
+
+@pytest.mark.parametrize("answer", [{"oldEntityId": "e-1", "newEntityId": "e-2"}, {"entityId": "e-2"}])
+def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: dict[str, str]) -> None:
+    outcome, [seen] = sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})
+    known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
+    assert (seen.method, outcome.state) == ("PUT", State.CONFIRMED)
+    assert (known.entity_id, known.record.old_entity_id, known.record.method) == ("e-2", "e-1", "PUT")
+    assert desk.events[0].payload == {"entityId": "e-2", "oldEntityId": "e-1"}
+
+
+def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
+    sent(desk, "core-api-put", {REPLACE: [reply(500, {})]})
+    known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
+    assert (known.state, known.record.old_entity_id, known.entity_id) == (State.UNKNOWN, "e-1", "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"oldEntityId": "e-9", "newEntityId": "e-2"},
+        {"oldEntityId": "e-1", "newEntityId": "e-1"},
+        {"oldEntityId": "e-1"},
+        {"oldEntityId": "e-1", "newEntityId": ""},
+        {"oldEntityId": "e-1", "newEntityId": "a\nb"},
+        {"oldEntityId": "e-1", "newEntityId": "x" * 201},
+        {"oldEntityId": "e-1", "newEntityId": 7},
+        {},
+    ],
+)
+def test_an_answer_to_another_replacement_is_unknown(desk: Desk, answer: dict[str, object]) -> None:
+    assert sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})[0].state is State.UNKNOWN
+
+
+def test_a_hostile_old_id_stays_one_segment_of_the_path(desk: Desk) -> None:
+    _, [seen] = sent(desk, "core-api-put", {}, replaces="../twaps?x=#")
+    assert seen.target == "/price-triggers/..%2Ftwaps%3Fx%3D%23"
+
+
+def test_only_a_trigger_replaces(desk: Desk) -> None:
+    with pytest.raises(Refusal, match="ROUTE-FORM"):
+        submit(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
+
+
+# ---- the relay -----------------------------------------------------------------------------------------------------
+
+
+def relay_status(status: object, **more: object) -> Answer:
+    return reply(200, {"ok": True, "data": {"hash": APPROVAL, "status": status} | more})
+
+
+def taken(named: object = APPROVAL) -> Answer:
+    return reply(200, {"ok": True, "data": {"hash": named}})
+
+
+def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(desk: Desk) -> None:
+    outcome, seen = sent(
+        desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
+    )
+    assert json.loads(seen[0].body) == {"rawTransaction": order("relay", "https://venue.example").raw_transaction}
+    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ())
+    assert desk.types == ["TransactionSent", "TransactionConfirmed"]
+    assert desk.events[1].payload == {"transactionHash": APPROVAL, "blockNumber": 7}
+    assert desk.world.journal.get(outcome.digest).record.transaction_hash == APPROVAL
+
+
+@pytest.mark.parametrize("named", [TX, APPROVAL[:-1], "nonsense\x1b[2J"])
+def test_another_hash_than_the_one_signed_is_an_anomaly_and_is_not_followed(desk: Desk, named: str) -> None:
+    outcome, seen = sent(desk, "relay", {RELAY: [taken(named)], RELAYED: [relay_status("confirmed", blockNumber=7)]})
+    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ("other-transaction-hash",))
+    assert [s.target for s in seen[1:]] == [f"/v2/relay/{APPROVAL}"]
+    assert all(notice.isprintable() for notice in desk.notices)
+
+
+@pytest.mark.parametrize("named", [None, 7, ["x"]])
+def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(desk: Desk, named: object) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    script = {RELAY: [taken(named)], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
+    with Wire(script) as wire:
+        delivery = order("relay", wire.url)
+        states = [submit(delivery, desk.world).state]
+        states += [follow(delivery.digest, desk.world).state for _ in range(2)]
+    assert states == [State.UNKNOWN, State.UNKNOWN, State.CONFIRMED]
+    assert wire.count("POST", "/v2/relay") == 1
+
+
+def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk: Desk) -> None:
+    details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl()"}
+    error = {"code": "SIMULATION_FAILED", "message": "reverted", "details": details}
+    outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
+    assert (outcome.state, outcome.code) == (State.REJECTED, "SIMULATION_FAILED")
+    assert "decodedError: WrongSl()" in outcome.reason
+
+
+def test_a_refused_contract_is_a_rejection(desk: Desk) -> None:
+    error = {"code": "TX_REJECTED", "message": "not whitelisted"}
+    outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
+    assert (outcome.state, outcome.code) == (State.REJECTED, "TX_REJECTED")
+
+
+def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Desk) -> None:
+    outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("reverted", decodedError="Paused()")]})
+    assert (outcome.state, outcome.code) == (State.FAILED, "REVERTED")
+    assert "Paused()" in outcome.reason
+    assert desk.types == ["TransactionSent", "TransactionReverted"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        relay_status("confirmed"),
+        relay_status("confirmed", blockNumber="7"),
+        relay_status("confirmed", blockNumber=7, hash=TX),
+        reply(200, {"ok": False, "error": {"code": "X"}}),
+        reply(404, {}),
+        reply(500, {}),
+        Answer(b"", reset=True),
+    ],
+)
+def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+    outcome, seen = sent(
+        desk, "relay", {RELAY: [taken()], RELAYED: [broken, broken, relay_status("confirmed", blockNumber=7)]}
+    )
+    assert (outcome.state, len(seen)) == (State.CONFIRMED, 4)
+
+
+# ---- the operator's node -------------------------------------------------------------------------------------------
+
+
+class Node:
+    """Answers to JSON-RPC by method, whose ids are those that were asked; the last answer of a method stays."""
+
+    def __init__(self, **answers: Sequence[Any]) -> None:
+        self.answers = {name: list(values) for name, values in answers.items()}
+        self.asked: list[str] = []
+
+    def __enter__(self) -> Node:
+        self.script: dict[str, list[Answer]] = {RPC: [reply(200, {})]}
+        self.wire = Wire(self.script, self._watch)
+        self.wire.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wire.__exit__(None, None, None)
+
+    def _watch(self, seen: Seen) -> None:
+        asked = json.loads(seen.body)
+        self.asked.append(asked["method"])
+        answers = self.answers[asked["method"]]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if not isinstance(answer, Answer):
+            told = {"error": answer["error"]} if type(answer) is dict and "error" in answer else {"result": answer}
+            answer = reply(200, {"jsonrpc": "2.0", "id": asked["id"]} | told)
+        self.wire._server.script[RPC] = [answer]
+
+
+def receipt(status: str = "0x1", block: int = 40, tx_hash: str = INCREASE) -> dict[str, object]:
+    return {"transactionHash": tx_hash, "blockNumber": hex(block), "status": status, "logs": []}
+
+
+def by_node(desk: Desk, node: Node, **changes: Any) -> Outcome:
+    desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), **changes)
+    return submit(order("rpc", node.wire.url), desk.world)
+
+
+NONCE = int(order("rpc", "https://venue.example").nonce)
+SENDS: dict[str, Sequence[Any]] = {"eth_sendRawTransaction": [INCREASE], "eth_getTransactionCount": [hex(NONCE)]}
+
+
+def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_getTransactionReceipt": [None, receipt()],
+        "eth_blockNumber": ["0x28", "0x29", "0x2a"],
+    }
+    with Node(**answers) as node:
+        outcome = by_node(desk, node, confirmations=3)
+        assert node.asked.count("eth_sendRawTransaction") == 1
+    assert (outcome.state, "no fill" in outcome.reason) == (State.CONFIRMED, True)
+    assert desk.events[1].payload == {"transactionHash": INCREASE, "blockNumber": 40, "confirmations": 3}
+    assert len(desk.naps) == 3
+
+
+def test_a_receipt_that_goes_away_again_confirms_nothing(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_getTransactionReceipt": [receipt(), None, receipt(block=41)],
+        "eth_blockNumber": ["0x28", "0x2a"],
+    }
+    with Node(**answers) as node:
+        by_node(desk, node, confirmations=2)
+    assert desk.events[1].payload["blockNumber"] == 41
+
+
+def test_a_reverted_receipt_is_a_failure(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_getTransactionReceipt": [receipt("0x0")],
+        "eth_blockNumber": ["0x28"],
+    }
+    with Node(**answers) as node:
+        assert (by_node(desk, node).state, desk.types[1]) == (State.FAILED, "TransactionReverted")
+
+
+REFUSAL = {"error": {"code": -32000, "message": "already known"}}
+
+
+@pytest.mark.parametrize(
+    ("count", "state"),
+    [
+        (hex(NONCE), State.REJECTED),
+        (hex(NONCE + 1), State.UNKNOWN),
+        ("nonsense", State.UNKNOWN),
+        (REFUSAL, State.UNKNOWN),
+        (Answer(b"", reset=True), State.UNKNOWN),
+    ],
+)
+def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(desk: Desk, count: object, state: State) -> None:
+    answers: dict[str, Sequence[Any]] = {
+        "eth_sendRawTransaction": [REFUSAL],
+        "eth_getTransactionCount": [count, hex(NONCE)],
+        "eth_getTransactionReceipt": [None],
+    }
+    with Node(**answers) as node:
+        assert by_node(desk, node).state is state
+
+
+@pytest.mark.parametrize("answer", [Answer(b"", reset=True), reply(502, {}), reply(200, {}), "0x1", None])
+def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(desk: Desk, answer: object) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_sendRawTransaction": [answer],
+        "eth_getTransactionReceipt": [receipt()],
+        "eth_blockNumber": ["0x28"],
+    }
+    with Node(**answers) as node:
+        outcome = by_node(desk, node)
+        assert outcome.state is State.CONFIRMED
+        assert follow(outcome.digest, desk.world).state is State.CONFIRMED
+        assert node.asked.count("eth_sendRawTransaction") == 1
+
+
+def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_sendRawTransaction": [TX],
+        "eth_getTransactionReceipt": [receipt()],
+        "eth_blockNumber": ["0x28"],
+    }
+    with Node(**answers) as node:
+        outcome = by_node(desk, node)
+    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ("other-transaction-hash",))
+
+
+def test_another_transaction_with_its_nonce_ends_it(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_getTransactionCount": [hex(NONCE + 1)],
+        "eth_getTransactionReceipt": [None],
+    }
+    with Node(**answers) as node:
+        outcome = by_node(desk, node, patience_s=0)
+    assert (outcome.state, outcome.code) == (State.FAILED, "REPLACED")
+
+
+def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {
+        "eth_getTransactionCount": [hex(NONCE + 1)],
+        "eth_getTransactionReceipt": [None, None, receipt()],
+        "eth_blockNumber": ["0x28"],
+    }
+    with Node(**answers) as node:
+        assert by_node(desk, node, patience_s=0).state is State.CONFIRMED
+
+
+def test_the_count_is_read_without_what_only_waits(desk: Desk) -> None:
+    answers: dict[str, Sequence[Any]] = SENDS | {"eth_getTransactionReceipt": [None]}
+    with Node(**answers) as node:
+        outcome = by_node(desk, node, patience_s=0)
+        counts = [json.loads(seen.body)["params"][1] for seen in node.wire.seen if b"TransactionCount" in seen.body]
+    assert (outcome.state, counts) == (State.ACCEPTED, ["latest"])
+
+
+def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: Desk) -> None:
+    delivery = order("rpc", "http://127.0.0.1")
+    with pytest.raises(UsageError, match="AIRLOCK_RPC"):
+        submit(delivery, desk.world)
+    assert desk.world.journal.submissions() == []
+    with Node(**(SENDS | {"eth_getTransactionReceipt": [None]})) as node:
+        by_node(desk, node, patience_s=0)
+    assert "AIRLOCK_RPC" in follow(delivery.digest, desk.world._replace(node=None)).reason
+
+
+def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: Desk) -> None:
+    raw: Delivery = order("rpc", "https://venue.example")
+    with Wire({RELAY: [reply(400, {})]}) as wire:
+        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is State.REJECTED
+    answers: dict[str, Sequence[Any]] = SENDS | {"eth_getTransactionReceipt": [receipt()], "eth_blockNumber": ["0x28"]}
+    with Node(**answers) as node:
+        assert by_node(desk, node).state is State.CONFIRMED
+    known = desk.world.journal.get(raw.digest)
+    assert (known.record.route, known.record.method) == ("rpc", "eth_sendRawTransaction")
+    with Wire({}) as wire:
+        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is State.CONFIRMED
+        assert wire.seen == []
+
+
+def test_the_nodes_key_is_not_in_the_journal(desk: Desk, tmp_path: Path) -> None:
+    with Node(**(SENDS | {"eth_getTransactionReceipt": [None]})) as node:
+        client = RpcClient(node.wire.url + "/rpc", desk.world.http)
+        desk.world = desk.world._replace(node=client, patience_s=0)
+        submit(order("rpc", client.name), desk.world)
+    assert all(b"/rpc" not in file.read_bytes() for file in tmp_path.iterdir())

@@ -1,0 +1,145 @@
+"""Every route at the rehearsal services with every way of losing an answer: sent once, and settled by reads alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
+from online.machine import APPROVAL, CODE, TRIGGER, TWAP, Machine
+
+WAYS = {
+    "relayer": (CODE, "relayer", ()),
+    "twap": (TWAP, "twap", ()),
+    "core": (TRIGGER, "core", ()),
+    "relay": (APPROVAL, "relay", ()),
+    "rpc": (APPROVAL, "rpc", ("--by-rpc",)),
+}
+TAKEN = ["drop-before-accepted", "http-500-after"]
+NOT_TAKEN = ["http-500", "http-503", "not-json", "huge-body"]
+
+
+@pytest.fixture
+def services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(settings=Settings(pacing_s=0.001, slow_s=0.01)) as running:
+        yield running
+
+
+@pytest.fixture
+def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, services, capsys)
+
+
+def sent(machine: Machine, place: str) -> int:
+    return sum(count for key, count in machine.services.posts[place].items() if key)
+
+
+def submit(machine: Machine, way: str, *faults: str) -> tuple[int, str]:
+    step, place, words = WAYS[way]
+    signatures = machine.signatures(step=step)
+    if way == "rpc":  # the chain is compared before anything is sent, by the same node
+        faults = tuple(fault for fault in faults if not fault.startswith("http-"))
+    machine.services.faults = Faults.of(*(f"{fault}@{place}" for fault in faults))
+    code = machine("submit", signatures, *words, "--patience", 0).code
+    machine.services.faults = Faults()
+    return code, machine.states().get("step", "")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", TAKEN)
+def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
+    machine: Machine, way: str, fault: str
+) -> None:
+    submit(machine, way, fault)
+    for _ in range(100):
+        machine("follow", "--patience", 0)
+        if machine.states() == {"step": "CONFIRMED"}:
+            break
+    # a stored trigger spends its nonce only when it is executed: nothing tells that it is there
+    assert machine.states() == {"step": "UNKNOWN" if way == "core" else "CONFIRMED"}
+    assert sent(machine, WAYS[way][1]) == 1
+
+
+@pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
+@pytest.mark.parametrize("fault", NOT_TAKEN)
+def test_an_answer_that_says_nothing_is_unknown_and_nothing_is_sent_again(
+    machine: Machine, way: str, fault: str
+) -> None:
+    assert submit(machine, way, fault) == (9, "UNKNOWN")
+    assert machine("follow", "--patience", 0).code == 9
+    assert machine.states() == {"step": "UNKNOWN"}
+    assert sent(machine, WAYS[way][1]) == 1
+
+
+@pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
+def test_a_429_may_be_sent_again(machine: Machine, way: str) -> None:
+    assert submit(machine, way, "http-429") == (8, "REJECTED")
+    signatures = machine.folder / "signatures.json.json"
+    assert machine("submit", signatures, *WAYS[way][2]).code == 0
+    assert machine.states() == {"step": "CONFIRMED"}
+
+
+@pytest.mark.parametrize("way", ["relay", "rpc"])
+def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(machine: Machine, way: str) -> None:
+    step, place, words = WAYS[way]
+    signatures = machine.signatures(step=step)
+    machine.services.faults = Faults.of(f"wrong-hash@{place}")
+    ended = machine("submit", signatures, *words)
+    assert (ended.code, machine.states()) == (0, {"step": "CONFIRMED"})
+    assert "ANOMALY: other-transaction-hash" in ended.err
+
+
+@pytest.mark.parametrize("way", ["relay", "rpc"])
+def test_a_transaction_that_reverts_has_failed(machine: Machine, way: str) -> None:
+    assert submit(machine, way, "fail-terminal")[1] in ("FAILED", "ACCEPTED")
+    assert machine("follow").code in (0, 11)
+    assert machine.states() == {"step": "FAILED"}
+
+
+@pytest.mark.parametrize("way", ["relay", "rpc"])
+def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: Machine, way: str) -> None:
+    code, state = submit(machine, way, "tx-stuck")
+    assert (code, state) == (9, "ACCEPTED")
+    ended = machine("resolve")
+    assert (ended.code, "a block that has the transaction" in " ".join(ended.out.split())) == (9, True)
+    assert sent(machine, WAYS[way][1]) == 1
+
+
+def test_a_failed_simulation_is_shown_with_the_contracts_error(machine: Machine) -> None:
+    signatures = machine.signatures(step=APPROVAL)
+    machine.services.faults = Faults.of("simulation-fails@relay")
+    ended = machine("submit", signatures)
+    assert (ended.code, machine.states()) == (8, {"step": "REJECTED"})
+    assert "decodedError" in ended.out
+    assert "ToldToFail" in ended.out
+
+
+def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: Machine) -> None:
+    assert machine("submit", machine.signatures("first", arm=TRIGGER)).code == 0
+    with machine.journal() as journal:
+        [first] = journal.submissions()
+    again = TRIGGER.replace('"3000"', '"2900"') + f'replaces = "{first.entity_id}"\n'
+    ended = machine("submit", machine.signatures("second", arm=again))
+    assert ended.code == 0, ended.err
+    with machine.journal() as journal:
+        second = journal.submissions()[1]
+    assert second.record.method == "PUT"
+    assert second.record.old_entity_id == first.entity_id != second.entity_id
+    assert set(machine.services.world.triggers) == {second.entity_id}
+
+
+def test_a_node_on_another_chain_is_not_sent_to(machine: Machine) -> None:
+    signatures = machine.signatures(step=APPROVAL)
+    with RehearsalServices(settings=Settings(chain_id=1337)) as other:
+        (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{other.rpc_url}"\n')
+        assert machine("submit", signatures, "--by-rpc").code == 3
+    assert machine.states() == {}
+
+
+def test_by_rpc_without_a_node_is_a_usage_error(machine: Machine) -> None:
+    signatures = machine.signatures(step=APPROVAL)
+    (machine.home / "config.toml").unlink()
+    assert machine("submit", signatures, "--by-rpc").code == 2
+    assert machine.states() == {}

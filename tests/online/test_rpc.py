@@ -1,0 +1,318 @@
+"""The client of a node over real HTTP: what is asked, every way in which an answer can be nonsense, and what is not said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from airlock_online.http import Http, NotSent, Timeouts
+from airlock_online.revert import error_name, reason
+from airlock_online.rpc import MAX_REPLY_BYTES, Fees, Receipt, RpcCall, RpcClient, RpcError
+from airlock_shared.errors import ServiceError, UsageError
+from online.loopback import Answer, Wire, closed_port, http, reply
+from online.node import GWEI, Failure, Node
+
+HASH = "0x" + "ab" * 32
+CALL = RpcCall("0x" + "11" * 20, "0x" + "22" * 20, "0x12345678")
+RAW = "0x02" + "cd" * 100
+SECRET = "/v3/do-not-show-me?token=nor-me"
+RECEIPT = {"transactionHash": HASH, "blockNumber": "0x10", "status": "0x1", "logs": []}
+
+
+@pytest.fixture
+def client() -> Iterator[Http]:
+    with Http(Timeouts(connect=5, silence=1)) as opened:
+        yield opened
+
+
+def result(value: object, number: object = 1) -> Answer:
+    return reply(200, {"jsonrpc": "2.0", "id": number, "result": value})
+
+
+def failing(error: object) -> Answer:
+    return reply(200, {"jsonrpc": "2.0", "id": 1, "error": error})
+
+
+def asked(client: Http, answer: Answer, ask: Callable[[RpcClient], object]) -> object:
+    with Wire({"POST /": [answer]}) as wire:
+        try:
+            return ask(RpcClient(wire.url + "/", client))
+        finally:
+            assert len(wire.seen) == 1  # never a second time, whatever came back
+
+
+# ---- what is asked and understood ------------------------------------------------------------------------------------
+
+
+def test_an_ask_is_one_post_of_json_rpc(client: Http) -> None:
+    with Wire({"POST /node": [result("0x14a34")]}) as wire:
+        assert RpcClient(wire.url + "/node", client).chain_id() == 84532
+    [seen] = wire.seen
+    assert json.loads(seen.body) == {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+    assert "authorization" not in seen.headers
+
+
+def test_every_ask_has_its_own_id(client: Http) -> None:
+    with Wire({"POST /": [result("0x1", 1), result("0x2", 2)]}) as wire:
+        node = RpcClient(wire.url + "/", client)
+        assert (node.chain_id(), node.block_number()) == (1, 2)
+
+
+def test_what_waits_counts_for_the_nonce(client: Http) -> None:
+    with Node() as node:
+        assert RpcClient(node.url, client).transaction_count(CALL.sender) == 7
+    assert node.asked == [("eth_getTransactionCount", [CALL.sender, "pending"])]
+
+
+def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:
+    with Node({"eth_maxPriorityFeePerGas": "0x5"}) as node:
+        assert RpcClient(node.url, client).fees() == Fees(2 * GWEI + 5, 5)
+
+
+def test_a_call_is_estimated_and_called_as_it_would_be_sent(client: Http) -> None:
+    with Node({"eth_call": "0xBEef"}) as node:
+        rpc = RpcClient(node.url, client)
+        assert (rpc.estimate_gas(CALL), rpc.call(CALL)) == (100_001, b"\xbe\xef")
+    sent = {"from": CALL.sender, "to": CALL.to, "data": CALL.data, "value": "0x0"}
+    assert node.asked == [("eth_estimateGas", [sent]), ("eth_call", [sent, "latest"])]
+
+
+def test_a_transaction_is_sent_and_its_hash_returned(client: Http) -> None:
+    with Node({"eth_sendRawTransaction": HASH.upper().replace("0X", "0x")}) as node:
+        assert RpcClient(node.url, client).send_raw_transaction(RAW) == HASH
+    assert node.asked == [("eth_sendRawTransaction", [RAW])]
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (None, None),
+        (RECEIPT | {"blockNumber": None}, None),
+        (RECEIPT, Receipt(HASH, 16, True, [])),
+        (RECEIPT | {"status": "0x0", "logs": [{"data": "0x"}]}, Receipt(HASH, 16, False, [{"data": "0x"}])),
+    ],
+)
+def test_a_receipt_is_there_once_a_block_has_it(client: Http, told: object, expected: Receipt | None) -> None:
+    with Node({"eth_getTransactionReceipt": told}) as node:
+        assert RpcClient(node.url, client).receipt(HASH) == expected
+
+
+# ---- nonsense --------------------------------------------------------------------------------------------------------
+
+NONSENSE = {
+    "a page": http(200, b"<html>", "text/html"),
+    "no type": http(200, b"{}", ""),
+    "half": http(200, b'{"jsonrpc": "2.0", "id": 1, "result": "0x1"'),
+    "two documents": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1"}{}'),
+    "a member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
+    "a list": reply(200, [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}]),
+    "a number": reply(200, 1),
+    "version 1": reply(200, {"id": 1, "result": "0x1"}),
+    "another id": result("0x1", 2),
+    "an id as text": result("0x1", "1"),
+    "an id that is true": result("0x1", True),
+    "no id": reply(200, {"jsonrpc": "2.0", "result": "0x1"}),
+    "no result": reply(200, {"jsonrpc": "2.0", "id": 1}),
+    "an error without a code": failing({"message": "no"}),
+    "an error that is a text": failing("no"),
+    "a code that is a text": failing({"code": "3", "message": "no"}),
+    "null": result(None),
+    "a decimal": result("1"),
+    "a JSON number": result(1),
+    "true": result(True),
+    "a leading zero": result("0x01"),
+    "no digits": result("0x"),
+    "a sign": result("-0x1"),
+    "no hex": result("0xg"),
+    "beyond 256 bits": result("0x1" + "0" * 64),
+    "500": http(500, b"oops", "text/plain"),
+    "503 as JSON": reply(503, {"ok": False}),
+    "a redirect": http(302, b"", "text/plain", "location: http://127.0.0.1:9/"),
+    "too large": http(200, b'{"x":"' + b"a" * MAX_REPLY_BYTES + b'"}'),
+    "cut": Answer(b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"),
+    "a reset": Answer(b"", reset=True),
+    "silence": Answer(b"", hold=True),
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer: Answer) -> None:
+    with pytest.raises(ServiceError) as caught:
+        asked(client, answer, lambda node: node.chain_id())
+    assert not isinstance(caught.value, RpcError | NotSent)
+    assert caught.value.do
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        RECEIPT | {"transactionHash": "0x" + "cd" * 32},
+        RECEIPT | {"transactionHash": None},
+        RECEIPT | {"status": None},
+        RECEIPT | {"status": "0x2"},
+        RECEIPT | {"status": True},
+        RECEIPT | {"blockNumber": "16"},
+        RECEIPT | {"logs": {}},
+        RECEIPT | {"logs": ["0x"]},
+        {"transactionHash": HASH, "blockNumber": "0x10", "root": "0x"},
+        [],
+        "pending",
+    ],
+)
+def test_a_receipt_that_cannot_be_read_is_no_outcome(client: Http, told: object) -> None:
+    with (
+        Node({"eth_getTransactionReceipt": told}) as node,
+        pytest.raises(ServiceError, match="eth_getTransactionReceipt"),
+    ):
+        RpcClient(node.url, client).receipt(HASH)
+
+
+@pytest.mark.parametrize("told", ["0x", "0x" + "ab" * 31, "ok", None, 5])
+def test_a_hash_that_is_none_leaves_it_unknown_whether_the_node_has_the_transaction(client: Http, told: object) -> None:
+    with pytest.raises(ServiceError) as caught:
+        asked(client, result(told), lambda node: node.send_raw_transaction(RAW))
+    assert not isinstance(caught.value, RpcError | NotSent)
+
+
+@pytest.mark.parametrize(
+    "history", [None, {}, [], "0x1", {"baseFeePerGas": None}, {"baseFeePerGas": []}, {"baseFeePerGas": "0x1"},
+                {"baseFeePerGas": ["0x1", None]}, {"baseFeePerGas": ["0x1", 1]}],
+)  # fmt: skip
+def test_a_chain_without_eip_1559_fees_is_told(client: Http, history: object) -> None:
+    with Node({"eth_feeHistory": history}) as node, pytest.raises(ServiceError, match="eth_feeHistory"):
+        RpcClient(node.url, client).fees()
+
+
+@pytest.mark.parametrize("told", ["0xabc", "beef", None, ["0x"]])
+def test_what_a_call_returns_is_bytes(client: Http, told: object) -> None:
+    with pytest.raises(ServiceError, match="no bytes in hex"):
+        asked(client, result(told), lambda node: node.call(CALL))
+
+
+# ---- the node says no ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        (None, ""),
+        ("0x", ""),
+        ("0xC5723B51", "0xc5723b51"),
+        ("Reverted 0xc5723b51", "0xc5723b51"),
+        ({"data": "0xc5723b51"}, "0xc5723b51"),
+        ({"data": {"data": "0xc5723b51"}}, "0xc5723b51"),
+        ("0xabc", ""),
+        ("nothing", ""),
+        (["0xab"], ""),
+    ],
+)
+def test_a_revert_keeps_its_data_in_whatever_form_the_node_wraps_it(client: Http, data: object, read: str) -> None:
+    failure = Failure(3, "execution reverted", data)
+    with Node({"eth_estimateGas": failure}) as node, pytest.raises(RpcError, match="execution reverted") as caught:
+        RpcClient(node.url, client).estimate_gas(CALL)
+    assert (caught.value.number, caught.value.code, caught.value.data) == (3, "3", read)
+
+
+def test_a_refused_transaction_is_known_to_be_refused(client: Http) -> None:
+    with Node({"eth_sendRawTransaction": Failure(-32000, "nonce too low")}) as node:
+        with pytest.raises(RpcError, match="nonce too low") as caught:
+            RpcClient(node.url, client).send_raw_transaction(RAW)
+        assert node.methods == ["eth_sendRawTransaction"]
+    assert caught.value.number == -32000
+
+
+def test_an_error_may_come_with_the_status_of_one(client: Http) -> None:
+    answer = reply(400, {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "parse error"}})
+    with pytest.raises(RpcError, match="parse error"):
+        asked(client, answer, lambda node: node.chain_id())
+
+
+def test_what_the_node_says_cannot_act_on_the_terminal(client: Http) -> None:
+    with pytest.raises(RpcError) as caught:
+        asked(client, failing({"code": 3, "message": "\x1b[2Jgone\r"}), lambda node: node.chain_id())
+    assert "\x1b" not in str(caught.value)
+
+
+def test_nothing_is_sent_where_nobody_listens(client: Http) -> None:
+    with pytest.raises(NotSent, match="nothing was sent"):
+        RpcClient(f"http://127.0.0.1:{closed_port()}", client).send_raw_transaction(RAW)
+
+
+def test_a_reset_after_the_request_is_not_known_to_be_unsent(client: Http) -> None:
+    with pytest.raises(ServiceError) as caught:
+        asked(client, Answer(b"", reset=True), lambda node: node.send_raw_transaction(RAW))
+    assert not isinstance(caught.value, NotSent)
+
+
+def test_a_node_that_asks_to_wait_is_not_asked_again(client: Http) -> None:
+    with pytest.raises(ServiceError, match="wait for 7 s") as caught:
+        asked(client, http(429, b"slow", "text/plain", "retry-after: 7"), lambda node: node.chain_id())
+    assert caught.value.status == 429
+
+
+# ---- the address -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [http(500, b"oops", "text/plain"), http(200, b"<html>", "text/html"), result("1"), http(429, b""), NONSENSE["cut"],
+     NONSENSE["a reset"], NONSENSE["too large"], failing({"code": 3, "message": "no"}), http(200, b"{"),
+     http(200, b"{}", "application/json", "content-encoding: gzip")],
+)  # fmt: skip
+def test_an_access_key_in_the_address_is_never_shown(client: Http, answer: Answer) -> None:
+    with Wire({f"POST {SECRET.partition('?')[0]}": [answer]}) as wire, pytest.raises(ServiceError) as caught:
+        RpcClient(wire.url + SECRET, client).chain_id()
+    assert wire.seen[0].target == SECRET
+    shown = f"{caught.value}{caught.value.as_json()}"
+    assert wire.url in shown
+    assert not {"do-not-show-me", "nor-me"} & set(shown.replace("=", "/").replace("?", "/").split("/"))
+
+
+def test_an_access_key_is_not_shown_when_nobody_listens(client: Http) -> None:
+    with pytest.raises(NotSent) as caught:
+        RpcClient(f"http://127.0.0.1:{closed_port()}{SECRET}", client).chain_id()
+    assert "do-not-show-me" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "node", "//node", "ftp://node", "file:///etc/passwd", "http://", "http://user:word@node", "http://user@node",
+     "http://node:0", "http://node:99999", "http://node:x", "http://no de", "http://nöde", "http://node/#x", "http://n\n"],
+)  # fmt: skip
+def test_what_is_no_plain_address_is_refused(client: Http, url: str) -> None:
+    with pytest.raises(UsageError, match="address") as caught:
+        RpcClient(url, client)
+    assert "word" not in str(caught.value)
+
+
+# ---- why a contract reverted -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ("", "it gave no reason"),
+        ("0x", "it gave no reason"),
+        ("0x08c379a0" + f"{32:064x}{3:064x}" + b"hey".hex().ljust(64, "0"), "it says: hey"),
+        ("0x08c379a0" + f"{32:064x}{4:064x}" + b"a\x1b\r\n".hex().ljust(64, "0"), "it says: a\\u{1b}\\u{d}\\u{a}"),
+        ("0x08c379a0", "a reason that cannot be read"),
+        ("0x08c379a0" + f"{64:064x}{3:064x}" + b"hey".hex().ljust(64, "0"), "a reason that cannot be read"),
+        ("0x4e487b71" + f"{0x11:064x}", "panic 0x11: an arithmetic overflow"),
+        ("0x4e487b71" + f"{0x77:064x}", "panic 0x77: a code that Solidity does not list"),
+        ("0x12345678", "an error that Airlock does not know, selector 0x12345678"),
+        ("0xzz", "it gave no reason"),
+        ("0x12", "an error that Airlock does not know"),
+    ],
+)
+def test_revert_data_are_read_into_words(data: str, told: str) -> None:
+    assert told in reason(data)
+
+
+def test_a_contract_error_of_the_catalogue_is_named() -> None:
+    from eth_utils.crypto import keccak
+
+    data = "0x" + keccak(text="WrongSl()")[:4].hex()
+    assert error_name(data) == "WrongSl"
+    assert reason(data).startswith("WrongSl: The stop loss")

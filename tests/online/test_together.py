@@ -1,0 +1,90 @@
+"""Several submissions at once: in turn, bounded, and left at once when a person interrupts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from airlock_online.together import Job, run_together
+
+
+def test_the_results_come_in_order() -> None:
+    assert run_together([lambda _, n=n: n for n in range(50)], in_turn=False) == list(range(50))  # type: ignore[misc]
+
+
+def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> None:
+    order: list[str] = []
+    done = threading.Event()
+
+    def first(answered: Callable[[], None]) -> str:
+        order.append("first sent")
+        answered()
+        assert done.wait(10)
+        return "first"
+
+    def second(answered: Callable[[], None]) -> str:
+        order.append("second sent")
+        answered()
+        done.set()
+        return "second"
+
+    assert run_together([first, second], in_turn=True) == ["first", "second"]
+    assert order == ["first sent", "second sent"]
+
+
+def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> None:
+    seen: list[int] = []
+    assert run_together([lambda _: seen.append(1), lambda _: seen.append(len(seen))], in_turn=True) == [None, None]
+    assert seen == [1, 1]
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_no_more_than_so_many_run_at_once(in_turn: bool) -> None:
+    lock, running, most = threading.Lock(), [0], [0]
+    full = threading.Barrier(4)
+
+    def job(answered: Callable[[], None]) -> None:
+        answered()
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        full.wait(10)  # broken unless four run at once
+        with lock:
+            running[0] -= 1
+
+    run_together([job] * 40, in_turn=in_turn, at_most=4)
+    assert most[0] == 4
+
+
+def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
+    ended: list[int] = []
+
+    def broken(_: Callable[[], None]) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_together([broken, lambda _: ended.append(1)], in_turn=True)
+    assert ended == [1]
+
+
+def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
+    begun: list[str] = []
+    never, closing = threading.Event(), threading.Event()
+
+    def silent(answered: Callable[[], None]) -> None:
+        begun.append("silent")
+        answered()
+        never.wait(30)
+        closing.set()
+
+    def jobs() -> Iterator[Job[None]]:
+        yield silent
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_together(jobs(), in_turn=True)
+    assert (begun, closing.is_set()) == (["silent"], False)
+    never.set()
+    assert closing.wait(10)

@@ -1,0 +1,101 @@
+"""The transaction vectors as a venue would serve them: a builder on loopback that answers one step, and its plan."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from airlock_online.prepare import Asked
+from airlock_shared.checks.case import Situation
+from airlock_shared.deployment import Deployment, parse_deployment, read_deployment
+from airlock_shared.plan import Plan, Step, parse_plan
+from airlock_shared.requests import Request, read_item
+from online.loopback import Answer, reply
+from shared.make_payloads import NOW_MS
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, VECTORS, good
+
+DELEGATION = {"isEnabled": True, "expiry": 1806451200, "canDelegatedAction": True, "canSignIntents": True}
+STEPS = tuple(sorted(path.stem for path in (VECTORS / "transactions/good").glob("*.json")))
+BY_CALL = {"trade-open", "trade-open-desk", "trade-close", "trade-close-desk"}
+"""The steps whose action has no documented endpoint."""
+
+
+@cache
+def plan_text(*steps: str) -> str:
+    """Return the vectors' plan with these steps alone, in this order."""
+    head, *chunks = PLAN_TEXTS["transactions"].split("[[steps]]\n")
+    by_id = {tomllib.loads(chunk.replace("[steps.fields]", "[fields]"))["id"]: chunk for chunk in chunks}
+    return "".join([head, *(f"[[steps]]\n{by_id[step]}" for step in steps)])
+
+
+def plan_of(*steps: str, **limits: str) -> Plan:
+    text = plan_text(*steps)
+    for name, value in limits.items():
+        line = next(row for row in text.splitlines() if row.startswith(name))
+        text = text.replace(line, f'{name} = "{value}"' if value else "")
+    return parse_plan(text.encode())
+
+
+def item(step: str) -> dict[str, Any]:
+    """Return the request of a step's vector, as the document holds it."""
+    found: dict[str, Any] = good(step, "transactions")["requests"][0]
+    return found
+
+
+def request(step: str) -> Request:
+    return read_item(item(step))
+
+
+def payload(step: str, **changes: Any) -> dict[str, Any]:
+    """Return the payload of a step's vector, members changed, or left out when None."""
+    members = copy.deepcopy(item(step)["payload"]) | changes
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def answers(**payloads: dict[str, Any]) -> dict[str, list[Answer]]:
+    """Return a builder's answers: each step's payload at its vector's endpoint (``_`` for ``-`` in the step's name)."""
+    script: dict[str, list[Answer]] = {
+        "GET /v2/reads/delegation": [reply(200, {"ok": True, "data": DELEGATION})],
+        "GET /ready": [reply(200, {"ok": True, "data": {"ready": True, "components": {}}})],
+        "GET /v2/meta": [reply(200, {"ok": True, "data": meta()})],
+    }
+    for name, data in payloads.items():
+        path = f"POST {item(name.replace('_', '-'))['endpoint']}"
+        script.setdefault(path, []).append(reply(200, {"ok": True, "data": data}))
+    return script
+
+
+def meta() -> dict[str, Any]:
+    """Return the meta document from which the vectors' deployment was fetched."""
+    document = copy.deepcopy(parse_deployment(DEPLOYMENT_TEXT.encode()).document)
+    return {
+        "chainId": document["chain_id"],
+        "addresses": document["contracts"],
+        "eip712": document["domains"],
+        "enums": document["enums"],
+        "units": document["units"],
+        "defaults": document["defaults"],
+    }
+
+
+def situation(plan: Plan) -> Situation:
+    return Situation(plan, parse_deployment(DEPLOYMENT_TEXT.encode()), NOW_MS)
+
+
+def asked(step: Step) -> Asked | None:
+    """Return how a step is asked for when its action has no documented endpoint."""
+    vector = item(step.id)
+    return Asked(vector["endpoint"], vector["fields"]) if step.id in BY_CALL else None
+
+
+def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
+    """Put the vectors' deployment into an online machine's folder, its builder at this address."""
+    document = json.loads(DEPLOYMENT_TEXT)
+    document |= {"name": name, "base_urls": {"builder": builder_url}}
+    (home / "deployments").mkdir(parents=True, exist_ok=True)
+    (home / "deployments" / f"{name}.json").write_text(json.dumps(document))
+    return read_deployment(document)

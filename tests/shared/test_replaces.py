@@ -1,0 +1,74 @@
+"""A price trigger takes the place of a stored one only when the plan says which."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_shared.asking import request_fields
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.errors import PlanError
+from airlock_shared.plan import Plan, parse_plan
+from shared.make_payloads import NOW_MS
+from shared.world import PLAN_TEXTS, deployment, good, request_of
+
+STEP = next(step for step in ("tpsl-partial", "take-profit", "stop-loss") if f'id = "{step}"' in PLAN_TEXTS["requests"])
+ENTITY = "3f0c9a52-7b1e-4c38-9e1f-0d8a6f2b7c11"
+
+
+def plan(replaces: str) -> Plan:
+    """Return the vectors' plan in which the trigger's step replaces this one."""
+    before, name, after = PLAN_TEXTS["requests"].partition(f'id = "{STEP}"')
+    fields = "[steps.fields]\n"
+    assert fields in after
+    return parse_plan((before + name + after.replace(fields, f"{fields}replaces = {replaces}\n", 1)).encode())
+
+
+def verdicts(meant: str, came: str) -> list[Verdict]:
+    where = Situation(
+        plan(f'"{meant}"') if meant else parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS
+    )
+    return examine(Case(request_of(good(STEP))._replace(replaces=came), where))
+
+
+@pytest.mark.parametrize("entity", ["", ENTITY, "7", "a/b?c", "~" * 200])
+def test_the_trigger_that_the_plan_names_is_the_one_replaced(entity: str) -> None:
+    assert refused(verdicts(entity, entity)) == []
+
+
+@pytest.mark.parametrize(
+    ("meant", "came"), [(ENTITY, ""), ("", ENTITY), (ENTITY, ENTITY.upper()), (ENTITY, ENTITY + " "), ("7", "07")]
+)
+def test_another_trigger_than_the_plans_is_refused(meant: str, came: str) -> None:
+    [verdict] = refused(verdicts(meant, came))
+    assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
+
+
+def test_what_is_no_trigger_replaces_nothing() -> None:
+    where = Situation(parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS)
+    for step in where.plan.steps:
+        request = request_of(good(step))._replace(replaces=ENTITY)
+        assert "PLAN-REQUEST" in {verdict.check for verdict in refused(examine(Case(request, where)))}, step
+
+
+def test_a_transaction_replaces_no_trigger() -> None:
+    where = Situation(parse_plan(PLAN_TEXTS["transactions"].encode()), deployment(), NOW_MS)
+    request = request_of(good("approve", "transactions"))._replace(replaces=ENTITY)
+    [verdict] = refused(examine(Case(request, where)))
+    assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
+
+
+def test_the_builder_is_not_told_of_the_trigger_that_is_replaced() -> None:
+    fields = request_fields(plan(f'"{ENTITY}"').steps[STEP], deployment())
+    assert "replaces" not in fields
+    assert ENTITY not in fields.values()
+
+
+@pytest.mark.parametrize(
+    "written", ['""', '"a b"', '"a\\nb"', '"é"', f'"{"x" * 201}"', "7", "true", "{ at_least = '1' }"]
+)
+def test_what_cannot_be_a_triggers_id_is_refused_in_the_plan(written: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(written)
+    assert caught.value.check == "PLAN-FIELD"
+    assert "replaces" in caught.value.where

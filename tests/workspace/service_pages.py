@@ -1,0 +1,60 @@
+"""The pages of ``docs`` about the services: their error codes and their endpoints."""
+
+from __future__ import annotations
+
+from airlock_online.error_catalogue import ENTRIES, PLACES, Entry
+from airlock_online.explanations import DELIVERY_CHECKS
+from workspace.endpoints import ENDPOINTS, SERVICES
+
+_ERRORS = """\
+# Error codes
+
+What the services answer with, and what to do about it; `airlock-online explain CODE` says the same. The code alone
+decides, never the message; a code that is not here is a failure of its kind, and is kept. This page is written from
+`airlock_online.error_catalogue` by `make docs`.
+
+A code in an `AttemptFailed` ends nothing. The column "order over" says whether an `Error` with it ends the order. The
+exit codes are those of [exit-codes.md](exit-codes.md)."""
+
+_ENDPOINTS = """\
+# Endpoints
+
+Every endpoint that the specification names, and the few beyond it that Airlock uses: the command of `airlock-online`
+that uses it, and the test that proves it. `prepare` builds the steps of a plan; `build` builds one action in the same
+way. What the specification does not show is reached by `call`, and what comes back goes through the same checks. This
+page is written from `tests/workspace/endpoints.py` by `make docs`."""
+
+
+def errors() -> str:
+    """Return ``docs/errors.md``."""
+    lines = [_ERRORS]
+    for where, title in PLACES.items():
+        over = " order over |" if where in ("batched", "contract") else ""
+        lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit code |{over} source |"]
+        lines += ["|---" * (6 + bool(over)) + "|"]
+        lines += [_error(entry, bool(over)) for entry in ENTRIES.values() if entry.where == where]
+    lines += ["", "## Checks of submission alone", "", "The other checks are in [checks.md](checks.md).", ""]
+    lines += ["| check | refuses | protects from | what to do |", "|---|---|---|---|"]
+    lines += [
+        f"| `{check}` | {info.refusal} | {info.protects} | {info.do} |" for check, info in DELIVERY_CHECKS.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _error(entry: Entry, of_orders: bool) -> str:
+    over = f" {'yes' if entry.terminal else 'no'} |" if of_orders else ""
+    cells = f"`{entry.code}` | {entry.http} | {entry.meaning} | {entry.do} | {int(entry.exit_code)}"
+    return f"| {cells} |{over} {entry.source} |"
+
+
+def endpoints() -> str:
+    """Return ``docs/endpoints.md``."""
+    lines = [_ENDPOINTS]
+    for service, title in SERVICES.items():
+        lines += ["", f"## {title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
+        lines += [
+            f"| `{row.method}` `{row.path}` | {row.what} | `{row.command}` | `{row.test}` | {row.state} |"
+            for row in ENDPOINTS
+            if row.service == service
+        ]
+    return "\n".join(lines) + "\n"
