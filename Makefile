@@ -42,7 +42,8 @@ mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a tes
 check: lint test ## Run everything that CI runs
 
 bench: $(VENVS)/dev/.done ## Measure, and write docs/benchmarks.md
-	@$(VENVS)/dev/bin/python tests/bench/bench_verify.py
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_delivery
 
 bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
@@ -106,10 +107,10 @@ $(TOOLS)/.done: tests/requirements.txt $(VENVS)/offline/.done
 	@touch $@
 
 # Independent implementations to compare with, from the npm registry, pinned by hash. Without Node their tests say so.
-$(NODE)/.done: tests/node/package.json tests/node/package-lock.json
+$(NODE)/.done: tests/node/package.json tests/node/pinned.json
 	@mkdir -p $(NODE)
 	@if command -v npm >/dev/null; then \
-		cp tests/node/package.json tests/node/package-lock.json $(NODE)/ && \
+		cp tests/node/package.json $(NODE)/ && cp tests/node/pinned.json $(NODE)/package-lock.json && \
 		(cd $(NODE) && npm ci --silent --no-audit --no-fund --ignore-scripts); \
 	else echo "Node is not here: the comparisons with independent implementations are left out"; fi
 	@touch $@

@@ -263,12 +263,12 @@ def test_an_entity_id_is_kept_with_its_event_and_stays(journal: Journal) -> None
 def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Journal) -> None:
     said: list[str] = []
 
-    def listen(_c: object, _cursor: object, statement: str, *_: object) -> None:
+    def trace(statement: str) -> None:
         if "synchronous" in statement:
             said.append(statement.rpartition(" ")[2])
 
     put(journal, State.SENDING)
-    event.listen(journal._engine, "before_cursor_execute", listen)
+    event.listen(journal._engine, "checkout", lambda connection, *_: connection.set_trace_callback(trace))
     journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(State.ACCEPTED,))
     journal.record(DIGEST, OrderEvent(1, "B", {}))
     journal.record(DIGEST, OrderEvent(2, "C", {}), path=(State.FILLED,))

@@ -37,9 +37,13 @@ def main(elf: Path, folder: Path) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     app = RealApp(elf, folder.parent)
     with closing(app):
-        app.configure(raw_messages=True)
+
+        def port(blind_signing: bool) -> int:
+            app.configure(raw_messages=True, blind_signing=blind_signing)
+            return app.port
+
         with Person(app), RehearsalServices(trader=TRADER) as services:
-            stage = Stage(folder, ONLINE, OFFLINE, services.urls, app.port, "flex", True, print)
+            stage = Stage(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print)
             rows = rehearse(stage)
             _seal(folder, app.port)
         app.configure(raw_messages=True, blind_signing=True)

@@ -63,7 +63,7 @@ def wrapped(what: str) -> Iterator[None]:
     """Turn the database's errors into ``JournalError``."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:  # the latter where a transaction begins
         cause = getattr(error, "orig", None) or error
         raise JournalError(
             f"the journal cannot be {what} ({type(cause).__name__}: {safe(str(cause), limit=200)})",
@@ -134,11 +134,13 @@ def _set_wal(connection: sqlite3.Connection) -> None:
 
 def _begin(connection: Connection) -> None:
     access = connection.get_execution_options().get(ACCESS, STATE)
-    connection.exec_driver_sql(
-        f"PRAGMA synchronous = {_SQLITE_SYNC[access]}"
-    )  # FULL: on the disk before a byte is sent
-    # Writers queue at the door, and never deadlock inside; readers need not wait.
-    connection.exec_driver_sql("BEGIN" if access == READ else "BEGIN IMMEDIATE")
+    cursor = connection.connection.cursor()  # the driver's own: an event waits for this
+    try:
+        cursor.execute(f"PRAGMA synchronous = {_SQLITE_SYNC[access]}")  # FULL: on the disk before a byte is sent
+        # Writers queue at the door, and never deadlock inside; readers need not wait.
+        cursor.execute("BEGIN" if access == READ else "BEGIN IMMEDIATE")
+    finally:
+        cursor.close()
 
 
 def _make_tables(connection: Connection) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from airlock_online.routes.delivery import Delivery
 from airlock_shared import signatures
 from airlock_shared.addresses import checksum_address, parse_address
-from airlock_shared.calldata import decode_call
+from airlock_shared.calldata import Decoded, decode_call
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.intents import CATALOGUE, leaf
-from airlock_shared.requests import Header, Request
+from airlock_shared.requests import Header, Request, Transaction
 from airlock_shared.signature import recover
 from airlock_shared.signatures import Signed
 from airlock_shared.transactions import raw_transaction, signing_hash, unsigned_bytes
@@ -108,13 +109,7 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
 def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     payload, filled = request.payload, request.transaction
     assert filled is not None  # noqa: S101 (the caller has looked)
-    if payload["chainId"] != deployment.chain_id:
-        raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
-    if not _ZERO.fullmatch(payload["value"]):
-        raise Refusal("TX-VALUE", "it would send native coins along", got=payload["value"][:80], expected="0x0")
-    if not _HEX.fullmatch(payload["data"]):
-        raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
-    decoded = decode_call(bytes.fromhex(payload["data"][2:]))
+    decoded = require_sendable(payload, filled, deployment)
     digest = signing_hash(payload, filled)
     signer = _signer_of(request, signed, digest)
     raw = raw_transaction(payload, filled, bytes.fromhex(signed.signature[2:]))
@@ -136,6 +131,20 @@ def _transaction_of(request: Request, signed: Signed, deployment: Deployment) ->
         trader=checksum_address(trader) if trader is not None else signer,
         raw_transaction="0x" + raw.hex(),
     )
+
+
+def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: Deployment) -> Decoded:
+    """Return the call of a transaction that has one form only, for the pinned chain. Raises ``Refusal`` of family ``TX``."""
+    if payload["chainId"] != deployment.chain_id:
+        raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+    if not _ZERO.fullmatch(payload["value"]):
+        raise Refusal("TX-VALUE", "it would send native coins along", got=payload["value"][:80], expected="0x0")
+    if not _HEX.fullmatch(payload["data"]):
+        raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
+    parse_address(payload["to"])
+    if min(filled) < 0 or max(filled) >> 256:
+        raise Refusal("TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1")
+    return decode_call(bytes.fromhex(payload["data"][2:]))
 
 
 def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:

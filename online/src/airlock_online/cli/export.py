@@ -15,7 +15,7 @@ from airlock_online.package import FORMAT, package
 from airlock_online.state import State
 from airlock_shared.command import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
-from airlock_shared.files import require_new, write_new
+from airlock_shared.files import read_input, require_new, write_new
 
 
 @click.command("export")
@@ -34,7 +34,7 @@ def EXPORT(  # noqa: N802
     From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
     package can execute what was signed.
     """
-    whole = read_signatures(state, file, requests_file)
+    whole = read_signatures(state, read_input(file), requests_file)
     require_new(output)
     chosen = [pair for pair in whole.pairs if step in (None, pair[0].step)]
     if not chosen:
