@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from importlib.metadata import version
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 _TITLE = "# Benchmarks\n\nWritten by `make bench` (`tests/bench`); run it again for your own machine.\n"
-_SECTION = re.compile(r"<!-- begin ([a-z]+) -->\n(.*?)\n<!-- end \1 -->", re.DOTALL)
 
 
 def write_section(name: str, text: str) -> None:
-    """Replace one section of the page, or put it at the end; the others stay as they are."""
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    sections = {found[1]: found[2].strip() for found in _SECTION.finditer(page)} | {name: text.strip()}
-    parts = [f"<!-- begin {section} -->\n\n{body}\n\n<!-- end {section} -->\n" for section, body in sections.items()]
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text("\n".join([_TITLE, *parts]), encoding="utf-8")
+    """Replace one section of the page, or put it at the end; whatever else is on the page stays as it is."""
+    begin, end = f"<!-- bench-{name} -->", f"<!-- /bench-{name} -->"
+    section = f"{begin}\n{text.strip()}\n{end}"
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else _TITLE
+    before, found, rest = page.partition(begin)
+    page = f"{before}{section}{rest.partition(end)[2]}" if found else f"{page.rstrip()}\n\n{section}\n"
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def machine(used: str, *libraries: str) -> list[str]:

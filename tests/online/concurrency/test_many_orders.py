@@ -67,7 +67,7 @@ def follow_all(home: Path, count: int) -> Followed:
     home.mkdir(mode=0o700)
     with Venue(together=count) as venue:
         accept(home / "journal.sqlite3", orders(venue.url, count))
-        command = [sys.executable, "-c", FOLLOW, home / "memory", "--home", home, "follow", "--json"]
+        command = [sys.executable, "-c", FOLLOW, str(home / "memory"), "--home", str(home), "follow", "--json"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRLOCK_")}
         with (home / "said").open("w") as said:
             code = subprocess.run(

@@ -67,7 +67,7 @@ def command(run: dict[str, Any]) -> dict[str, Any]:
     points.watch_files()
     time.time_ns = lambda: int(run["now_ms"]) * 1_000_000
     waiting = threading.Event.wait
-    threading.Event.wait = lambda event, timeout=None: waiting(event, timeout and 0)  # type: ignore[method-assign]
+    threading.Event.wait = lambda event, timeout=None: waiting(event, timeout and 0)  # type: ignore[assignment, method-assign]
     sys.argv = ["airlock-online", "--home", str(home), *run["command"]]
     with (home.parent / "screen").open("a") as screen, (home.parent / "talk").open("a") as talk:
         os.dup2(screen.fileno(), sys.stdout.fileno())

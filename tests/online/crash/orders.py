@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_online.outbox import delivery_of
 from airlock_online.routes.delivery import Delivery
@@ -21,7 +21,7 @@ class Way(NamedTuple):
     """A way to submit: the vectors' step that goes it, and what the operator chose beside it."""
 
     step: str
-    chosen: dict[str, str] = {}  # noqa: RUF012 (never changed)
+    chosen: dict[str, Any] = {}  # noqa: RUF012 (never changed)
 
 
 WAYS = {
