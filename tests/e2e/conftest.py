@@ -82,7 +82,9 @@ class Desk:
     def write_plan(self, ceremony: str) -> Path:
         """Write one of the rehearsal's plans and return its path."""
         path = self.path(f"{ceremony}.plan.toml")
-        text = next(c.plan for c in ceremonies("rehearsal", datetime.now(UTC), trading_storage=STORAGE) if c.id == ceremony)
+        text = next(
+            c.plan for c in ceremonies("rehearsal", datetime.now(UTC), trading_storage=STORAGE) if c.id == ceremony
+        )
         path.write_text(text)
         return path
 

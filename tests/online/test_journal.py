@@ -270,9 +270,10 @@ def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Jo
     put(journal, State.SENDING)
     event.listen(journal._engine, "checkout", lambda connection, *_: connection.set_trace_callback(trace))
     journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(State.ACCEPTED,))
-    journal.record(DIGEST, OrderEvent(1, "B", {}))
-    journal.record(DIGEST, OrderEvent(2, "C", {}), path=(State.FILLED,))
-    assert said == ["FULL", "NORMAL", "FULL"]
+    journal.record(DIGEST, OrderEvent(1, "B", {}), told_again=True)
+    journal.record(DIGEST, OrderEvent(2, "C", {}))
+    journal.record(DIGEST, OrderEvent(3, "D", {}), path=(State.FILLED,), told_again=True)
+    assert said == ["FULL", "NORMAL", "FULL", "NORMAL"]
 
 
 def test_many_threads_share_one_journal(journal: Journal) -> None:

@@ -141,18 +141,21 @@ class Journal:
         path: Sequence[State] = (),
         code: str = "",
         note: str = "",
+        told_again: bool = False,
     ) -> bool:
         """Write an event, the ids and the states that it leads through, at once; return whether the event is new.
 
         A state that cannot be entered from where the submission is, is passed over: the first terminal state stays.
+        ``told_again``: the service tells this event again when asked, so nothing waits for the disk.
         """
         ids = {"tracking_id": tracking_id, "entity_id": entity_id}
-        return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note})
+        access = EVENT if told_again else STATE
+        return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
 
     def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:
         """Write an anomaly once; return whether it is new."""
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
-        return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {})
+        return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
 
     def reject(self, digest: str, status: int, reason: str, code: str = "") -> bool:
         """Move to REJECTED and write down why, at once; the reason stays when the digest is sent again.
@@ -176,8 +179,8 @@ class Journal:
         ids: dict[str, str],
         path: Sequence[State],
         told: dict[str, str],
+        access: str,
     ) -> bool:
-        access = STATE if path or any(ids.values()) else EVENT
         for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
             try:
                 with self._writing(access) as connection:

@@ -35,6 +35,7 @@ class Tracker:
                 path=ended if self._accepted else (State.ACCEPTED, *ended),
                 code=event.code if ended else "",
                 note=message if ended and type(message) is str else "",
+                told_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
             )
         for anomaly in merged.anomalies:
             self.odd(anomaly)
@@ -48,13 +49,25 @@ class Tracker:
         path: Sequence[State] = (),
         code: str = "",
         note: str = "",
+        told_again: bool = False,
     ) -> None:
-        """Make an event, the ids and the states that it leads through durable, then show the event if it is new."""
+        """Make an event, the ids and the states that it leads through durable, then show the event if it is new.
+
+        ``told_again`` is for an event that can be read again by the tracking id: it survives the death of the process, and
+        after a power cut it comes once more.
+        """
         new_id = "" if self.tracking_id else tracking_id
         self.tracking_id = self.tracking_id or tracking_id
         journal = self._world.journal
         fresh = journal.record(
-            self.digest, event, tracking_id=new_id, entity_id=entity_id, path=path, code=code, note=note
+            self.digest,
+            event,
+            tracking_id=new_id,
+            entity_id=entity_id,
+            path=path,
+            code=code,
+            note=note,
+            told_again=told_again,
         )
         self._accepted = self._accepted or State.ACCEPTED in path
         self._world.on_answered()
