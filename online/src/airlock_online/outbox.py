@@ -143,7 +143,9 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
         raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
     parse_address(payload["to"])
     if min(filled) < 0 or max(filled) >> 256:
-        raise Refusal("TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1")
+        raise Refusal(
+            "TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
+        )
     return decode_call(bytes.fromhex(payload["data"][2:]))
 
 
