@@ -93,10 +93,11 @@ def test_both_halves_refuse_it_with_the_same_id(desk: Desk, name: str) -> None:
     assert verified.code in (3, 4), verified.err
     assert check in verified.out + verified.err
 
-    ready = httpx.get(f"{desk.services.builder_url}/ready").json()
+    ready, meta = (httpx.get(f"{desk.services.builder_url}{path}").json() for path in ("/ready", "/v2/meta"))
     answer = http(200, f'{{"ok": true, "data": {altered}}}'.encode())
     pinned = desk.folder / "online-home" / "deployments" / "rehearsal.json"
-    with Wire({"GET /ready": [reply(200, ready)], f"POST {endpoint}": [answer]}) as wire:
+    told = {"GET /ready": [reply(200, ready)], "GET /v2/meta": [reply(200, meta)]}
+    with Wire(told | {f"POST {endpoint}": [answer]}) as wire:
         pinned.write_text(pinned.read_text().replace(desk.services.builder_url, wire.url))
         prepared = desk.online("prepare", plan, "-o", desk.path("out.json"))
     assert prepared.code in (3, 8), prepared.err
