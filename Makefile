@@ -8,6 +8,7 @@ TOOLS  := .tools/test
 NODE   := .tools/node
 YES    ?=
 MODEL  ?= flex
+CHANNEL ?= file
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
@@ -19,8 +20,8 @@ MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies, nothing at stake (YES=1: unattended)
-	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) $(if $(YES),--yes) \
+rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies, nothing at stake (YES=1: unattended; CHANNEL=qr: by light)
+	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
 test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done ## Run all tests

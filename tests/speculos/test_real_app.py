@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,8 @@ from airlock_shared.errors import AirlockError
 from offline.recordings import RECORDINGS, SIGNER, Recording, recovered
 from offline.test_ledger_recordings import OTHER_ORDER, ask, assert_signed
 from offline.test_ledger_recordings import _whole as whole_payload_of
+from offline.test_watch_only import REAL as EXTENDED
+from offline.test_watch_only import apdu as address_apdu
 from speculos.device import Person, RealApp
 
 pytestmark = pytest.mark.speculos
@@ -126,6 +129,13 @@ def test_the_real_app_answers_nonsense_as_the_software_ledger_does(real_app: Rea
     with closing(LoopbackTransport(real_app.port)) as transport:
         assert transport.exchange(bytes.fromhex(apdu), person=False) == (b"", sw)
         assert SoftwareLedger().exchange(bytes.fromhex(apdu)) == (b"", sw)
+
+
+@pytest.mark.parametrize("answer", EXTENDED, ids=lambda a: f"{a['path']}-{a['chain_code']}")
+def test_the_real_app_answers_keys_with_chain_codes_as_recorded(real_app: RealApp, answer: dict[str, Any]) -> None:
+    with closing(LoopbackTransport(real_app.port)) as transport:
+        data, sw = transport.exchange(address_apdu(answer["path"], answer["chain_code"]), person=False)
+    assert (data.hex(), f"{sw:04x}") == (answer["data"], answer["sw"])
 
 
 def test_the_real_apps_success_without_a_signature_is_not_taken_for_one(real_app: RealApp) -> None:

@@ -82,12 +82,13 @@ class State:
     def _deployment_path(self, name: str) -> Path:
         return self.home / "deployments" / f"{name}.json"
 
-    def keep_requests(self, fingerprint: str, data: bytes) -> None:
-        """Keep a requests document, so that its signatures can be submitted with no other file."""
+    def keep_requests(self, fingerprint: str, data: bytes) -> Path:
+        """Keep a requests document, so that its signatures can be submitted with no other file; return its path."""
         path = self.home / "requests" / f"{fingerprint}.json"
         make_folder(path.parent)
         if not path.exists():
             write_new(path, data)
+        return path
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""

@@ -158,6 +158,8 @@ class LazyCommands(click.Group):
             return None
         module, attribute, _ = self.table[name]
         command: click.Command = getattr(import_module(module), attribute)
+        for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
+            each.help = each.help and each.help.replace("\\b\n", "\b\n")  # click's mark for lines that stay as they are
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:

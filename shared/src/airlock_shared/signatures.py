@@ -39,7 +39,8 @@ class Header(NamedTuple):
 class Signed(NamedTuple):
     """One item: ``result`` is ``signed``, ``refused`` (``why`` is a check id) or ``declined`` (``why`` says by whom).
 
-    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is ``fields`` or ``hashes``.
+    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is ``fields``,
+    ``hashes`` or ``transaction`` on the Ledger, or ``by another wallet``.
     """
 
     step: str

@@ -19,9 +19,12 @@ COMMANDS = {
     "plan": ("plans", "Show a ceremony plan, or draft one from a request."),
     "preflight": ("preflight", "Check the machine, its clock and the Ledger before a ceremony."),
     "address": ("device", "Show the Ledger's address at a path, and confirm it on its screen."),
+    "accounts": ("accounts", "Show an account to a watch-only wallet, as a QR code."),
     "digest": ("digest", "Print the hashes of any EIP-712 document."),
     "verify": ("verify", "Run every check over a requests document, without a device."),
     "sign": ("sign", "Review and sign a requests document, step by step."),
+    "show": ("show", "Show a document as QR codes."),
+    "scan": ("scan", "Read a document from QR codes, and write it."),
     "transcript": ("transcripts", "Show or verify this machine's transcript."),
     "emulator": ("emulate", "Serve the software Ledger of a rehearsal."),
 }

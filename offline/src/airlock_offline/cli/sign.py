@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
 from airlock_offline.ledger.unshown import not_shown_in_full
 from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.state import State
+from airlock_offline.wallet_answers import WalletRequests
 from airlock_offline.watch import examine_clock, uncertainty_ms
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.batch import examine_header, examine_steps
@@ -24,18 +26,27 @@ from airlock_shared.command import INPUT, ask_yes, finish, json_option, say, sho
 from airlock_shared.documents import fingerprint as fingerprint_of
 from airlock_shared.documents import parse_json
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
-from airlock_shared.files import read_input, require_new, write_new
+from airlock_shared.files import read_input, write_new
 from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
+from airlock_shared.qr.document_commands import incoming, keep_file, outgoing, require_output
+from airlock_shared.qr.options import qr_option, restart_option
+from airlock_shared.requests import FORMAT as REQUESTS
 from airlock_shared.requests import Request, parse_requests
+from airlock_shared.signatures import FORMAT as SIGNATURES
 from airlock_shared.signatures import Header, write_signatures
 from airlock_shared.words import spoken
 
+BROUGHT = "Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?"
+ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of the plan's signer, on the table here?"
+
 
 @click.command("sign")
-@click.argument("file", type=INPUT)
+@click.argument("source", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The signatures to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The signatures to write.")
+@qr_option
+@restart_option
 @click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
 @emulator_option
 @ledger_option
@@ -43,22 +54,25 @@ from airlock_shared.words import spoken
 @click.pass_obj
 def COMMAND(  # noqa: N802
     state: State,
-    file: Path,
+    source: Path,
     plan_file: Path,
-    output: Path,
+    output: Path | None,
+    qr: bool,
+    restart: bool,
     model: str,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
 ) -> None:
-    """Review every item of the requests document FILE, sign what is confirmed, and write the signatures.
+    """Review every item of the requests document SOURCE, sign what is confirmed, and write the signatures.
 
+    With --qr, SOURCE is a camera or pictures of the online machine's screen, and the signatures are shown as codes.
     Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. When the command is
     interrupted, run it again: what was signed is not asked for again.
     """
-    require_new(output)
+    require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
-    header, items, fingerprint = parse_requests(read_input(file))
+    header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
@@ -68,20 +82,32 @@ def COMMAND(  # noqa: N802
     situation = situation._replace(structs=state.structs(deployment.name))
     steps_verdict = examine_steps([i.step for i in items], list(plan.steps))
     _check_document([*examine_header(header, situation), steps_verdict, examine_clock(entries, situation.now_ms)])
-    ask_yes("Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?")
+    if not qr:  # by light, it was asked when it came
+        ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
     state.transcript.record(
         "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}, now_ms()
     )
     with opened(emulator_port, ledger_path) as device:
         results = _sign_all(items, situation, state, ledger_of(entries), device, model)
     signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
-    data = write_signatures(signed_header, [result.signed for result in results])
-    write_new(output, data)
-    signatures_fingerprint = fingerprint_of(parse_json(data))
-    state.transcript.record(
-        "signatures-written", {"requests": fingerprint, "signatures": signatures_fingerprint}, now_ms()
-    )
-    _report(results, output, signatures_fingerprint, as_json)
+    _hand_over(results, signed_header, state, output, qr=qr, as_json=as_json)
+
+
+def _hand_over(
+    results: list[Result], header: Header, state: State, output: Path | None, *, qr: bool, as_json: bool
+) -> None:
+    """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish."""
+    data = write_signatures(header, [result.signed for result in results])
+    fingerprint = fingerprint_of(parse_json(data))
+    if output is None:
+        output = keep_file(state.home, SIGNATURES, fingerprint, data)
+    else:
+        write_new(output, data)
+    written = {"requests": header.requests, "signatures": fingerprint}
+    state.transcript.record("signatures-written", written, now_ms())
+    _report(results, output, fingerprint)
+    codes = outgoing(state.home, data, as_json=as_json) if qr else {}
+    _end(results, output, fingerprint, codes, as_json)
 
 
 def _check_document(verdicts: list[Verdict]) -> None:
@@ -140,7 +166,7 @@ def _unshown(case: Case, model: str) -> list[str]:
     return not_shown_in_full(typed_data_of(case), model)
 
 
-def _report(results: list[Result], output: Path, fingerprint: str, as_json: bool) -> None:
+def _report(results: list[Result], output: Path, fingerprint: str) -> None:
     for result in results:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
@@ -148,9 +174,13 @@ def _report(results: list[Result], output: Path, fingerprint: str, as_json: bool
         say(line)
     say(f"Wrote {output}")
     say("Carry it to the online machine; until it is submitted it is a secret.")
+
+
+def _end(results: list[Result], output: Path, fingerprint: str, codes: dict[str, Any], as_json: bool) -> None:
     code = worst([result.code for result in results])
     if as_json:
         steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
         words = spoken(fingerprint)
-        show_json({"ok": code == 0, "steps": steps, "file": str(output), "fingerprint": fingerprint, "words": words})
+        names = {"file": str(output), "fingerprint": fingerprint, "words": words}
+        show_json({"ok": code == 0, "steps": steps} | codes | names)
     finish(code)

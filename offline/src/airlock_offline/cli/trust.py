@@ -8,24 +8,28 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
-from airlock_shared.command import INPUT, ask_yes, json_option, say, show_json
-from airlock_shared.deployment import Deployment, parse_deployment
-from airlock_shared.files import read_input
+from airlock_shared.command import ask_yes, json_option, say, show_json
+from airlock_shared.deployment import FORMAT, Deployment, parse_deployment
 from airlock_shared.listing import deployment_lines
+from airlock_shared.qr.document_commands import incoming
+from airlock_shared.qr.options import qr_option, restart_option
 
 
 @click.command("trust")
-@click.argument("file", type=INPUT)
+@click.argument("source", type=click.Path(path_type=Path))
+@qr_option
+@restart_option
 @json_option
 @click.pass_obj
-def COMMAND(state: State, file: Path, as_json: bool) -> None:  # noqa: N802
-    r"""Pin the deployment in FILE, beside the pin that it replaces, after an exact Yes.
+def COMMAND(state: State, source: Path, qr: bool, restart: bool, as_json: bool) -> None:  # noqa: N802
+    r"""Pin the deployment in SOURCE, beside the pin that it replaces, after an exact Yes.
 
     \b
     Example:
       airlock-offline trust deployment.json
+      airlock-offline trust camera --qr
     """
-    data = read_input(file)
+    data = incoming(state.home, source, FORMAT, "trust", qr=qr, restart=restart)
     deployment = parse_deployment(data)
     pinned = state.pinned(deployment.name)
     if pinned and pinned.fingerprint == deployment.fingerprint:

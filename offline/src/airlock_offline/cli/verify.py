@@ -6,8 +6,9 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -26,28 +27,38 @@ from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.files import open_input, read_input
 from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import parse_plan
+from airlock_shared.qr.options import qr_option, restart_option
 from airlock_shared.text import safe, safe_again
 from airlock_shared.words import spoken
 
 
 @click.command("verify")
-@click.argument("file", type=INPUT)
+@click.argument("source", type=click.Path(path_type=Path))
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 @click.option("--signatures", "signatures_file", type=INPUT, help="Also check and recover these signatures.")
 @click.option("--deployment", "deployment_file", type=INPUT, help="Judge against this deployment, not the pinned one.")
+@qr_option
+@restart_option
 @json_option
 @click.pass_obj
 def COMMAND(  # noqa: N802
-    state: State, file: Path, plan_file: Path, signatures_file: Path | None, deployment_file: Path | None, as_json: bool
+    state: State,
+    source: Path,
+    plan_file: Path,
+    signatures_file: Path | None,
+    deployment_file: Path | None,
+    qr: bool,
+    restart: bool,
+    as_json: bool,
 ) -> None:
-    """Run every check over the requests document FILE and print a verdict per item.
+    """Run every check over the requests document SOURCE and print a verdict per item.
 
     Exit codes: 0 all passed, 3 something was refused, 4 the document is damaged.
     """
     plan = parse_plan(read_input(plan_file))
     with ExitStack() as files:
-        source = files.enter_context(open_input(file))
-        reader = BatchReader(source, format_name=requests.FORMAT, list_name=requests.LIST)
+        document = files.enter_context(_opened(state, source, restart=restart) if qr else open_input(source))
+        reader = BatchReader(document, format_name=requests.FORMAT, list_name=requests.LIST)
         header = requests.read_header(reader.header)
         if deployment_file is not None:
             deployment = parse_deployment(read_input(deployment_file))
@@ -64,6 +75,13 @@ def COMMAND(  # noqa: N802
         header_verdicts = examine_header(header, situation)
         report = _report_json if as_json else _report_text
         report(reader, signed, situation, ledger_of(entries), header_verdicts)
+
+
+def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
+    """Return the document that a camera or pictures show."""
+    from airlock_shared.qr.document_commands import incoming
+
+    return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 
 
 def _items(

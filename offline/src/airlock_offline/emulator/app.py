@@ -1,7 +1,7 @@
 """The software Ledger: the Ethereum app's commands, with a public test seed. A simulator for rehearsals and tests.
 
 It answers as the real app 1.22.0 answered when it was recorded (``tests/vectors/ledger``), and can misbehave on request.
-Not simulated: filtered typed data (INS 1E), chain codes, and what ``transactions`` names.
+Not simulated: filtered typed data (INS 1E), and what ``transactions`` names.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from airlock_offline.ledger.apdu import (
     P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
+    P2_CHAIN_CODE,
     Ins,
 )
 from airlock_offline.ledger.screens import FLEX_MODEL, MODELS, Page, address_pages, review_pages
@@ -135,7 +136,7 @@ class SoftwareLedger:
         return bytes((_ALWAYS_SET | self._settings.blind_signing, *self._number()))
 
     def _address(self, p1: int, p2: int, data: bytes) -> bytes:
-        if p1 not in (P1_FIRST, P1_CONFIRM) or p2 != 0:
+        if p1 not in (P1_FIRST, P1_CONFIRM) or p2 not in (0, P2_CHAIN_CODE):
             raise Failed(answers.PARAMETERS)
         path, rest = keys.read_path(data)
         if len(rest) not in (0, 8):
@@ -145,7 +146,8 @@ class SoftwareLedger:
             chain_id = int.from_bytes(rest, "big") if rest else 1
             self._ask(address_pages(network(chain_id), account.address, self._model))
         text = account.address[2:].encode()
-        return bytes((len(account.public_key),)) + account.public_key + bytes((len(text),)) + text
+        answer = bytes((len(account.public_key),)) + account.public_key + bytes((len(text),)) + text
+        return answer + account.chain_code if p2 == P2_CHAIN_CODE else answer
 
     # ---- the person and the key
 

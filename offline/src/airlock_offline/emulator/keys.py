@@ -1,7 +1,8 @@
-"""The software Ledger's keys: BIP-39 and BIP-32 by eth-account, signatures by libsecp256k1 (RFC 6979, low s)."""
+"""The software Ledger's keys: BIP-39 by eth-account, BIP-32, signatures by libsecp256k1 (RFC 6979, low s)."""
 
 from __future__ import annotations
 
+import hmac
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,11 +20,12 @@ _MAX_LEVELS = 10
 
 
 class Account(NamedTuple):
-    """A derived key: private (32 bytes), public (65 bytes, uncompressed), and the address in EIP-55."""
+    """A derived key: private (32 bytes), public (65 bytes, uncompressed), its address in EIP-55, chain code (32 bytes)."""
 
     private_key: bytes
     public_key: bytes
     address: str
+    chain_code: bytes
 
 
 def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
@@ -42,11 +44,23 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
 def derive(seed: str, numbers: tuple[int, ...]) -> Account:
     """Return the account of a BIP-39 phrase at a BIP-32 path."""
     from eth_account import Account as EthAccount
-    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+    from eth_account.hdaccount import seed_from_mnemonic
 
-    path = "m/" + "/".join(f"{n - HARDENED}'" if n >= HARDENED else str(n) for n in numbers)
-    private_key = key_from_seed(seed_from_mnemonic(seed, ""), path)
-    return Account(private_key, _public_key(private_key), EthAccount.from_key(private_key).address)
+    private_key, chain_code = _node(seed_from_mnemonic(seed, ""), numbers)
+    return Account(private_key, _public_key(private_key), EthAccount.from_key(private_key).address, chain_code)
+
+
+def _node(seed: bytes, numbers: tuple[int, ...]) -> tuple[bytes, bytes]:
+    """Return the private key and the chain code at a path (BIP-32, "Private parent key to private child key")."""
+    from coincurve import PrivateKey
+
+    node = hmac.digest(b"Bitcoin seed", seed, "sha512")
+    for number in numbers:
+        parent = PrivateKey(node[:32])
+        key = b"\0" + parent.secret if number >= HARDENED else parent.public_key.format()
+        grown = hmac.digest(node[32:], key + number.to_bytes(4, "big"), "sha512")
+        node = parent.add(grown[:32]).secret + grown[32:]  # fails for one key in 2**127, as BIP-32 says it must
+    return node[:32], node[32:]
 
 
 def _public_key(private_key: bytes) -> bytes:

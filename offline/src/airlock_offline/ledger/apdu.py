@@ -24,6 +24,7 @@ P1_PARTIAL = 0x01  # an EIP-712 value of which more follows
 P2_NAME = 0x00  # EIP-712: a struct's name
 P2_FIELD = 0xFF  # EIP-712: a field's definition, or a field's value
 P2_ARRAY = 0x0F  # EIP-712: the number of elements of one array level
+P2_CHAIN_CODE = 0x01  # the address: answer the chain code after it
 P2_SIGN_HASHES = 0x00
 P2_SIGN_FIELDS = 0x01
 

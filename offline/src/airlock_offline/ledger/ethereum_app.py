@@ -7,8 +7,8 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from airlock_offline.ledger.answers import AppAndVersion, Configuration, DeviceAddress, ExtendedKey, Signature
 from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
@@ -16,6 +16,7 @@ from airlock_offline.ledger.apdu import (
     P1_CONFIRM,
     P1_FIRST,
     P1_MORE,
+    P2_CHAIN_CODE,
     P2_SIGN_HASHES,
     Apdu,
     Ins,
@@ -42,49 +43,17 @@ from airlock_shared.eip712 import TypedData
 from airlock_shared.errors import UsageError
 from airlock_shared.keccak import keccak256
 
+__all__ = ["AppAndVersion", "Configuration", "DeviceAddress", "EthereumApp", "ExtendedKey", "Signature", "open_app"]
+
 APP_NAME = "Ethereum"
 HOME_SCREEN = "BOLOS"  # the name that the home screen answers
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
+CHAIN_CODE_BYTES = 32
 TYPED_TRANSACTIONS = (0x01, 0x02, 0x04)  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING = 0x01
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
-
-
-class AppAndVersion(NamedTuple):
-    """The app that is open, as it names itself; ``number`` is its version without a suffix such as ``-dev``."""
-
-    name: str
-    version: str
-    number: tuple[int, int, int]
-
-
-class Configuration(NamedTuple):
-    """The app's settings as far as it tells them. Raw messages is not among them: the operator attests it."""
-
-    blind_signing: bool
-    version: tuple[int, int, int]
-
-
-class DeviceAddress(NamedTuple):
-    """An account of the device: its 65-byte uncompressed public key and its 20-byte address."""
-
-    public_key: bytes
-    address: bytes
-
-
-class Signature(NamedTuple):
-    """A signature as the device gave it: ``r`` and ``s`` of 32 bytes each, and the parity (0 or 1)."""
-
-    r: bytes
-    s: bytes
-    parity: int
-
-    @property
-    def rsv(self) -> bytes:
-        """The 65 bytes r, s, v, with v = 27 or 28."""
-        return self.r + self.s + bytes((27 + self.parity,))
 
 
 def open_app(transport: Transport) -> EthereumApp:
@@ -146,13 +115,16 @@ class EthereumApp:
         p1 = P1_CONFIRM if confirm else P1_FIRST
         chain = b"" if chain_id is None else chain_id.to_bytes(8, "big")
         reply = self._ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
-        fields = _length_value(reply)
-        if [len(field) for field in fields] != [65, 40]:
-            raise wrong_answer(doing, f"{len(reply)} bytes that are not a key and an address")
-        address = keccak256(fields[0][1:])[-20:]
-        if fields[1] != checksum_address(address)[2:].encode():
-            raise wrong_answer(doing, "an address that is not its public key's")
-        return DeviceAddress(fields[0], address)
+        return _account(reply, doing)
+
+    def extended_key(self, path: str) -> ExtendedKey:
+        """Return the account at ``path`` with its chain code: what derives every key below it that is not hardened."""
+        doing = f"read the extended key of {path}"
+        reply = self._ask(ethereum_apdu(Ins.ADDRESS, P1_FIRST, P2_CHAIN_CODE, encode_path(path)), doing)
+        if len(reply) != 1 + 65 + 1 + 40 + CHAIN_CODE_BYTES:
+            raise wrong_answer(doing, f"{len(reply)} bytes that are not a key, an address and a chain code")
+        account = _account(reply[:-CHAIN_CODE_BYTES], doing)
+        return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
 
     def sign_typed_data(self, path: str, typed_data: TypedData) -> Signature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
@@ -236,6 +208,17 @@ def _length_value(data: bytes) -> list[bytes]:
         parts.append(data[1 : 1 + data[0]])
         data = data[1 + data[0] :]
     return parts
+
+
+def _account(reply: bytes, doing: str) -> DeviceAddress:
+    """Read a public key and its address, which must be the key's own."""
+    fields = _length_value(reply)
+    if [len(field) for field in fields] != [65, 40]:
+        raise wrong_answer(doing, f"{len(reply)} bytes that are not a key and an address")
+    address = keccak256(fields[0][1:])[-20:]
+    if fields[1] != checksum_address(address)[2:].encode():
+        raise wrong_answer(doing, "an address that is not its public key's")
+    return DeviceAddress(fields[0], address)
 
 
 def _signature(reply: bytes, first_v: int, doing: str) -> Signature:

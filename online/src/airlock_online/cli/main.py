@@ -19,6 +19,8 @@ COMMANDS = {
     "prepare": ("prepare", "PREPARE", "Build and check every step of a plan."),
     "build": ("build", "BUILD", "Build and check one action, without a plan file."),
     "call": ("call", "CALL", "Ask the builder for any path; take the answer as a step's payload."),
+    "show": ("show", "COMMAND", "Show a document as QR codes."),
+    "scan": ("scan", "COMMAND", "Read a document from QR codes, and write it."),
     "meta": ("reads", "META", "Show what the venue says of itself, against what is pinned."),
     "pairs": ("reads", "PAIRS", "List the venue's pairs."),
     "positions": ("reads", "POSITIONS", "List an account's positions and waiting orders."),

@@ -21,9 +21,11 @@ from airlock_shared.checks.run import refused
 from airlock_shared.command import INPUT, json_option, say, show, show_json
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
-from airlock_shared.files import read_input, require_new, write_new
+from airlock_shared.files import read_input, write_new
 from airlock_shared.listing import fingerprint_lines
 from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.qr.document_commands import outgoing, require_output
+from airlock_shared.qr.options import qr_option
 from airlock_shared.requests import Header, Transaction, parse_requests, write_requests
 from airlock_shared.text import safe
 from airlock_shared.transactions import GWEI
@@ -35,20 +37,28 @@ NATIVE = Unit("native", 18)  # wei
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The requests to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
+@qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
 @filling_options
 @json_option
 @click.pass_obj
 def PREPARE(  # noqa: N802
-    state: State, /, plan_file: Path, output: Path, even_if_not_ready: bool, as_json: bool, **filling: Any
+    state: State,
+    /,
+    plan_file: Path,
+    output: Path | None,
+    qr: bool,
+    even_if_not_ready: bool,
+    as_json: bool,
+    **filling: Any,
 ) -> None:
     """Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
     A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas and
-    fees come from the node, and are bounded by the plan's max_fee_gwei_at_most.
+    fees come from the node, and are bounded by the plan's max_fee_gwei_at_most. With --qr, they are shown as QR codes.
     """
-    require_new(output)
+    require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     deployment = state.require_deployment(plan.deployment)
     with Http() as http:
@@ -56,7 +66,7 @@ def PREPARE(  # noqa: N802
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         prepared = prepare_plan(plan, deployment, sources)
-    keep(state, plan, deployment, prepared, output, as_json)
+    keep(state, plan, deployment, prepared, output, as_json, qr=qr)
 
 
 def prepare_plan(
@@ -76,9 +86,16 @@ def prepare_plan(
 
 
 def keep(
-    state: State, plan: Plan, deployment: Deployment, prepared: list[Prepared], output: Path, as_json: bool
+    state: State,
+    plan: Plan,
+    deployment: Deployment,
+    prepared: list[Prepared],
+    output: Path | None,
+    as_json: bool,
+    *,
+    qr: bool = False,
 ) -> None:
-    """Write the requests document, keep a copy for submitting, record it, and say what is in it."""
+    """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by light."""
     header = Header(
         ceremony=plan.id,
         plan=plan.fingerprint,
@@ -90,11 +107,21 @@ def keep(
     )
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
-    state.keep_requests(requests_fingerprint, data)
-    write_new(output, data)
+    kept = state.keep_requests(requests_fingerprint, data)
+    if output is not None:
+        write_new(output, data)
     facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
     state.transcript.record("prepared", facts, now_ms())
-    _report(prepared, plan, requests_fingerprint, output, as_json)
+    file = output or kept
+    if as_json:
+        codes = outgoing(state.home, data, as_json=True) if qr else {}
+        _report_json(prepared, requests_fingerprint, file, codes)
+        return
+    _report(prepared, plan, requests_fingerprint)
+    say(f"Wrote {file}")
+    say("Carry it to the offline machine, and compare the requests fingerprint there.")
+    if qr:
+        outgoing(state.home, data, as_json=False)
 
 
 def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
@@ -138,14 +165,13 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
         yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
 
 
-def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str, output: Path, as_json: bool) -> None:
-    if as_json:
-        steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
-        words = spoken(requests_fingerprint)
-        show_json(
-            {"ok": True, "file": str(output), "fingerprint": requests_fingerprint, "words": words, "steps": steps}
-        )
-        return
+def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, codes: dict[str, Any]) -> None:
+    steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
+    names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
+    show_json({"ok": True} | codes | names | {"steps": steps})
+
+
+def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
     for item in prepared:
         passed = sum(v.result == "pass" for v in item.verdicts)
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
@@ -156,5 +182,3 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str, out
         show(line)
     for line in fingerprint_lines("requests", requests_fingerprint):
         show(line)
-    say(f"Wrote {output}")
-    say("Carry it to the offline machine, and compare the requests fingerprint there.")

@@ -25,10 +25,12 @@ from airlock_shared.files import require_new
     "--folder", type=click.Path(path_type=Path), help="Where to keep the artefacts (default: rehearsals/TIME)."
 )
 @click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
+@click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
+              help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
 @click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
 @click.pass_context
 def REHEARSE(  # noqa: N802
-    context: click.Context, yes: bool, folder: Path | None, model: str, offline_command: Path | None
+    context: click.Context, yes: bool, folder: Path | None, model: str, channel: str, offline_command: Path | None
 ) -> None:
     """Play whole ceremonies on this machine, with simulated services and a software Ledger.
 
@@ -52,7 +54,11 @@ def REHEARSE(  # noqa: N802
         software_ledger(offline, ledger_words) as port,
         software_ledger(offline, [*ledger_words, "--blind-signing"]) as blind_port,
     ):
-        rows = rehearse(Stage(folder, online, offline, services.urls, port, blind_port, model, unattended, show))
+
+        def ledger(blind: bool) -> int:
+            return blind_port if blind else port
+
+        rows = rehearse(Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):

@@ -20,8 +20,10 @@ from airlock_shared.command import INPUT, finish, json_option, say, worst
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
 from airlock_shared.files import read_input
+from airlock_shared.qr.document_commands import incoming
+from airlock_shared.qr.options import qr_option, restart_option
 from airlock_shared.requests import Header, Request, parse_requests
-from airlock_shared.signatures import Signed, parse_signatures
+from airlock_shared.signatures import FORMAT, Signed, parse_signatures
 from airlock_shared.text import safe
 
 MAX_EIP7702_BYTES = 1 << 20
@@ -44,13 +46,13 @@ class Signatures(NamedTuple):
     offline_head: str
 
 
-def read_signatures(state: State, file: Path, requests_file: Path | None) -> Signatures:
+def read_signatures(state: State, data: bytes, requests_file: Path | None) -> Signatures:
     """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
-    answer, signed, signatures_fingerprint = parse_signatures(read_input(file))
+    answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
-        data = read_input(requests_file)
-        header, items, fingerprint = parse_requests(data)
-        state.keep_requests(fingerprint, data)
+        answered = read_input(requests_file)
+        header, items, fingerprint = parse_requests(answered)
+        state.keep_requests(fingerprint, answered)
     else:
         header, items, fingerprint = state.require_requests(answer.requests)
     deployment = state.require_deployment(header.deployment_name)
@@ -68,8 +70,10 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
 
 
 @click.command("submit")
-@click.argument("file", type=INPUT)
+@click.argument("source", type=click.Path(path_type=Path))
 @requests_option
+@qr_option
+@restart_option
 @click.option("--eip7702", "eip7702", multiple=True, metavar="STEP=FILE",
               help="The pre-signed EIP-7702 transaction of a market order, sent along as it is.")  # fmt: skip
 @click.option("--by-rpc", is_flag=True, help="Send transactions by your own node ([rpc] url, AIRLOCK_RPC).")
@@ -78,20 +82,23 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
 @click.pass_obj
 def SUBMIT(  # noqa: N802
     state: State,
-    file: Path,
+    source: Path,
     requests_file: Path | None,
+    qr: bool,
+    restart: bool,
     eip7702: tuple[str, ...],
     by_rpc: bool,
     patience: int,
     as_json: bool,
 ) -> None:
-    """Deliver the signatures in FILE, each once, and follow what becomes of them.
+    """Deliver the signatures in SOURCE, each once, and follow what becomes of them.
 
     The journal has each before a byte is sent. What was submitted before is not sent again but followed; when the
     outcome cannot be known yet, the exit code is 9 and `airlock-online follow` goes on. Each is sent when the one before
-    it is answered; all are followed at once.
+    it is answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
     """
-    whole = read_signatures(state, file, requests_file)
+    data = incoming(state.home, source, FORMAT, "submit", qr=qr, restart=restart)
+    whole = read_signatures(state, data, requests_file)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     state.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
     extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})

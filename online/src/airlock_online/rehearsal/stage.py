@@ -20,25 +20,25 @@ from airlock_shared.files import read_input, write_new
 
 DEPLOYMENT = "rehearsal"
 _ANSWERS = "Yes\n" * 8
-_FINGERPRINT = re.compile(r"requests fingerprint\n((?:  .+\n){3})")
 _RULE = "#" * 80
 
 
 class Stage(NamedTuple):
-    """What a rehearsal is played on: the folder, both programs, the services' addresses, the software Ledger's ports.
+    """What a rehearsal is played on: the folder, both programs, the services' addresses, and the Ledger.
 
-    ``blind_port`` is the same Ledger after its owner has switched Blind signing on, for the ceremony of a transaction.
+    ``ledger_port`` gives the Ledger's port, after its owner has switched Blind signing on (True) or off. ``channel`` is how
+    documents cross the gap: as a ``file``, or by light (``qr``).
     """
 
     folder: Path
     online: Path
     offline: Path
     urls: dict[str, str]
-    ledger_port: int
-    blind_port: int
+    ledger_port: Callable[[bool], int]
     model: str
     unattended: bool
     say: Callable[[str], None]
+    channel: str = "file"
 
 
 class Row(NamedTuple):
@@ -95,10 +95,30 @@ def _short(stage: Stage, word: str) -> str:
 
 
 def _carry(stage: Stage, name: str, source: str, target: str) -> str:
-    """Carry a file across the gap, as a USB stick would, and return its path on the other machine."""
+    """Carry a document across the gap, by light or as a USB stick would; return its path on the other machine."""
+    if stage.channel == "qr":
+        return _carry_by_light(stage, name, source, target)
     destination = stage.folder / target / name
     shutil.copyfile(stage.folder / source / name, destination)
     stage.say(f"\n=== {name} crosses the gap: {source} -> {target}")
+    return str(destination)
+
+
+def _carry_by_light(stage: Stage, name: str, source: str, target: str) -> str:
+    """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
+    from airlock_online.rehearsal.light import photograph
+
+    run = {"online": _online, "offline": _offline}
+    codes, pictures = stage.folder / source / f"{name}.codes", stage.folder / target / f"{name}.pictures"
+    destination = stage.folder / target / name
+    shown = run[source](stage, "show", str(stage.folder / source / name), "--as", "png", "-o", str(codes))
+    played, seen = photograph(codes, pictures, seed=name)
+    stage.say(f"\n=== {name} crosses the gap by light: {source} -> {target}, {played} frames played, {seen} seen")
+    read = run[target](stage, "scan", str(pictures), "-o", str(destination))
+    same = _fingerprint(shown.screen, "document") == _fingerprint(read.screen, "document") != ""
+    stage.say(f"\n=== the document's fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
+    if not same:
+        raise RehearsalFailed(f"{name} is another document on the other machine", ExitCode.REFUSED)
     return str(destination)
 
 
@@ -122,7 +142,7 @@ def _set_up(stage: Stage) -> Deployment:
 
 
 def _ledger(stage: Stage, *, blind: bool = False) -> tuple[str, str]:
-    return ("--emulator", str(stage.blind_port if blind else stage.ledger_port))
+    return ("--emulator", str(stage.ledger_port(blind)))
 
 
 def _play(stage: Stage, ceremony: Ceremony) -> Row:
@@ -153,8 +173,8 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     )
 
 
-def _fingerprint(screen: str) -> str:
-    found = _FINGERPRINT.search(screen.replace("\r\n", "\n"))
+def _fingerprint(screen: str, label: str = "requests") -> str:
+    found = re.search(label + r" fingerprint\n((?:  .+\n){3})", screen.replace("\r\n", "\n"))
     return found[1] if found else ""
 
 

@@ -1,0 +1,65 @@
+"""``accounts show``: an account's public node as a QR code, for a watch-only wallet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.ledger.watch_only import account_of
+from airlock_offline.state import State
+from airlock_shared.command import say, show_json
+from airlock_shared.master_fingerprint import read_fingerprint
+from airlock_shared.qr.command import How, show_transfer
+from airlock_shared.qr.document_commands import showing_options
+from airlock_shared.qr.transfer import Transfer
+from airlock_shared.ur.eth import HDKEY_TYPE
+
+DEFAULT_PATH = "m/44'/60'/0'"
+
+
+@click.group("accounts")
+def COMMAND() -> None:  # noqa: N802
+    """Show an account of the Ledger to a watch-only wallet."""
+
+
+@COMMAND.command("show")
+@click.option(
+    "--path", default=DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
+)
+@click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
+              help="The seed's, if you know it: the Ledger does not tell, and some wallets want one.")  # fmt: skip
+@showing_options
+@emulator_option
+@ledger_option
+@click.pass_obj
+def show_account(
+    state: State,
+    path: str,
+    fingerprint: int | None,
+    how: How | None,
+    output: Path | None,
+    version: int | None,
+    as_json: bool,
+    emulator_port: int | None,
+    ledger_path: str | None,
+) -> None:
+    r"""Show the account's public key and chain code as ur:crypto-hdkey.
+
+    Nothing in it can sign. Whoever has it knows all addresses of the account, so show it to your own wallet alone.
+
+    \b
+    Examples:
+      airlock-offline accounts show
+      airlock-offline accounts show --as page
+    """
+    with opened(emulator_port, ledger_path) as device:
+        account = account_of(device.app(), path, fingerprint)
+    say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
+    transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")
+    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
+    state.transcript.record("account-shown", {"path": path, "first_address": account.first_address}, now_ms())
+    if as_json:
+        show_json({"ok": True, "path": path, "first_address": account.first_address} | shown.as_json())

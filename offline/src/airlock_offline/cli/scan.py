@@ -1,0 +1,47 @@
+"""``scan``: a document that the other machine shows as QR codes, into a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.cli.wallets import scan_request
+from airlock_offline.state import State
+from airlock_shared.command import INPUT
+from airlock_shared.errors import UsageError
+from airlock_shared.qr.document_commands import scan_to_file, scanning_options
+
+
+@click.command("scan")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--plan", "plan_file", type=INPUT, help="Take what a hot wallet asks to sign, as the step of this plan.")
+@click.option("--step", help="With --plan: the step's id, to be sure.")
+@scanning_options
+@click.pass_obj
+def COMMAND(  # noqa: N802
+    state: State,
+    sources: tuple[str, ...],
+    plan_file: Path | None,
+    step: str | None,
+    output: Path,
+    restart: bool,
+    as_json: bool,
+) -> None:
+    r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
+
+    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C the same
+    command goes on with what it had read.
+
+    \b
+    Examples:
+      airlock-offline scan camera -o requests.json
+      airlock-offline scan pictures/ -o requests.json
+      airlock-offline scan camera --plan plan.toml -o requests.json
+    """
+    if plan_file is not None:
+        scan_request(state, sources, plan_file, step, output, restart=restart, as_json=as_json)
+        return
+    if step is not None:
+        raise UsageError("--step is for what a wallet asks", do="add --plan PLAN")
+    scan_to_file(state.home, sources, output, restart=restart, as_json=as_json)

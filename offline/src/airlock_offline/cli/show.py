@@ -1,0 +1,44 @@
+"""``show``: a document as QR codes, for the other machine's camera."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.cli.wallets import show_answer
+from airlock_offline.state import State
+from airlock_shared.command import INPUT
+from airlock_shared.qr.command import How
+from airlock_shared.qr.document_commands import show_file, showing_options
+
+
+@click.command("show")
+@click.argument("file", type=INPUT)
+@click.option("--for", "wallet", type=click.Choice(["wallet"]), help="The signature, for the wallet that asked.")
+@showing_options
+@click.pass_obj
+def COMMAND(  # noqa: N802
+    state: State,
+    file: Path,
+    wallet: str | None,
+    how: How | None,
+    output: Path | None,
+    version: int | None,
+    as_json: bool,
+) -> None:
+    r"""Show FILE as QR codes: a deployment, a plan, requests or signatures.
+
+    In the terminal when it fits there, until Ctrl-C; otherwise as a page that you open in a browser. No server is started.
+
+    \b
+    Examples:
+      airlock-offline show signatures.json
+      airlock-offline show signatures.json --as page
+      airlock-offline show signatures.json --as sheet -o sheet.pdf
+      airlock-offline show signatures.json --for wallet
+    """
+    if wallet is not None:
+        show_answer(state, file, how, output, version, as_json)
+        return
+    show_file(state.home, file, how, output, version, as_json)

@@ -1,0 +1,280 @@
+"""Other wallets through the installed commands, by real pictures: a step out and its answer back, in both directions."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from airlock_offline.emulator.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
+from airlock_offline.ledger.apdu import encode_path
+from airlock_online.rehearsal.plans import PATH, TRADER
+from airlock_shared.addresses import checksum_address
+from airlock_shared.eip712 import read_typed_data
+from airlock_shared.errors import DocumentError
+from airlock_shared.qr.pictures import write_sequence
+from airlock_shared.qr.scan import scan
+from airlock_shared.qr.sources import file_frames
+from airlock_shared.qr.transfer import Transfer
+from airlock_shared.requests import Transaction
+from airlock_shared.signature import recover
+from airlock_shared.transactions import raw_transaction, unsigned_bytes
+from airlock_shared.ur.decode import Decoder, Message
+from airlock_shared.ur.eth import (
+    HDKEY_TYPE,
+    SIGN_REQUEST_TYPE,
+    SIGNATURE_TYPE,
+    DataType,
+    HDKey,
+    Keypath,
+    Signature,
+    SignRequest,
+)
+from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.transaction_requests import FILLED, write_transaction
+
+ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
+CEREMONY = "delegate-key"
+
+
+def _not_left_out(error: DocumentError) -> None:
+    raise error
+
+
+def read(path: Path) -> Message:
+    """What a camera reads from a picture."""
+    return scan(file_frames(path, on_skipped=_not_left_out), Decoder(), lambda _report: None)
+
+
+def shown(folder: Path, ur_type: str, cbor: bytes) -> Path:
+    """A wallet's screen as pictures in a new folder."""
+    write_sequence(Transfer(ur_type, cbor, ur_type, "", ""), folder, 20)
+    return folder
+
+
+def wallet_signs(asked: SignRequest, seed: str = TEST_SEED) -> bytes:
+    """What a wallet that hashes for itself answers to typed data: r, s, v."""
+    digest = read_typed_data(json.loads(asked.sign_data))[1].digest
+    account = derive(seed, read_path(encode_path(str(asked.path)))[0])
+    parity, rs = sign(account.private_key, digest)
+    return rs + bytes((27 + parity,))
+
+
+def ask_keystone(desk: Desk, requests: Path) -> SignRequest:
+    picture = desk.path("step.gif")
+    words = ("--for", "keystone", "--master-fingerprint", "73c5da0a", "--as", "gif", "-o", picture, "--json")
+    ended = desk.online("show", requests, *words)
+    assert (ended.code, ended.json()["kind"]) == (0, SIGN_REQUEST_TYPE), ended.err
+    return SignRequest.from_cbor(read(picture).expect(SIGN_REQUEST_TYPE))
+
+
+def test_another_wallet_signs_a_step_and_submit_takes_it(desk: Desk) -> None:
+    _, requests = desk.prepare(CEREMONY)
+    asked = ask_keystone(desk, requests)
+    assert (str(asked.path), asked.path.source_fingerprint, asked.origin) == (PATH, 0x73C5DA0A, "Airlock")
+    answer = Signature(wallet_signs(asked), asked.request_id)
+    pictures, output = shown(desk.path("answer"), SIGNATURE_TYPE, answer.to_cbor()), desk.path("signatures.json")
+    ended = desk.online("scan", pictures, "--requests", requests, "-o", output, "--json")
+    assert (ended.code, ended.json()["missing"]) == (0, []), ended.err
+    assert answer.signature.hex() not in ended.out + ended.err
+    document = json.loads(output.read_text())
+    assert (document["header"]["transcript_head"], document["signatures"][0]["signer"]) == ("0" * 64, TRADER)
+    submitted = desk.online("submit", output)
+    assert submitted.code == 0, submitted.err
+
+
+@pytest.mark.parametrize(
+    ("change", "seed", "check"),
+    [({"request_id": ID}, TEST_SEED, "SIG-REQUESTS"), ({}, OTHER_SEED, "SIG-SIGNER")],
+    ids=["another id", "another key"],
+)
+def test_an_answer_that_is_not_the_steps_writes_nothing(
+    desk: Desk, change: dict[str, Any], seed: str, check: str
+) -> None:
+    _, requests = desk.prepare(CEREMONY)
+    asked = ask_keystone(desk, requests)
+    answer = Signature(wallet_signs(asked, seed), asked.request_id)._replace(**change)
+    pictures = shown(desk.path("answer"), SIGNATURE_TYPE, answer.to_cbor())
+    ended = desk.online("scan", pictures, "--requests", requests, "-o", desk.path("signatures.json"))
+    assert (ended.code, check in ended.err) == (3, True), ended.err
+    assert not desk.path("signatures.json").exists()
+
+
+SECOND_STEP = f"""
+[[steps]]
+id = "referral-code"
+action = "referral-set-code"
+signer = "treasury"
+fields = {{ referee = "{TRADER}", code = "TREASURY" }}
+"""
+
+
+def test_steps_are_shown_and_answered_in_turn_and_written_together(desk: Desk) -> None:
+    plan, requests, output = desk.write_plan(CEREMONY), desk.path("two.json"), desk.path("signatures.json")
+    plan.write_text(plan.read_text() + SECOND_STEP)
+    assert desk.online("prepare", plan, "-o", requests).code == 0
+    for number, missing in enumerate((["referral-code"], [])):
+        asked = ask_keystone(desk, requests)
+        desk.path("step.gif").unlink()
+        answer = Signature(wallet_signs(asked), asked.request_id)
+        pictures = shown(desk.path(f"answer-{number}"), SIGNATURE_TYPE, answer.to_cbor())
+        ended = desk.online("scan", pictures, "--requests", requests, "-o", output, "--json")
+        assert (ended.code, ended.json()["missing"], output.exists()) == (0, missing, not missing), ended.err
+    assert desk.online("submit", output).code == 0
+    ended = desk.online("show", requests, "--for", "keystone", "--as", "gif", "-o", desk.path("again.gif"))
+    assert (ended.code, "every step has its answer" in ended.err) == (2, True)
+
+
+def hot_wallet_asks(requests: Path, **changes: Any) -> SignRequest:
+    """What MetaMask shows when a page asks it for the intent that the builder built."""
+    payload = json.loads(requests.read_text())["requests"][0]["payload"]
+    domain_type = [{"name": n, "type": t} for n, t in zip(payload["domain"], _DOMAIN_TYPES, strict=True)]
+    document = {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
+    document["types"] = {"EIP712Domain": domain_type, **document["types"]}
+    address, chain_id = bytes.fromhex(TRADER[2:]), int(payload["domain"]["chainId"])
+    data = json.dumps(document).encode()
+    asked = SignRequest(data, DataType.TYPED_DATA, Keypath.of(PATH, 1), chain_id, ID, address, "MetaMask")
+    return asked._replace(**changes)
+
+
+_DOMAIN_TYPES = ("string", "string", "uint256", "address")
+
+
+def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answered_by_its_id(
+    desk: Desk, ledger: Ledger
+) -> None:
+    plan, built = desk.prepare(CEREMONY)
+    asked = hot_wallet_asks(built)
+    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, asked.to_cbor())
+    requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
+    ended = desk.offline("scan", pictures, "--plan", plan, "-o", requests, "--json")
+    assert ended.code == 0, ended.err
+    assert "MetaMask" in ended.err
+    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code == 0, ended.err
+    assert ("from what a wallet asked" in ended.err, "read aloud" in ended.err) == (True, False)
+    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif"))
+    assert ended.code == 0, ended.err
+    answer = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE))
+    digest = read_typed_data(json.loads(asked.sign_data))[1].digest
+    assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)
+
+
+@pytest.fixture
+def blind() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: Desk, blind: Ledger) -> None:
+    plan, _, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
+    data = unsigned_bytes(unsigned, Transaction(**FILLED))
+    asked = SignRequest(data, DataType.TYPED_TRANSACTION, Keypath.of(PATH), unsigned["chainId"], ID)
+    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, asked.to_cbor())
+    requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
+    assert desk.offline("scan", pictures, "--plan", plan, "--step", "approve", "-o", requests).code == 0
+    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", blind.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code == 0, ended.err
+    assert desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif")).code == 0
+    rsv = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE)).signature
+    assert rsv[64] in (0, 1)
+    raw = raw_transaction(unsigned, Transaction(**FILLED), rsv[:64] + bytes((27 + rsv[64],)))
+    assert Account.recover_transaction(raw) == TRADER
+
+
+def test_signatures_that_no_wallet_asked_for_are_not_shown_to_one(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare(CEREMONY)
+    signatures = desk.path("signatures.json")
+    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
+    assert desk.offline(*words, typed="Yes\n" * 3).code == 0
+    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif"))
+    assert (ended.code, "no request that a wallet showed" in ended.err) == (2, True), ended.err
+    assert not desk.path("back.gif").exists()
+
+
+BAD: dict[str, tuple[dict[str, Any], int, str]] = {
+    "a personal message": ({"data_type": DataType.PERSONAL_MESSAGE, "sign_data": b"Hello"}, 3, "PLAN-ACTION"),
+    "another account": ({"address": bytes(20)}, 3, "SIGNER-PLANNED"),
+    "another chain": ({"chain_id": 1}, 3, "DOMAIN-CHAIN"),
+    "no typed data": ({"sign_data": b"{}"}, 3, "TYPES-DOCUMENT"),
+}
+
+
+@pytest.mark.parametrize(("changes", "code", "check"), BAD.values(), ids=BAD)
+def test_what_a_hot_wallet_may_not_ask_is_refused_at_once(
+    desk: Desk, changes: dict[str, Any], code: int, check: str
+) -> None:
+    plan, built = desk.prepare(CEREMONY)
+    cbor = hot_wallet_asks(built, **changes).to_cbor()
+    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, cbor)
+    ended = desk.offline("scan", pictures, "--plan", plan, "-o", desk.path("wallet.json"))
+    assert (ended.code, check in ended.err) == (code, True), ended.err
+    assert not desk.path("wallet.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "code", "check"),
+    [("delegate", TRADER, 3, "PLAN-FIELD"), ("deadline", "1700000000000", 7, "TIME-REMAINING")],
+    ids=["another delegate", "too late"],
+)
+def test_an_intent_that_a_check_refuses_is_not_written_and_its_frames_are_forgotten(
+    desk: Desk, member: str, value: str, code: int, check: str
+) -> None:
+    plan, built = desk.prepare(CEREMONY)
+    document = json.loads(built.read_text())
+    document["requests"][0]["payload"]["message"][member] = value
+    desk.path("altered.json").write_text(json.dumps(document))
+    cbor = hot_wallet_asks(desk.path("altered.json")).to_cbor()
+    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, cbor)
+    ended = desk.offline("scan", pictures, "--plan", plan, "-o", desk.path("wallet.json"))
+    assert (ended.code, check in ended.err) == (code, True), ended.err
+    assert not desk.path("wallet.json").exists()
+    assert not list(desk.folder.rglob("*.frames"))
+    assert not list(desk.folder.rglob("wallet-requests"))
+
+
+def test_a_code_of_another_kind_is_refused_by_either_scan(desk: Desk) -> None:
+    plan, requests = desk.prepare(CEREMONY)
+    asked = shown(desk.path("asked"), SIGN_REQUEST_TYPE, hot_wallet_asks(requests).to_cbor())
+    answer = shown(desk.path("answer"), SIGNATURE_TYPE, Signature(bytes(65), ID).to_cbor())
+    ended = desk.online("scan", asked, "--requests", requests, "-o", desk.path("out.json"))
+    assert (ended.code, "QR-TYPE" in ended.err) == (4, True), ended.err
+    ended = desk.offline("scan", answer, "--plan", plan, "-o", desk.path("out.json"))
+    assert (ended.code, "QR-TYPE" in ended.err) == (4, True), ended.err
+
+
+def test_words_that_belong_to_another_wallet_alone_are_refused_without_one(desk: Desk) -> None:
+    _, requests = desk.prepare(CEREMONY)
+    picture = desk.path("x.gif")
+    for words in (
+        ("show", requests, "--step", "delegate-key", "--as", "gif", "-o", picture),
+        ("show", requests, "--for", "keystone", "--master-fingerprint", "12", "--as", "gif", "-o", picture),
+        ("show", requests, "--for", "keystone", "--step", "no-such-step", "--as", "gif", "-o", picture),
+    ):
+        assert desk.online(*words).code == 2
+    assert desk.offline("scan", picture, "--step", "delegate-key", "-o", desk.path("out.json")).code == 2
+    assert not picture.exists()
+
+
+def test_the_account_is_shown_to_a_watch_only_wallet(desk: Desk, ledger: Ledger) -> None:
+    picture = desk.path("account.gif")
+    ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "gif", "-o", picture, "--json")
+    assert (ended.code, ended.json()["first_address"]) == (0, TRADER), ended.err
+    key = HDKey.from_cbor(read(picture).expect(HDKEY_TYPE))
+    assert (str(key.origin), str(key.children)) == ("m/44'/60'/0'", "m/0/*")
+
+
+@pytest.mark.parametrize(("path", "code"), [("m/44'", 5), ("m/49'/0'/0'", 5), ("44'/60'", 2), ("m/44'/60'/x'", 2)])
+def test_a_path_that_is_no_account_is_refused(desk: Desk, ledger: Ledger, path: str, code: int) -> None:
+    words = ("accounts", "show", "--path", path, "--emulator", ledger.port, "--as", "gif", "-o", desk.path("a.gif"))
+    ended = desk.offline(*words)
+    assert ended.code == code, ended.err
+    assert not desk.path("a.gif").exists()

@@ -1,0 +1,257 @@
+"""What a hot wallet asks: taken as the plan's step, judged by the same checks, and answered under the wallet's own id."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import uuid
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.wallet_answers import Asked, WalletRequests, answer_of
+from airlock_offline.wallet_requests import choose_step, request_of
+from airlock_shared.checks.case import Case, Situation
+from airlock_shared.checks.run import examine
+from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.plan import parse_plan
+from airlock_shared.requests import Request
+from airlock_shared.signature import recover
+from airlock_shared.signatures import Header, Signed
+from airlock_shared.transactions import unsigned_bytes
+from airlock_shared.transcript import GENESIS
+from airlock_shared.ur.eth import DataType, Keypath, SignRequest, Step
+from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
+from shared.world import PLAN_TEXTS, VECTORS, deployment, good, refusals
+from shared.world import request_of as vector_request
+
+ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
+PATH = "m/44'/60'/0'/0/0"
+SIGNATURES = {
+    item["step"]: item for item in json.loads((VECTORS / "signatures/good/every-struct.json").read_text())["signatures"]
+}
+
+
+@cache
+def situation(step: str, folder: str = "requests") -> Situation:
+    """The vectors' world with a plan that has this step alone."""
+    head, *chunks = PLAN_TEXTS[folder].split("[[steps]]\n")
+    by_id = {tomllib.loads(chunk.replace("[steps.fields]", "[fields]"))["id"]: chunk for chunk in chunks}
+    return Situation(parse_plan((head + "[[steps]]\n" + by_id[step]).encode()), deployment(), NOW_MS)
+
+
+def typed(step: str, **changes: Any) -> dict[str, Any]:
+    """A step's intent as a wallet holds it, members changed."""
+    payload = good(step)["requests"][0]["payload"]
+    types = {"EIP712Domain": DOMAIN_TYPE, **payload["types"]}
+    document = {"types": types, **{name: payload[name] for name in ("primaryType", "domain", "message")}}
+    return document | changes
+
+
+def asks(data: dict[str, Any] | bytes, **changes: Any) -> SignRequest:
+    """A wallet's request with typed data, or with other bytes."""
+    sign_data = data if isinstance(data, bytes) else json.dumps(data).encode()
+    address, chain_id = bytes.fromhex(TREASURY[2:]), deployment().chain_id
+    asked = SignRequest(sign_data, DataType.TYPED_DATA, Keypath.of(PATH, 0x73C5DA0A), chain_id, ID, address, "MetaMask")
+    return asked._replace(**changes)
+
+
+def taken(asked: SignRequest, step: str, folder: str = "requests") -> Request:
+    where = situation(step, folder)
+    return request_of(asked, choose_step(where.plan, step), where)
+
+
+def judged(asked: SignRequest, step: str, folder: str = "requests") -> set[str]:
+    """The checks that refuse what a wallet asks, in the end."""
+    try:
+        request = taken(asked, step, folder)
+    except Refusal as refusal:
+        return {refusal.check}
+    return refusals(examine(Case(request, situation(step, folder))))
+
+
+INTENTS = sorted(path.stem for path in (VECTORS / "requests/good").glob("*.json") if path.stem != "desk-key-terms")
+OWN = [step for step in INTENTS if vector_request(good(step)).delegation is None]
+TRANSACTIONS = sorted(path.stem for path in (VECTORS / "transactions/good").glob("*.json"))
+
+
+@pytest.mark.parametrize("step", OWN)
+def test_an_intent_passes_the_checks_as_if_the_builder_had_built_it(step: str) -> None:
+    vector, request = vector_request(good(step)), taken(asks(typed(step), address=None), step)
+    assert judged(asks(typed(step), address=None), step) == set()
+    for name in ("digest", "encodedIntent", "signerRule", "intent"):
+        assert request.payload[name] == vector.payload[name]
+    fields = [{n: v for n, v in each.fields.items() if n != "deadlineMs"} for each in (request, vector)]
+    assert fields[0] == fields[1]  # a deadline that was asked for is the limit's to judge
+    assert (request.route, request.order_type) == (vector.route, vector.order_type)
+
+
+@pytest.mark.parametrize("step", [step for step in INTENTS if step not in OWN])
+def test_a_delegates_intent_is_refused_because_its_registration_is_not_known(step: str) -> None:
+    vector = vector_request(good(step))
+    asked = asks(typed(step), address=bytes.fromhex(vector.signer[2:]), path=Keypath.of(vector.path))
+    assert judged(asked, step) == {"SIGNER-DELEGATE"}
+
+
+def transaction(step: str, **changes: Any) -> SignRequest:
+    vector = vector_request(good(step, "transactions"))
+    assert vector.transaction is not None
+    data = unsigned_bytes(vector.payload, vector.transaction)
+    address, path = bytes.fromhex(vector.signer[2:]), Keypath.of(vector.path)
+    return asks(data, data_type=DataType.TYPED_TRANSACTION, address=address, path=path)._replace(**changes)
+
+
+@pytest.mark.parametrize("step", TRANSACTIONS)
+def test_a_transaction_passes_as_prepared_but_for_a_registration_that_nobody_here_knows(step: str) -> None:
+    vector = vector_request(good(step, "transactions"))
+    expected = set() if vector.delegation is None else {"TX-DELEGATE"}
+    assert judged(transaction(step), step, "transactions") == expected
+    request = taken(transaction(step), step, "transactions")
+    assert (request.transaction, request.route) == (vector.transaction, "relay")
+    assert request.payload["data"].lower() == vector.payload["data"].lower()
+
+
+DESK_KEY = good("desk-key")["requests"][0]["payload"]
+DOMAIN = DESK_KEY["domain"]
+WITHOUT_DOMAIN_TYPE = {"types": DESK_KEY["types"]}
+EXTRA = {"types": {**DESK_KEY["types"], "EIP712Domain": DOMAIN_TYPE, "Extra": [{"name": "a", "type": "bool"}]}}
+MORE = {"message": DESK_KEY["message"] | {"extra": "1"}}
+RENAMED = json.loads(json.dumps(typed("desk-key")).replace("DelegateReq", "PermitReq"))
+MOVED = {"types": {"EIP712Domain": DOMAIN_TYPE, "DelegateReq": DESK_KEY["types"]["DelegateReq"][::-1]}}
+BAD: dict[str, tuple[SignRequest, str]] = {
+    "a personal message": (asks(b"Sign in to example.org", data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
+    "a personal message that is typed data": (
+        asks(typed("desk-key"), data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
+    "another account": (asks(typed("desk-key"), address=bytes(20)), "SIGNER-PLANNED"),
+    "another path": (asks(typed("desk-key"), path=Keypath.of("m/44'/60'/0'/0/1")), "SIGNER-PLANNED"),
+    "a path of many": (asks(typed("desk-key"), path=Keypath((*Keypath.of(PATH).steps[:4], Step(None, False)))),
+                       "SIGNER-PLANNED"),
+    "another chain said": (asks(typed("desk-key"), chain_id=1), "DOMAIN-CHAIN"),
+    "another chain signed": (asks(typed("desk-key", domain=DOMAIN | {"chainId": 1})), "DOMAIN-CHAIN"),
+    "another contract": (asks(typed("desk-key", domain=DOMAIN | {"verifyingContract": TREASURY})), "DOMAIN-CONTRACT"),
+    "another name": (asks(typed("desk-key", domain=DOMAIN | {"name": "Permit2"})), "DOMAIN-NAME"),
+    "an empty domain": (asks(typed("desk-key", domain={})), "DOMAIN-EMPTY"),
+    "another delegate": (asks(typed("desk-key", message=DESK_KEY["message"] | {"delegate": TREASURY})), "PLAN-FIELD"),
+    "an unknown struct": (asks(RENAMED), "TYPES-KNOWN"),
+    "members in another order": (asks(typed("desk-key", **MOVED)), "TYPES-PINNED"),
+    "a struct too many": (asks(typed("desk-key", **EXTRA)), "TYPES-PINNED"),
+    "a field too many": (asks(typed("desk-key", **MORE)), "MSG-FIELDS"),
+    "a fraction": (asks(typed("desk-key", message=DESK_KEY["message"] | {"expiry": 1.5})), "DOC-FLOAT"),
+    "a number in hex": (asks(typed("desk-key", message=DESK_KEY["message"] | {"expiry": "0x10"})), "MSG-INT"),
+    "a member beside": (asks(typed("desk-key", note="x")), "TYPES-DOCUMENT"),
+    "no JSON": (asks(b"\x19\x01" + bytes(64)), "DOC-JSON"),
+    "a list": (asks(b"[]"), "TYPES-DOCUMENT"),
+    "a member twice": (asks(b'{"types":{},"types":{}}'), "DOC-DUPLICATE"),
+    "typed data called a transaction": (asks(typed("desk-key"), data_type=DataType.TYPED_TRANSACTION), "TX-KEYS"),
+    "a legacy transaction": (asks(b"\xc0", data_type=DataType.TRANSACTION), "TX-KEYS"),
+    "a transaction for an intent's step": (transaction("cancel-request", path=Keypath.of(PATH)), "PLAN-ACTION"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "check"), BAD.values(), ids=BAD)
+def test_what_the_plan_does_not_ask_for_is_refused(asked: SignRequest, check: str) -> None:
+    assert check in judged(asked, "desk-key")
+
+
+def test_another_intent_of_the_catalogue_is_not_the_step() -> None:
+    assert {"PLAN-ACTION"} <= judged(asks(typed("referral")), "desk-key")
+
+
+def test_an_open_of_another_size_is_refused_although_all_is_consistent() -> None:
+    message = good("open")["requests"][0]["payload"]["message"]
+    bigger = message | {"_t": message["_t"] | {"positionSizeUSDC": "99000000"}}
+    assert judged(asks(typed("open", message=bigger)), "open") == {"PLAN-FIELD"}
+
+
+@pytest.mark.parametrize(("number", "check"), [(9_999, "ORDER-TYPE"), (2**255, "ORDER-TYPE")])
+def test_a_pair_that_is_not_pinned_has_no_order_type(number: int, check: str) -> None:
+    message = good("open")["requests"][0]["payload"]["message"]
+    other = message | {"_t": message["_t"] | {"pairIndex": str(number)}}
+    assert check in judged(asks(typed("open", message=other)), "open")
+
+
+def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:
+    vector = vector_request(good("cancel-request", "transactions"))
+    assert vector.transaction is not None
+    other = unsigned_bytes(vector.payload | {"chainId": 1}, vector.transaction)
+    dear = unsigned_bytes(vector.payload, vector.transaction._replace(maxFeePerGas=10**12))
+    step, folder = "cancel-request", "transactions"
+    assert judged(transaction(step, chain_id=1), step, folder) == {"TX-CHAIN"}
+    assert judged(transaction(step, sign_data=other), step, folder) == {"TX-CHAIN"}
+    assert judged(transaction(step, sign_data=dear), step, folder) == {"TX-FEES"}
+
+
+def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
+    with pytest.raises(Refusal, match="PLAN-STEPS"):
+        choose_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")
+    with pytest.raises(Refusal, match="PLAN-STEP:"):
+        choose_step(situation("desk-key").plan, "referral")
+    assert choose_step(situation("desk-key").plan, None).id == "desk-key"
+
+
+# ---- the answer -----------------------------------------------------------------------------------------------------
+
+FINGERPRINT = "ab" * 32
+SIGNED = Signed(**SIGNATURES["desk-key"])
+ASKED = Asked("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
+HEADER = Header("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
+
+
+def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:
+    answer = answer_of(ASKED, HEADER, [SIGNED])
+    assert (answer.request_id, answer.signature.hex()) == (ID, SIGNED.signature[2:])
+    assert recover(bytes.fromhex(ASKED.digest[2:]), answer.signature) == bytes.fromhex(TREASURY[2:])
+
+
+def test_a_transaction_is_answered_with_its_parity() -> None:
+    answer = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
+    assert answer.signature[64] == int(SIGNED.signature[-2:], 16) - 27
+
+
+def test_a_request_without_an_id_is_answered_without_one() -> None:
+    assert answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).request_id is None
+
+
+WRONG: dict[str, tuple[list[Signed], str]] = {
+    "another step": ([SIGNED._replace(step="referral")], "PLAN-STEPS"),
+    "two steps": ([SIGNED, Signed(**SIGNATURES["referral"])], "PLAN-STEPS"),
+    "nothing": ([], "PLAN-STEPS"),
+    "another digest": ([SIGNED._replace(digest="0x" + "00" * 32)], "SIG-DIGEST"),
+    "another's signature": ([SIGNED._replace(signature=SIGNATURES["referral"]["signature"])], "SIG-SIGNER"),
+    "too short": ([SIGNED._replace(signature="0x00")], "SIG-LENGTH"),
+    "v of 0": ([SIGNED._replace(signature=SIGNED.signature[:-2] + "00")], "SIG-V"),
+}
+
+
+@pytest.mark.parametrize(("signed", "check"), WRONG.values(), ids=WRONG)
+def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[Signed], check: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        answer_of(ASKED, HEADER, signed)
+    assert refused.value.check == check
+
+
+@pytest.mark.parametrize("result", ["declined", "refused"])
+def test_what_was_not_signed_has_no_answer(result: str) -> None:
+    with pytest.raises(UsageError, match=f"not signed: {result}"):
+        answer_of(ASKED, HEADER, [Signed("desk-key", result, "why")])
+
+
+def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
+    kept = WalletRequests(tmp_path)
+    kept.keep(FINGERPRINT, ASKED)
+    kept.keep(FINGERPRINT, ASKED)
+    assert kept.require(FINGERPRINT) == ASKED
+    assert (kept.holds(FINGERPRINT), kept.holds("cd" * 32)) == (True, False)
+    with pytest.raises(UsageError, match="no request that a wallet showed"):
+        kept.require("cd" * 32)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"step": 1}', "[]"])
+def test_a_damaged_memory_is_named(tmp_path: Path, text: str) -> None:
+    kept = WalletRequests(tmp_path)
+    kept.keep(FINGERPRINT, ASKED)
+    next(tmp_path.rglob("*.json")).write_text(text)
+    with pytest.raises(DocumentError):
+        kept.require(FINGERPRINT)

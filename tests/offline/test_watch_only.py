@@ -1,0 +1,132 @@
+"""The account for a watch-only wallet: the app's answers with a chain code, the keys below it, and the code shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.emulator.keys import HARDENED, TEST_SEED, _node, derive
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.status import PathNotAllowed, WrongAnswer
+from airlock_offline.ledger.watch_only import account_of, address_below
+from airlock_shared.addresses import checksum_address
+from airlock_shared.errors import DeviceError
+from airlock_shared.ur.eth import HDKey
+from offline.recordings import SIGNER, Exchange, Played, answering
+from shared.ur.test_peers import peers
+
+VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "extended-keys"
+REAL: list[dict[str, Any]] = json.loads((VECTORS / "real-app.json").read_text())["answers"]
+BIP32: dict[str, Any] = json.loads((VECTORS / "bip32.json").read_text())
+WITH_CODE = [answer for answer in REAL if answer["chain_code"] and answer["sw"] == "9000"]
+ACCOUNT, FIRST = "m/44'/60'/0'", "m/44'/60'/0'/0/0"
+
+
+def apdu(path: str, chain_code: bool) -> bytes:
+    numbers = [int(name.rstrip("'")) + (HARDENED if name.endswith("'") else 0) for name in path.split("/")[1:]]
+    data = bytes((len(numbers),)) + b"".join(number.to_bytes(4, "big") for number in numbers)
+    return bytes((0xE0, 0x02, 0, int(chain_code), len(data))) + data
+
+
+def test_the_answers_are_those_of_the_recorded_seed() -> None:
+    assert json.loads((VECTORS / "real-app.json").read_text())["seed"] == TEST_SEED
+
+
+@pytest.mark.parametrize("answer", REAL, ids=lambda a: f"{a['path']}-{a['chain_code']}")
+def test_the_software_ledger_answers_as_the_real_app_did(answer: dict[str, Any]) -> None:
+    data, sw = SoftwareLedger().exchange(apdu(answer["path"], answer["chain_code"]))
+    assert (data.hex(), f"{sw:04x}") == (answer["data"], answer["sw"])
+
+
+@pytest.mark.parametrize("answer", WITH_CODE, ids=lambda a: a["path"])
+def test_the_client_asks_and_reads_as_the_real_app_answered(answer: dict[str, Any]) -> None:
+    data = bytes.fromhex(answer["data"])
+    transport = Played([Exchange(apdu(answer["path"], True), data, 0x9000)])
+    key = EthereumApp(transport).extended_key(answer["path"])
+    assert (key.public_key, key.chain_code) == (data[1:66], data[-32:])
+    assert transport.waited_for_a_person == [False]
+
+
+def test_the_real_apps_account_leads_to_its_own_first_address() -> None:
+    answer = next(a for a in WITH_CODE if a["path"] == ACCOUNT)
+    key = answering(bytes.fromhex(answer["data"])).extended_key(ACCOUNT)
+    assert checksum_address(address_below(key, (0, 0)) or b"") == SIGNER
+
+
+@pytest.mark.parametrize("chain", BIP32["chains"], ids=lambda c: c["path"])
+def test_keys_and_chain_codes_are_those_of_the_standard(chain: dict[str, str]) -> None:
+    names = chain["path"].split("/")[1:]
+    numbers = tuple(int(name.rstrip("H")) + (HARDENED if name.endswith("H") else 0) for name in names)
+    key, code = _node(bytes.fromhex(BIP32["seed"]), numbers)
+    assert (key.hex(), code.hex()) == (chain["key"], chain["chain_code"])
+
+
+@pytest.mark.parametrize("path", [ACCOUNT, FIRST, "m/44'/1'/7'", "m/44'/60'/0'/1/2147483647"])
+def test_private_keys_are_those_of_eth_account(path: str) -> None:
+    from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
+
+    numbers = tuple(int(n.rstrip("'")) + (HARDENED if n.endswith("'") else 0) for n in path.split("/")[1:])
+    assert derive(TEST_SEED, numbers).private_key == key_from_seed(seed_from_mnemonic(TEST_SEED, ""), path)
+
+
+# ---- bad answers ----------------------------------------------------------------------------------------------------
+
+GOOD = bytes.fromhex(next(a["data"] for a in WITH_CODE if a["path"] == ACCOUNT))
+BAD = {
+    "nothing": b"",
+    "no chain code": GOOD[:-32],
+    "a short chain code": GOOD[:-1],
+    "a byte behind": GOOD + b"\0",
+    "another key's address": GOOD[:67] + b"00" + GOOD[69:],
+    "a key of another length": bytes((64,)) + GOOD[1:],
+    "an address of another length": GOOD[:66] + bytes((39,)) + GOOD[67:],
+}
+
+
+@pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
+def test_an_answer_that_is_not_a_key_with_its_chain_code_is_an_error(answer: bytes) -> None:
+    with pytest.raises(WrongAnswer):
+        answering(answer).extended_key(ACCOUNT)
+
+
+def test_a_path_outside_ethereum_has_no_key_and_so_there_is_no_master_fingerprint() -> None:
+    with pytest.raises(PathNotAllowed):
+        EthereumApp(SoftwareLedger()).extended_key("m/44'")
+
+
+class OtherCode(SoftwareLedger):
+    """A device whose chain code is not its key's."""
+
+    def exchange(self, apdu: bytes, *, person: bool = False) -> tuple[bytes, int]:
+        data, sw = super().exchange(apdu, person=person)
+        return (data[:-1] + bytes((data[-1] ^ 1,)) if apdu[3] == 1 else data), sw
+
+
+def test_a_node_that_does_not_lead_to_the_devices_own_address_is_not_shown() -> None:
+    with pytest.raises(DeviceError, match="does not lead to its own accounts"):
+        account_of(EthereumApp(OtherCode()), ACCOUNT, None)
+
+
+# ---- what is shown --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fingerprint", [None, 0x73C5DA0A])
+def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerprint: int | None) -> None:
+    account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, fingerprint)
+    key = HDKey.from_cbor(account.key.to_cbor())
+    assert account.first_address == SIGNER
+    assert key == account.key
+    assert key.origin is not None
+    assert (str(key.origin), key.origin.source_fingerprint, key.origin.depth) == (ACCOUNT, fingerprint, 3)
+    assert (str(key.children), key.use and key.use.coin) == ("m/0/*", 60)
+
+
+def test_another_implementation_reads_the_same_account() -> None:
+    account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, 0x73C5DA0A)
+    (read,) = peers(("read_key", {"cbor": account.key.to_cbor().hex()}))
+    assert (read["key"], read["chain_code"]) == (account.key.key.hex(), (account.key.chain_code or b"").hex())
+    assert (read["origin"], read["source_fingerprint"], read["children"]) == (ACCOUNT, "73c5da0a", "m/0/*")

@@ -1,0 +1,204 @@
+"""A step to another wallet and its answer back: the id, the key and the form are those of the step, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.other_wallets import choose_step, document_of, sign_request, signable_of, take
+from airlock_online.outbox import delivery_of, match
+from airlock_online.wallet_answers import WalletAnswers
+from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.requests import Header, Request, parse_requests
+from airlock_shared.signature import CURVE_ORDER
+from airlock_shared.signatures import parse_signatures
+from airlock_shared.transcript import GENESIS
+from airlock_shared.ur.eth import DataType, Signature, SignRequest
+from shared.make_payloads import NOW_MS
+from shared.ur.test_peers import peers
+from shared.world import VECTORS, deployment, good, patched, to_bytes, whole
+
+SIGNED = {
+    "requests": {
+        item["step"]: item["signature"]
+        for item in json.loads((VECTORS / "signatures/good/every-struct.json").read_text())["signatures"]
+    },
+    "transactions": {
+        step: item["signature"] for step, item in json.loads((VECTORS / "transactions/signed.json").read_text()).items()
+    },
+}
+ALL = [(folder, step) for folder, steps in SIGNED.items() for step in steps]
+
+
+def parsed(folder: str = "requests") -> tuple[Header, list[Request], str]:
+    return parse_requests(to_bytes(whole(folder)))
+
+
+def answer(step: str, folder: str = "requests", **changes: Any) -> Signature:
+    """What an honest wallet answers to a step of the vectors, or members of it changed."""
+    request = next(item for item in parsed(folder)[1] if item.step == step)
+    rsv = bytearray.fromhex(SIGNED[folder][step][2:])
+    if request.transaction is not None:
+        rsv[64] -= 27  # as wallets answer typed transactions
+    signable = signable_of(request, deployment())
+    return Signature(bytes(rsv), signable.request_id)._replace(**changes)
+
+
+@pytest.mark.parametrize(("folder", "step"), ALL)
+def test_an_answer_becomes_the_signature_that_our_own_signer_would_have_made(folder: str, step: str) -> None:
+    header, items, _ = parsed(folder)
+    signed = take(answer(step, folder), header, items, deployment())
+    assert (signed.step, signed.signature, signed.shown) == (step, SIGNED[folder][step], "by another wallet")
+    request = next(item for item in items if item.step == step)
+    assert delivery_of(request, signed, header, deployment(), to_send=False).signature == SIGNED[folder][step]
+
+
+@pytest.mark.parametrize(("folder", "step"), ALL)
+def test_a_request_says_whose_it_is_and_is_read_again(folder: str, step: str) -> None:
+    request = next(item for item in parsed(folder)[1] if item.step == step)
+    asked = sign_request(request, deployment(), 0x73C5DA0A)
+    assert SignRequest.from_cbor(asked.to_cbor()) == asked
+    assert (str(asked.path), asked.path.source_fingerprint) == (request.path, 0x73C5DA0A)
+    assert "0x" + (asked.address or b"").hex() == request.signer.lower()
+    assert asked.chain_id == deployment().chain_id
+    kind = DataType.TYPED_DATA if request.transaction is None else DataType.TYPED_TRANSACTION
+    assert asked.data_type is kind
+
+
+def test_another_implementation_reads_what_we_ask_and_we_read_what_it_answers() -> None:
+    asked = [sign_request(item, deployment(), 0x73C5DA0A) for item in (*parsed()[1], *parsed("transactions")[1])]
+    answers = [Signature(GOOD, request.request_id, "Keystone") for request in asked]
+    read = peers(*(("read_request", {"cbor": request.to_cbor().hex()}) for request in asked))
+    for request, theirs in zip(asked, read, strict=True):
+        assert theirs["sign_data"] == request.sign_data.hex()
+        assert (theirs["path"], theirs["source_fingerprint"]) == (str(request.path), "73c5da0a")
+        assert uuid.UUID(theirs["request_id"]) == request.request_id
+    members = [{"signature": GOOD.hex(), "request_id": a.request_id.hex if a.request_id else "", "origin": "Keystone"}
+               for a in answers]  # fmt: skip
+    written = peers(*(("write_signature", each) for each in members))
+    assert [Signature.from_cbor(bytes.fromhex(text)) for text in written] == answers
+
+
+def test_every_step_has_an_id_of_its_own() -> None:
+    items = parsed()[1]
+    assert len({signable_of(item, deployment()).request_id for item in items}) == len(items)
+
+
+def _high_s(rsv: bytes) -> bytes:
+    s = CURVE_ORDER - int.from_bytes(rsv[32:64], "big")
+    return rsv[:32] + s.to_bytes(32, "big") + bytes([55 - rsv[64]])
+
+
+GOOD = bytes.fromhex(SIGNED["requests"]["desk-key"][2:])
+OTHERS = bytes.fromhex(SIGNED["requests"]["referral"][2:])
+BAD = {
+    "without an id": ({"request_id": None}, "SIG-REQUESTS"),
+    "another id": ({"request_id": uuid.UUID(int=7)}, "SIG-REQUESTS"),
+    "the signature of another step": ({"signature": OTHERS}, "SIG-SIGNER"),
+    "a changed r": ({"signature": bytes([GOOD[0] ^ 1]) + GOOD[1:]}, "SIG-SIGNER"),
+    "the other v": ({"signature": GOOD[:64] + bytes([55 - GOOD[64]])}, "SIG-SIGNER"),
+    "the other parity": ({"signature": GOOD[:64] + bytes([1 - (GOOD[64] - 27)])}, "SIG-SIGNER"),
+    "a high s": ({"signature": _high_s(GOOD)}, "SIG-LOW-S"),
+    "r of zero": ({"signature": bytes(32) + GOOD[32:]}, "SIG-RANGE"),
+    "s of zero": ({"signature": GOOD[:32] + bytes(32) + GOOD[64:]}, "SIG-RANGE"),
+    "r of the order": ({"signature": CURVE_ORDER.to_bytes(32, "big") + GOOD[32:]}, "SIG-RANGE"),
+    "v of a legacy transaction": ({"signature": GOOD[:64] + bytes([37])}, "SIG-V"),
+    "v of 26": ({"signature": GOOD[:64] + bytes([26])}, "SIG-V"),
+    "v of 2": ({"signature": GOOD[:64] + bytes([2])}, "SIG-V"),
+}
+
+
+@pytest.mark.parametrize(("changes", "check"), BAD.values(), ids=BAD)
+def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
+    header, items, _ = parsed()
+    with pytest.raises(Refusal) as refused:
+        take(answer("desk-key", **changes), header, items, deployment())
+    assert refused.value.check == check
+    assert GOOD.hex()[:64] not in str(refused.value)
+
+
+def test_an_answer_to_another_document_is_refused() -> None:
+    header, items, _ = parse_requests(to_bytes(good("referral")))
+    with pytest.raises(Refusal, match="SIG-REQUESTS"):
+        take(answer("desk-key"), header, items, deployment())
+
+
+ALTERED = {
+    "the digest": ("desk-key", "payload.digest", "0x" + "00" * 32, "DIGEST-MATCH"),
+    "a field": ("desk-key", "payload.message.delegate", "0x" + "11" * 20, "DIGEST-MATCH"),
+    "a field's form": ("desk-key", "payload.message.expiry", "1e9", "MSG-INT"),
+    "the struct": ("desk-key", "payload.primaryType", "Permit", "TYPES-KNOWN"),
+    "the chain": ("approve", "payload.chainId", 1, "TX-CHAIN"),
+    "the value": ("approve", "payload.value", "0x1", "TX-VALUE"),
+    "the calldata": ("approve", "payload.data", "0x0", "TX-HEX"),
+    "the function": ("approve", "payload.data", "0xdeadbeef", "TX-SELECTOR"),
+    "the contract": ("approve", "payload.to", "0x12", "MSG-ADDRESS"),
+    "the nonce": ("approve", "transaction.nonce", -1, "TX-GAS"),
+    "the fee": ("approve", "transaction.maxFeePerGas", 1 << 256, "TX-GAS"),
+}
+
+
+@pytest.mark.parametrize(("step", "at", "value", "check"), ALTERED.values(), ids=ALTERED)
+def test_an_altered_request_is_not_shown_to_another_wallet(step: str, at: str, value: Any, check: str) -> None:
+    folder = "requests" if step in SIGNED["requests"] else "transactions"
+    document = patched(good(step, folder), [{"at": f"requests.0.{at}", "set": value}])
+    request = parse_requests(to_bytes(document))[1][0]
+    with pytest.raises(Refusal) as refused:
+        sign_request(request, deployment())
+    assert refused.value.check == check
+
+
+# ---- from step to step ----------------------------------------------------------------------------------------------
+
+
+def test_the_document_is_there_once_every_step_is_answered(tmp_path: Path) -> None:
+    header, items, fingerprint = parsed()
+    answers = WalletAnswers(tmp_path, fingerprint)
+    for count, item in enumerate(items):
+        assert choose_step(items, answers.of(items), None) is items[count]
+        assert document_of(header, items, answers.of(items), fingerprint, NOW_MS) is None
+        assert answers.keep(take(answer(item.step), header, items, deployment()))
+    document = document_of(header, items, answers.of(items), fingerprint, NOW_MS)
+    assert document is not None
+    answered, signed, _ = parse_signatures(document)
+    assert answered.transcript_head == GENESIS
+    pairs = match(answered, signed, header, items, fingerprint)
+    assert [pair[1].signature for pair in pairs] == [SIGNED["requests"][item.step] for item in items]
+    with pytest.raises(UsageError, match="every step has its answer"):
+        choose_step(items, answers.of(items), None)
+
+
+def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
+    header, items, fingerprint = parsed()
+    answers = WalletAnswers(tmp_path, fingerprint)
+    signed = take(answer("desk-key"), header, items, deployment())
+    assert answers.keep(signed)
+    assert not answers.keep(signed._replace(signature="0x" + OTHERS.hex()))
+    assert answers.of(items) == {"desk-key": signed}
+
+
+def test_kept_answers_are_readable_by_their_owner_alone_and_belong_to_their_document(tmp_path: Path) -> None:
+    header, items, fingerprint = parsed()
+    WalletAnswers(tmp_path, fingerprint).keep(take(answer("desk-key"), header, items, deployment()))
+    (path,) = tmp_path.rglob("*.json")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert WalletAnswers(tmp_path, "0" * 64).of(items) == {}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"step":"desk-key","result":"signed"}'])
+def test_a_damaged_answer_is_not_taken_for_none(tmp_path: Path, text: str) -> None:
+    header, items, fingerprint = parsed()
+    answers = WalletAnswers(tmp_path, fingerprint)
+    answers.keep(take(answer("desk-key"), header, items, deployment()))
+    next(tmp_path.rglob("*.json")).write_text(text)
+    with pytest.raises(DocumentError):
+        answers.of(items)
+
+
+def test_an_unknown_step_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="desk-key"):
+        choose_step(parsed()[1], {}, "no-such-step")
