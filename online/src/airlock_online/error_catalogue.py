@@ -40,7 +40,9 @@ class Entry(NamedTuple):
     source: str = SPEC
 
 
-_NEW_INTENT = "Sign a new intent to try again. The old one is valid until its deadline: wait for that where two fills harm."
+_NEW_INTENT = (
+    "Sign a new intent to try again. The old one is valid until its deadline: wait for that where two fills harm."
+)
 _READ_FIRST = "Read the positions, then sign a new intent if the order is still wanted."
 _READY = "Ask `airlock-online ready`, wait, then run it again."
 _NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."

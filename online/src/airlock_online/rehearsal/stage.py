@@ -27,6 +27,7 @@ _RULE = "#" * 80
 class Stage(NamedTuple):
     """What a rehearsal is played on: the folder, both programs, the services' addresses, the software Ledger's ports.
 
+    ``on_chain`` tells what happened on the chain since it was last asked, as labels and texts.
     ``blind_port`` is the same Ledger after its owner has switched Blind signing on, for the ceremony of a transaction.
     """
 
@@ -39,6 +40,7 @@ class Stage(NamedTuple):
     model: str
     unattended: bool
     say: Callable[[str], None]
+    on_chain: Callable[[], tuple[tuple[str, str], ...]]
 
 
 class Row(NamedTuple):
@@ -50,6 +52,7 @@ class Row(NamedTuple):
     digest: str
     signature: str
     outcome: str
+    on_chain: tuple[tuple[str, str], ...]
 
 
 class RehearsalFailed(AirlockError):
@@ -148,9 +151,8 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcomes = re.findall(r"outcome: (\w+)", submitted.screen)
-    return Row(
-        ceremony.id, same, item["signer"], item["digest"], item["signature"], outcomes[-1] if outcomes else "none"
-    )
+    outcome = outcomes[-1] if outcomes else "none"
+    return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, stage.on_chain())
 
 
 def _fingerprint(screen: str) -> str:
@@ -169,6 +171,7 @@ def summary_lines(rows: list[Row], folder: Path) -> list[str]:
             *_hex_rows("signature", row.signature),
             f"  recovered     {row.signer}, as the plan expects",
             f"  outcome       {row.outcome}",
+            *(f"  {label:<13} {text}" for label, text in row.on_chain),
         ]
     return [*lines, f"\nEverything that crossed or was kept is in {folder}"]
 

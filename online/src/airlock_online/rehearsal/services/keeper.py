@@ -15,8 +15,9 @@ async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: 
         return
     world = runtime.world
     receipt = runtime.mempool.mine(transaction_hash, failing=faults.has("fail-terminal", service))
-    if receipt is None or not receipt.ok:
+    if receipt is None:
         return
+    world.receipts.append(receipt)
     stored = [event.arguments for event in decode_logs(receipt.logs) if "orderId" in event.arguments]
     world.pending_orders += [(order["orderId"], order["pairIndex"]) for order in stored]
     while world.pending_orders:

@@ -24,7 +24,7 @@ _NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as 
 
 def submitted(world: World, signed: Signed) -> Outcome:
     """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
-    return world.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    return _noted(world, world.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
 
 
 def check(world: World, signed: Signed) -> None:
@@ -36,12 +36,20 @@ def sent(world: World, signed: Signed, *, failing: bool = False) -> Receipt:
     """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
     contract = world.venue.contract_of(signed.primary)
     with reverting(world.venue.evm, contract, failing):
-        return world.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+        receipt = world.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    world.receipts.append(receipt)
+    return receipt
 
 
 def fulfilled(world: World, order_id: int, pair_index: int, *, declined: bool = False) -> Outcome:
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
-    return world.venue.decline(order_id) if declined else world.venue.fulfil(order_id, world.prices[pair_index])
+    venue, price = world.venue, world.prices[pair_index]
+    return _noted(world, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
+
+
+def _noted(world: World, outcome: Outcome) -> Outcome:
+    world.receipts.append(outcome.receipt)
+    return outcome
 
 
 def order_in(outcome: Outcome) -> Emitted:

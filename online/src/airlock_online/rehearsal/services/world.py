@@ -12,7 +12,7 @@ from collections.abc import Callable
 from eth_utils.crypto import keccak
 
 from airlock_online.rehearsal.chain.embedded import EmbeddedEvm
-from airlock_online.rehearsal.chain.evm import Evm
+from airlock_online.rehearsal.chain.evm import Evm, Receipt
 from airlock_online.rehearsal.chain.sending import derived
 from airlock_online.rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, Venue
 from airlock_online.rehearsal.services.opening import opening
@@ -45,6 +45,7 @@ class World:
         self.pending_orders: list[tuple[int, int]] = []  # order id and pair: stored by transactions, not executed yet
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
         self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
+        self.receipts: list[Receipt] = []  # of every transaction since the rehearsal was set up
         self._drawn: Counter[str] = Counter()
         self._behind_s = SET_UP_S
         self.venue = self._set_up(evm or EmbeddedEvm(lambda: self.now_s - self._behind_s, settings.chain_id))
