@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
+from airlock_online.rehearsal.chain.evm import Receipt
+from airlock_online.rehearsal.chain.venue import STORAGE, USDC
 from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_online.rehearsal.services.submission import Signed
+from airlock_online.rehearsal.services.world import World
 from airlock_shared.abi import decode
 from airlock_shared.documents import parse_json
 from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
@@ -72,15 +76,22 @@ def test_the_screen_has_whole_lines_of_80_columns_each_under_its_step(machine: M
 
 def test_one_refused_order_does_not_keep_the_others(machine: Machine) -> None:
     signatures = machine.signatures(stop=TWAP, code=CODE)
-    machine.services.world.twaps.clear()
+    gone = {"trader": "0x" + "00" * 20, "escrow": 0}
+    machine.services.world.venue.act(STORAGE, "seedTwap", 41, gone)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (8, {"stop": "REJECTED", "code": "CONFIRMED"})
+
+
+def _something_else(world: World, signed: Signed, *, failing: bool) -> Receipt:
+    """Send a transaction that is confirmed and does nothing of what was signed."""
+    assert not failing
+    return world.venue.act(USDC, "mint", signed.trader, 0).receipt
 
 
 def test_a_promise_that_is_not_kept_ends_with_11(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airlock_online.cli.delivering.POLL_S", 0.01)
     signatures = machine.signatures(code=CODE)
-    monkeypatch.setattr("airlock_online.rehearsal.services.relayer.settle", lambda *_: True)
+    monkeypatch.setattr("airlock_online.rehearsal.services.relayer.sent", _something_else)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (11, {"code": "CONFIRMED"})
     assert "NO: this is not what was promised" in ended.out

@@ -11,7 +11,7 @@ import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, RELAYED, Column, rows
-from airlock_online.rehearsal.services.positions import PAIRS, seeded, seeded_order
+from airlock_online.rehearsal.services.positions import PAIRS, order_json, seeded, seeded_limit
 from airlock_shared.command import run
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
@@ -113,7 +113,7 @@ def test_what_a_pair_does_not_tell_is_not_told(ask: Ask, capsys: pytest.CaptureF
 def positions() -> dict[str, Any]:
     now_s = 1_790_000_000
     trades = [position.as_json(position.pair_index == 3) for position in seeded(TREASURY, now_s)]
-    return {"trades": trades, "orders": [seeded_order(TREASURY, now_s)]}
+    return {"trades": trades, "orders": [order_json(seeded_limit(TREASURY))]}
 
 
 def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:

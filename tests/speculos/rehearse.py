@@ -19,8 +19,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from eth_account import Account  # noqa: E402
 
-from airlock_online.rehearsal.plans import TRADER  # noqa: E402
+from airlock_online.rehearsal.plans import DELEGATE, TRADER  # noqa: E402
 from airlock_online.rehearsal.services import RehearsalServices  # noqa: E402
+from airlock_online.rehearsal.services.record import ChainRecord  # noqa: E402
 from airlock_online.rehearsal.stage import Stage, rehearse, summary_lines  # noqa: E402
 from airlock_shared.requests import Transaction  # noqa: E402
 from airlock_shared.transactions import raw_transaction  # noqa: E402
@@ -43,7 +44,8 @@ def main(elf: Path, folder: Path) -> int:
             return app.port
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
-            stage = Stage(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print)
+            on_chain = ChainRecord(services.world, (DELEGATE,)).since
+            stage = Stage(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print, "file", on_chain)
             rows = rehearse(stage)
             _seal(folder, app.port)
         app.configure(raw_messages=True, blind_signing=True)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -74,7 +74,7 @@ class Ground(NamedTuple):
 
 
 @contextmanager
-def chain(backend: str, clock: Clock) -> Iterator[Evm]:
+def chain(backend: str, clock: Callable[[], int]) -> Iterator[Evm]:
     """A new chain of a backend; an anvil is started on a free port of loopback and ended."""
     if backend == "pyevm":
         yield EmbeddedEvm(clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_online.rehearsal.chain.venue import STORAGE
 from online.rehearsal.desk import (
     START_MS,
     Desk,
@@ -73,7 +74,7 @@ def test_an_open_makes_a_position(desk: Desk, order_type: int, pair_index: int, 
     made = desk.position(pair_index, slot)
     assert made is not None
     assert (made["buy"], made["initialPosToken"], made["sl"]) == (False, "100000000", str(70_000 * ONE))
-    assert made["timestamp"] == str(START_MS // 1000)
+    assert made["timestamp"] == str(START_MS // 1000 + 1)  # the fill is the second block of a second that stands still
 
 
 def test_a_second_open_on_a_pair_takes_the_next_slot(desk: Desk) -> None:
@@ -157,8 +158,17 @@ def test_a_coin_sized_open_outside_its_leverage_is_declined(desk: Desk) -> None:
 
 def test_an_order_whose_position_went_away_ends_with_an_error(desk: Desk) -> None:
     payload = desk.close_payload()
-    deadline_read: list[object] = []
-    desk.clock.surprises = [lambda: deadline_read.append(1), lambda: desk.world.positions.pop((T, 0, 0))]
+
+    def when_accepted() -> None:
+        """Take the position away as soon as the order's nonce is held."""
+        if not desk.world.reserved_nonces:
+            desk.clock.surprises.append(when_accepted)
+            return
+        held = desk.world.position(T, 0, 0)
+        assert held is not None
+        desk.world.venue.act(STORAGE, "seedTrade", held._replace(collateral=0, size=0).as_trade())
+
+    desk.clock.surprises.append(when_accepted)
     events = desk.execute(1, payload)
     assert [e.type for e in events] == ["MarketOrderAccepted", "Error"]
     assert (events[-1].data["code"], events[-1].id) == ("PositionMismatch", "1")

@@ -10,12 +10,12 @@ from eth_abi import abi
 from eth_utils.crypto import keccak
 
 from airlock_online.rehearsal.services import settings
-from airlock_online.rehearsal.services.rpc import METHODS
+from airlock_online.rehearsal.services.mempool import GAS_MONEY
 from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import GWEI, ask_node, filled, node, raw_of, signed, unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
-FIRST_BLOCK = 1_000_000
+FIRST_BLOCK = 2  # the deployment, and what a rehearsal starts with
 UNKNOWN = "0x" + "ab" * 32
 
 
@@ -53,25 +53,18 @@ def failed(body: Json, code: int, words: str) -> Json:
 def test_the_chain_says_what_it_is(desk: Desk) -> None:
     assert node(desk, "eth_chainId") == "0x7a69"
     assert node(desk, "eth_blockNumber") == hex(FIRST_BLOCK)
-    desk.clock.ms += 10_000
-    assert node(desk, "eth_blockNumber") == hex(FIRST_BLOCK + 5)
-    assert node(desk, "eth_getBalance", T, "latest") == hex(10_000 * 10**18)
+    assert node(desk, "eth_getBalance", T, "latest") == hex(GAS_MONEY)
     assert node(desk, "eth_maxPriorityFeePerGas") == hex(GWEI // 10)
-    assert node(desk, "eth_gasPrice") == hex(GWEI + GWEI // 10)
+    base = int(node(desk, "eth_feeHistory", "0x1", "latest")["baseFeePerGas"][-1], 16)
+    assert node(desk, "eth_gasPrice") == hex(base + GWEI // 10)
 
 
 def test_the_fee_history_has_a_base_fee_more_than_blocks(shared_desk: Desk) -> None:
     history = node(shared_desk, "eth_feeHistory", "0x4", "latest", [10, 50])
-    assert history["baseFeePerGas"] == [hex(GWEI)] * 5
-    assert history["reward"] == [[hex(GWEI // 10)] * 2] * 4
-    assert (len(history["gasUsedRatio"]), history["oldestBlock"]) == (4, hex(FIRST_BLOCK - 3))
-    assert node(shared_desk, "eth_feeHistory", 1, "latest")["reward"] == [[]]
-
-
-def test_the_latest_block_has_the_base_fee_and_the_time(shared_desk: Desk) -> None:
-    block = node(shared_desk, "eth_getBlockByNumber", "latest", False)
-    assert (block["baseFeePerGas"], int(block["timestamp"], 16)) == (hex(GWEI), START_MS // 1000)
-    assert block["number"] == node(shared_desk, "eth_blockNumber")
+    assert len(history["baseFeePerGas"]) == 4
+    assert history["reward"] == [[hex(GWEI // 10)] * 2] * 3
+    assert (len(history["gasUsedRatio"]), history["oldestBlock"]) == (3, "0x0")
+    assert "reward" not in node(shared_desk, "eth_feeHistory", 1, "latest")
 
 
 def test_a_transaction_is_sent_mined_and_counted(desk: Desk) -> None:
@@ -79,14 +72,15 @@ def test_a_transaction_is_sent_mined_and_counted(desk: Desk) -> None:
     sent = node(desk, "eth_sendRawTransaction", raw)
     assert sent == hash_of(raw)
     receipt = mined(desk, sent)
-    assert (receipt["status"], receipt["transactionHash"], receipt["logs"]) == ("0x1", sent, [])
+    assert (receipt["status"], receipt["transactionHash"]) == ("0x1", sent)
+    assert [log["address"] for log in receipt["logs"]] == [settings.USDC.lower()]
     assert (receipt["from"], receipt["to"]) == (T.lower(), settings.USDC.lower())
     assert receipt["blockNumber"] == node(desk, "eth_blockNumber") == hex(FIRST_BLOCK + 1)
     transaction = node(desk, "eth_getTransactionByHash", sent)
     assert (transaction["nonce"], transaction["blockNumber"]) == ("0x0", receipt["blockNumber"])
     assert transaction["blockHash"] == receipt["blockHash"]
     assert node(desk, "eth_getTransactionCount", T, "latest") == "0x1"
-    spent = 10_000 * 10**18 - int(node(desk, "eth_getBalance", T, "latest"), 16)
+    spent = GAS_MONEY - int(node(desk, "eth_getBalance", T, "latest"), 16)
     assert spent == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
     assert desk.services.posts["rpc"] == {sent: 1}
     assert view(desk, settings.USDC, "allowance(address,address)", T, settings.TRADING_STORAGE) == 7_000_000
@@ -117,14 +111,15 @@ def test_three_transactions_of_one_account_are_mined_in_order(desk: Desk) -> Non
     assert blocks == [FIRST_BLOCK + 1, FIRST_BLOCK + 2, FIRST_BLOCK + 3]
 
 
-def test_the_estimate_is_what_is_used(desk: Desk) -> None:
+def test_the_estimate_is_enough_and_less_may_not_be(desk: Desk) -> None:
     payload = unsigned(desk, "/v2/token/approve", trader=T, amountUsdc="7")
     call = {name: payload[name] for name in ("from", "to", "data")}
     gas = node(desk, "eth_estimateGas", call)
     receipt = mined(desk, node(desk, "eth_sendRawTransaction", signed(desk, payload, gas=int(gas, 16))))
-    assert (receipt["status"], receipt["gasUsed"]) == ("0x1", gas)
-    short = mined(desk, node(desk, "eth_sendRawTransaction", signed(desk, payload, gas=int(gas, 16) - 1)))
-    assert short["status"] == "0x0"
+    assert receipt["status"] == "0x1"
+    assert int(receipt["gasUsed"], 16) <= int(gas, 16)
+    short = mined(desk, node(desk, "eth_sendRawTransaction", signed(desk, payload, gas=22_500)))
+    assert (short["status"], short["gasUsed"]) == ("0x0", hex(22_500))
 
 
 def test_the_node_sends_what_the_relay_would_refuse(desk: Desk) -> None:
@@ -171,9 +166,9 @@ def test_a_revert_has_code_3_and_its_data(shared_desk: Desk, method: str) -> Non
     assert error["data"] == "0x" + keccak(b"NothingToClaim()")[:4].hex()
     payload = unsigned(shared_desk, "/v2/referral/cancel-request", caller=S)
     call = {"from": S, "to": payload["to"], "data": payload["data"]}
-    data = bytes.fromhex(failed(ask_node(shared_desk, method, call), 3, "reverted")["data"][2:])
-    assert data[:4].hex() == "08c379a0"
-    assert abi.decode(["string"], data[4:]) == ("Referral: caller has no request",)
+    assert (
+        failed(ask_node(shared_desk, method, call), 3, "NoRequest")["data"] == "0x" + keccak(b"NoRequest()")[:4].hex()
+    )
 
 
 @pytest.mark.parametrize(("change", "words"), [
@@ -199,7 +194,6 @@ BAD_PARAMS: list[tuple[str, list[Any]]] = [
     ("eth_feeHistory", ["0x1"]), ("eth_feeHistory", ["0x1", "latest", 5]), ("eth_call", ["0x"]), ("eth_call", [{}]),
     ("eth_call", [{"to": T, "data": "0x1"}]), ("eth_call", [{"to": T, "data": 5}]), ("eth_call", [{"to": None}]),
     ("eth_call", [{"to": T, "value": "1"}]), ("eth_estimateGas", [{"to": T, "from": "0x"}]),
-    ("eth_getBlockByNumber", ["0x1", False]), ("eth_getBlockByNumber", []),
     ("eth_sendRawTransaction", [None]), ("eth_sendRawTransaction", ["02c0"]), ("eth_getTransactionReceipt", ["0x12"]),
     ("eth_getTransactionReceipt", [None]), ("eth_getTransactionByHash", [UNKNOWN + "00"]),
 ]  # fmt: skip
@@ -213,7 +207,6 @@ def test_bad_parameters_are_error_minus_32602(shared_desk: Desk, method: str, pa
 @pytest.mark.parametrize("method", ["eth_accounts", "eth_sendTransaction", "personal_sign", "", "ETH_CHAINID"])
 def test_an_unknown_method_is_error_minus_32601(shared_desk: Desk, method: str) -> None:
     failed(ask_node(shared_desk, method), -32601, "does not exist")
-    assert method not in METHODS
 
 
 @pytest.mark.parametrize("body", [

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
-from airlock_online.rehearsal.plans import TRADER
+from airlock_online.rehearsal.plans import DELEGATE, TRADER
 from airlock_online.rehearsal.processes import find_command, software_ledger
 from airlock_online.rehearsal.stage import Stage, rehearse, summary_lines
 from airlock_shared.command import say, show
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.files import require_new
+
+if TYPE_CHECKING:
+    from airlock_online.rehearsal.chain.evm import Evm
+
+
+_CHAIN = click.option(
+    "--chain", metavar="URL", help="A new development node on this machine, such as anvil (default: a chain in memory)."
+)
 
 
 @click.group("rehearse", invoke_without_command=True)
@@ -28,9 +40,16 @@ from airlock_shared.files import require_new
 @click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
               help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
 @click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
+@_CHAIN
 @click.pass_context
 def REHEARSE(  # noqa: N802
-    context: click.Context, yes: bool, folder: Path | None, model: str, channel: str, offline_command: Path | None
+    context: click.Context,
+    yes: bool,
+    folder: Path | None,
+    model: str,
+    channel: str,
+    offline_command: Path | None,
+    chain: str | None,
 ) -> None:
     """Play whole ceremonies on this machine, with simulated services and a software Ledger.
 
@@ -40,6 +59,7 @@ def REHEARSE(  # noqa: N802
     if context.invoked_subcommand is not None:
         return
     _require_services()
+    from airlock_online.rehearsal.services.record import ChainRecord
     from airlock_online.rehearsal.services.server import RehearsalServices
 
     unattended = yes or not sys.stdin.isatty()
@@ -50,7 +70,8 @@ def REHEARSE(  # noqa: N802
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
     ledger_words = ["--model", model, *([] if unattended else ["--ask"])]
     with (
-        RehearsalServices(trader=TRADER) as services,
+        _outside_chain(chain) as evm,
+        RehearsalServices(trader=TRADER, evm=evm) as services,
         software_ledger(offline, ledger_words) as port,
         software_ledger(offline, [*ledger_words, "--blind-signing"]) as blind_port,
     ):
@@ -58,13 +79,28 @@ def REHEARSE(  # noqa: N802
         def ledger(blind: bool) -> int:
             return blind_port if blind else port
 
-        rows = rehearse(Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel))
+        on_chain = ChainRecord(services.world, (DELEGATE,)).since
+        stage = Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
+        rows = rehearse(stage)
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
         raise Refusal(
             "DOC-CHAIN", "the two screens showed different fingerprints", do="this must never happen: report it"
         )
+
+
+@contextmanager
+def _outside_chain(url: str | None) -> Iterator[Evm | None]:
+    """Give the chain behind a URL; none when there is no URL. Raises ``UsageError`` for a node that is not a local one."""
+    if url is None:
+        yield None
+        return
+    from airlock_online.http import Http
+    from airlock_online.rehearsal.chain.node import NodeEvm
+
+    with Http() as http:
+        yield NodeEvm(url, http, lambda: int(time.time()))
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -85,11 +121,12 @@ def _require_services() -> None:
     "--fault", "names", multiple=True, metavar="NAME[=VALUE][@PLACE]", help="Misbehave in this way; may be repeated."
 )
 @click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which wants a signed transaction too.")
+@_CHAIN
 @click.option(
     "--rate-limit", type=click.IntRange(1), help="How many requests a minute the trading endpoints take (default: any)."
 )
 def SERVE(  # noqa: N802
-    port: int, trader: str, names: tuple[str, ...], eip7702: bool, rate_limit: int | None
+    port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
     """Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
@@ -99,4 +136,6 @@ def SERVE(  # noqa: N802
     from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings, serve_forever
 
     settings = Settings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
-    serve_forever(RehearsalServices(trader=trader, settings=settings, faults=Faults.of(*names)), port=port)
+    faults = Faults.of(*names)
+    with _outside_chain(chain) as evm:
+        serve_forever(RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm), port=port)

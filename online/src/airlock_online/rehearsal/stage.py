@@ -27,7 +27,8 @@ class Stage(NamedTuple):
     """What a rehearsal is played on: the folder, both programs, the services' addresses, and the Ledger.
 
     ``ledger_port`` gives the Ledger's port, after its owner has switched Blind signing on (True) or off. ``channel`` is how
-    documents cross the gap: as a ``file``, or by light (``qr``).
+    documents cross the gap: as a ``file``, or by light (``qr``). ``on_chain`` tells what happened on the chain since it was
+    last asked, as labels and texts.
     """
 
     folder: Path
@@ -38,7 +39,8 @@ class Stage(NamedTuple):
     model: str
     unattended: bool
     say: Callable[[str], None]
-    channel: str = "file"
+    channel: str
+    on_chain: Callable[[], tuple[tuple[str, str], ...]]
 
 
 class Row(NamedTuple):
@@ -50,6 +52,7 @@ class Row(NamedTuple):
     digest: str
     signature: str
     outcome: str
+    on_chain: tuple[tuple[str, str], ...]
 
 
 class RehearsalFailed(AirlockError):
@@ -168,9 +171,8 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     submitted = _online(stage, "submit", _carry(stage, signatures, "offline", "online"))
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcomes = re.findall(r"outcome: (\w+)", submitted.screen)
-    return Row(
-        ceremony.id, same, item["signer"], item["digest"], item["signature"], outcomes[-1] if outcomes else "none"
-    )
+    outcome = outcomes[-1] if outcomes else "none"
+    return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, stage.on_chain())
 
 
 def _fingerprint(screen: str, label: str = "requests") -> str:
@@ -189,6 +191,7 @@ def summary_lines(rows: list[Row], folder: Path) -> list[str]:
             *_hex_rows("signature", row.signature),
             f"  recovered     {row.signer}, as the plan expects",
             f"  outcome       {row.outcome}",
+            *(f"  {label:<13} {text}" for label, text in row.on_chain),
         ]
     return [*lines, f"\nEverything that crossed or was kept is in {folder}"]
 

@@ -7,6 +7,7 @@ ahead of the clock until it has caught up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import RLock
 from typing import Any, NamedTuple
 
 from eth_utils.address import to_canonical_address, to_checksum_address
@@ -46,15 +47,16 @@ class _Mark(NamedTuple):
 class EmbeddedEvm:
     """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
 
-    def __init__(self, now_s: Callable[[], int]) -> None:
-        self._now_s = now_s
-        self._chain = _new_chain(now_s() - 1)
+    def __init__(self, now_s: Callable[[], int], chain_id: int = CHAIN_ID) -> None:
+        self._now_s, self._chain_id = now_s, chain_id
+        self._chain = _new_chain(now_s() - 1, chain_id)
         self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0)]
         self._mined: dict[str, tuple[Transaction, Receipt]] = {}
+        self._lock = RLock()  # the services' thread and whoever started them
 
     def chain_id(self) -> int:
         """Return the chain id."""
-        return CHAIN_ID
+        return self._chain_id
 
     def block_number(self) -> int:
         """Return the number of the latest block."""
@@ -68,8 +70,10 @@ class EmbeddedEvm:
         return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
 
     def _vm(self) -> Any:
-        self._chain.set_header_timestamp(self.timestamp())
-        return self._chain.get_vm()
+        now_s = self.timestamp()
+        with self._lock:
+            self._chain.set_header_timestamp(now_s)
+            return self._chain.get_vm()
 
     def balance(self, account: str) -> int:
         """Return an account's wei."""
@@ -123,7 +127,12 @@ class EmbeddedEvm:
 
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
         """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``, and then none is mined."""
-        self._chain.set_header_timestamp(self.timestamp())
+        now_s = self.timestamp()
+        with self._lock:
+            self._chain.set_header_timestamp(now_s)
+            return self._mined_together(raws)
+
+    def _mined_together(self, raws: Sequence[bytes]) -> list[str]:
         before = self._chain.header
         try:
             applied = [self._applied(raw) for raw in raws]
@@ -145,7 +154,7 @@ class EmbeddedEvm:
 
         try:
             transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
-            if raw[:1] != b"\x02" or transaction.chain_id != CHAIN_ID:
+            if raw[:1] != b"\x02" or transaction.chain_id != self._chain_id:
                 raise NotTaken("invalid chain id or transaction type: an EIP-1559 transaction of this chain is taken")
             if _hex(transaction.hash) in self._mined:
                 raise NotTaken("already known")
@@ -166,10 +175,20 @@ class EmbeddedEvm:
 
     def fund(self, account: str, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
-        vm = self._vm()
-        target = to_canonical_address(account)
-        vm.state.delta_balance(_FAUCET, -wei)
-        vm.state.delta_balance(target, wei)
+        with self._lock:
+            vm = self._vm()
+            vm.state.delta_balance(_FAUCET, -wei)
+            vm.state.delta_balance(to_canonical_address(account), wei)
+            self._keep(vm)
+
+    def set_code(self, account: str, code: bytes) -> None:
+        """Put other code at an address, its storage left as it is: from the next block on, without a transaction."""
+        with self._lock:
+            vm = self._vm()
+            vm.state.set_code(to_canonical_address(account), code)
+            self._keep(vm)
+
+    def _keep(self, vm: Any) -> None:
         vm.state.persist()
         self._chain.header = self._chain.header.copy(state_root=vm.state.state_root)
 
@@ -185,7 +204,7 @@ class EmbeddedEvm:
         del self._blocks[mark.blocks :]
 
 
-def _new_chain(genesis_s: int) -> Any:
+def _new_chain(genesis_s: int, its_id: int) -> Any:
     from eth.chains.base import MiningChain
     from eth.consensus.applier import ConsensusApplier
     from eth.consensus.noproof import NoProofConsensus
@@ -194,7 +213,7 @@ def _new_chain(genesis_s: int) -> Any:
     from eth.vm.forks.cancun import CancunVM
 
     class RehearsalChain(MiningChain):
-        chain_id = CHAIN_ID
+        chain_id = its_id
         vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
 
         def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:

@@ -136,6 +136,9 @@ class Evm(Protocol):
     def fund(self, account: str, wei: int) -> None:
         """Give an account wei, for gas."""
 
+    def set_code(self, account: str, code: bytes) -> None:
+        """Put other code at an address, its storage left as it is: from the next block on, without a transaction."""
+
     def snapshot(self) -> object:
         """Return a mark to go back to."""
 

@@ -14,6 +14,7 @@ _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _BLOCKS = frozenset({"latest", "pending", "safe", "finalized"})
+MOST_BLOCKS = 1024
 UNKNOWN_METHOD, BAD_PARAMS, NOT_TAKEN, EXECUTION_REVERTED = -32601, -32602, -32000, 3
 
 
@@ -42,12 +43,12 @@ class JsonRpc:
             "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + evm.priority_fee())),
             "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(evm.priority_fee())),
             "eth_feeHistory": (2, 3, self._fee_history),
-            "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(_at(*asked)))),
-            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(_at(*asked)))),
-            "eth_getTransactionCount": (1, 2, lambda *asked: hex(evm.transaction_count(_at(*asked)))),
+            "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(account_at(*asked)))),
+            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
+            "eth_getTransactionCount": (1, 2, lambda *asked: hex(evm.transaction_count(account_at(*asked)))),
             "eth_call": (1, 2, lambda *asked: _hex(evm.call(*_call(*asked)))),
             "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
-            "eth_sendRawTransaction": (1, 1, lambda raw: evm.send_raw_transaction(_bytes(raw))),
+            "eth_sendRawTransaction": (1, 1, lambda raw: evm.send_raw_transaction(hex_bytes(raw))),
             "eth_getTransactionReceipt": (1, 1, self._receipt),
             "eth_getTransactionByHash": (1, 1, self._transaction),
         }
@@ -70,6 +71,8 @@ class JsonRpc:
         if newest not in _BLOCKS or type(percentiles) not in (list, tuple):
             raise RpcFault(BAD_PARAMS, "only the latest blocks are served")
         blocks = count if type(count) is int else _quantity(count)
+        if not 1 <= blocks <= MOST_BLOCKS:
+            raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
         history = self._evm.fee_history(blocks)
         wanted = len(percentiles) if isinstance(percentiles, (list, tuple)) else 0
         reward = [[hex(self._evm.priority_fee())] * wanted for _ in history.gas_used_ratios]
@@ -81,12 +84,12 @@ class JsonRpc:
         }
 
     def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
-        receipt = self._evm.receipt(_hash(transaction_hash))
+        receipt = self._evm.receipt(hex_hash(transaction_hash))
         return None if receipt is None else _receipt_json(receipt)
 
     def _transaction(self, transaction_hash: object) -> dict[str, object] | None:
-        found = self._evm.transaction(_hash(transaction_hash))
-        receipt = self._evm.receipt(_hash(transaction_hash))
+        found = self._evm.transaction(hex_hash(transaction_hash))
+        receipt = self._evm.receipt(hex_hash(transaction_hash))
         if found is None or receipt is None:
             return None
         return {
@@ -138,13 +141,15 @@ def _hex(data: bytes) -> str:
     return "0x" + data.hex()
 
 
-def _bytes(value: object) -> bytes:
+def hex_bytes(value: object) -> bytes:
+    """Read bytes in hex. Raises ``RpcFault``."""
     if type(value) is not str or not _HEX.fullmatch(value):
         raise RpcFault(BAD_PARAMS, "not bytes in 0x-hex")
     return bytes.fromhex(value[2:])
 
 
-def _hash(value: object) -> str:
+def hex_hash(value: object) -> str:
+    """Read a transaction's hash. Raises ``RpcFault``."""
     if type(value) is not str or not _HASH.fullmatch(value):
         raise RpcFault(BAD_PARAMS, "not a hash of 32 bytes")
     return value.lower()
@@ -156,7 +161,8 @@ def _quantity(value: object) -> int:
     return int(value, 16)
 
 
-def _at(account: object, block: object = "latest") -> str:
+def account_at(account: object, block: object = "latest") -> str:
+    """Read an account and the word for a block. Raises ``RpcFault``."""
     if not (type(account) is str and is_address(account)):
         raise RpcFault(BAD_PARAMS, "not an address")
     if block not in _BLOCKS:
@@ -169,4 +175,9 @@ def _call(call: object, block: object = "latest") -> tuple[str, str, bytes, int]
         raise RpcFault(BAD_PARAMS, "a call is an object")
     sender = call.get("from", "0x" + "00" * 20)
     data = call.get("input", call.get("data", "0x"))
-    return _at(sender, block), _at(call.get("to"), block), _bytes(data), _quantity(call.get("value", "0x0"))
+    return (
+        account_at(sender, block),
+        account_at(call.get("to"), block),
+        hex_bytes(data),
+        _quantity(call.get("value", "0x0")),
+    )

@@ -1,8 +1,8 @@
 """An outside development node on loopback (anvil and the like) as the rehearsal's chain, over JSON-RPC.
 
 It must be a local development chain: chain id 31337, an unlocked account with funds, and the methods
-``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``evm_snapshot``, ``evm_revert`` and
-``anvil_dropAllTransactions``. The clock is given to it, as to the embedded chain.
+``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``evm_snapshot``, ``evm_revert``,
+``anvil_dropAllTransactions`` and ``anvil_setCode``. The clock is given to it, as to the embedded chain.
 """
 
 from __future__ import annotations
@@ -177,6 +177,10 @@ class NodeEvm:
         faucet = self._ask("eth_accounts")[0]
         with self._one_block():
             self._ask("eth_sendTransaction", {"from": faucet, "to": account, "value": hex(wei), "gas": hex(21_000)})
+
+    def set_code(self, account: str, code: bytes) -> None:
+        """Put other code at an address, its storage left as it is."""
+        self._ask("anvil_setCode", account, "0x" + code.hex())
 
     def snapshot(self) -> object:
         """Return a mark to go back to."""

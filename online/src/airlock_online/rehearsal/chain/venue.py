@@ -113,6 +113,16 @@ class Venue:
         contract, function = ENTRY_POINTS[struct]
         return self.act(contract, function, intent, signature)
 
+    def contract_of(self, struct: str) -> str:
+        """Return where the contract is that takes a struct."""
+        return self.address(ENTRY_POINTS[struct][0])
+
+    def send(self, struct: str, intent: bytes, signature: bytes) -> Receipt:
+        """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
+        contract, function = ENTRY_POINTS[struct]
+        call = Call(self.address(contract), encode_call(contract, function, intent, signature), SEEDING_GAS)
+        return transact_together(self.evm, self.operator, [call])[0]
+
     def fulfil(self, order_id: int, price: int) -> Outcome:
         """Execute a stored order at a price: it fills, or the protocol declines it (``MarketOrderCanceled``)."""
         return self.act(STORAGE, "fulfil", order_id, price)

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_online.rehearsal.services import settings as addresses
 from airlock_online.rehearsal.services.drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
 from airlock_online.rehearsal.services.endpoints import ENDPOINTS, Endpoint
 from airlock_online.rehearsal.services.envelope import Json, done, request_fields
@@ -28,14 +27,15 @@ _TRADER = Field("trader", address, required=True)
 
 def meta(world: World, request: Read) -> object:  # noqa: ARG001  (an Answer)
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
+    contracts = world.venue.contracts
     return {
         "simulator": True,
         "chainId": world.settings.chain_id,
         "addresses": {
-            "tradingRouter": addresses.TRADING_ROUTER,
-            "tradingStorage": addresses.TRADING_STORAGE,
-            "usdc": addresses.USDC,
-            "referral": addresses.REFERRAL,
+            "tradingRouter": contracts.trading_router,
+            "tradingStorage": contracts.trading_storage,
+            "usdc": contracts.usdc,
+            "referral": contracts.referral,
         },
         "eip712": {
             "trading": world.settings.domain("trading"),
@@ -61,7 +61,7 @@ def positions(world: World, request: Read) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     trader = str(request["trader"])
     trades = [p.as_json(world.pairs[p.pair_index].is_pnl) for p in world.positions_of(trader)]
-    return {"trades": trades, "orders": world.limit_orders.get(trader, [])}
+    return {"trades": trades, "orders": world.limit_orders_of(trader)}
 
 
 def nonce(world: World, request: Read) -> object:
@@ -80,7 +80,7 @@ def delegation(world: World, request: Read) -> object:
         "trader": trader,
         "delegate": delegate,
         "isEnabled": live,
-        "expiry": world.delegations.get((trader, delegate), 0),
+        "expiry": world.delegation_expiry(trader, delegate),
         "canDelegatedAction": live,
         "canSignIntents": live,
     }
@@ -96,9 +96,9 @@ def referral(world: World, request: Read) -> object:
         raise bad("trader", "give trader or code, one of them")
     if code is not None:
         key = bytes.fromhex(str(code)[2:])
-        owner, pending = world.code_owners.get(key, ""), world.pending_owners.get(key, "")
+        owner, pending = world.code_owners(key)
         return {"code": code, "codeText": _code_text(key), "owner": owner, "pendingOwner": pending}
-    adopted = world.referral_codes.get(str(trader), bytes(32))
+    adopted = world.adopted_code(str(trader))
     return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
 
 

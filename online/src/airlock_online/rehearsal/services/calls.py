@@ -1,4 +1,4 @@
-"""The contract calls that the rehearsal's builder writes and its chain executes, as a table of its own.
+"""The contract calls that the rehearsal's builder writes, as a table of its own.
 
 It repeats what ``airlock_shared.calldata`` says, on purpose: the services must not inherit a mistake of the gate. Selectors
 come from eth-utils' keccak and arguments from eth-abi. Source: the specification, "Builder: unsigned transactions"; the
@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from eth_abi import abi
-from eth_abi.exceptions import DecodingError
 from eth_utils.crypto import keccak
 
 from airlock_online.rehearsal.services.settings import REFERRAL, TRADING_ROUTER, USDC
-from airlock_online.rehearsal.services.typed import Malformed, Message, message_of, tuple_type, values_of
+from airlock_online.rehearsal.services.typed import Message, tuple_type, values_of
 
 
 class ContractCall(NamedTuple):
@@ -80,21 +79,8 @@ _ALL = (
 CALLS = {call.name: call for call in _ALL}
 """Every function that changes something, by name."""
 
-BY_SELECTOR = {call.selector: call for call in _ALL}
-
 
 def encode_call(name: str, message: Message) -> bytes:
     """Return the calldata of a function from its arguments by name."""
     call = CALLS[name]
     return call.selector + bytes(abi.encode(call.types, values_of(call.arguments, message)))
-
-
-def decode_call(data: bytes) -> tuple[ContractCall, Message]:
-    """Return the function and its arguments by name. Raises ``Malformed`` for another function or broken arguments."""
-    call = BY_SELECTOR.get(data[:4])
-    if call is None:
-        raise Malformed(f"no function has the selector 0x{data[:4].hex()}")
-    try:
-        return call, message_of(call.arguments, abi.decode(call.types, data[4:]))
-    except (DecodingError, OverflowError) as error:
-        raise Malformed(f"the arguments of {call.name} cannot be read") from error

@@ -96,7 +96,7 @@ def close_trade(world: World, request: Read) -> Draft:
     """``/v2/intents/close``: bound to the position by its open timestamp, which is read when left out."""
     pair = resolved_pair(world, request)
     timestamp = opened_at(world, request, pair)
-    position = world.positions.get((str(request["trader"]), pair.pair_index, whole(request["tradeIndex"])))
+    position = world.position(str(request["trader"]), pair.pair_index, whole(request["tradeIndex"]))
     amount_raw = whole(request["collateralToCloseUsdc"])
     if amount_raw == 0 or (position and amount_raw > position.collateral):
         raise bad("collateralToCloseUsdc", "zero, or more than the position's collateral")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from airlock_online.rehearsal.chain.interface import decode_logs
 from airlock_online.rehearsal.services.faults import Faults
 from airlock_online.rehearsal.services.runtime import Runtime
-from airlock_online.rehearsal.services.settlement import filled
+from airlock_online.rehearsal.services.settlement import fulfilled
 
 
 async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: Faults) -> None:
@@ -13,13 +14,16 @@ async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: 
     if faults.has("tx-stuck", service):
         return
     world = runtime.world
-    receipt = runtime.chain.mine(transaction_hash, failing=faults.has("fail-terminal", service))
-    if receipt is None or not receipt.ok:
+    receipt = runtime.mempool.mine(transaction_hash, failing=faults.has("fail-terminal", service))
+    if receipt is None:
         return
+    world.receipts.append(receipt)
+    stored = [event.arguments for event in decode_logs(receipt.logs) if "orderId" in event.arguments]
+    world.pending_orders += [(order["orderId"], order["pairIndex"]) for order in stored]
     while world.pending_orders:
         await runtime.pace()
         if not world.pending_orders:  # another transaction's keeper was here
             return
-        order = world.pending_orders.pop(0)
-        declined = faults.has("cancel-fill", service)
-        filled(world, order.trader, order.order_type, order.terms, world.next_order_id(), declined=declined)
+        order_id, pair_index = world.pending_orders[0]
+        fulfilled(world, order_id, pair_index, declined=faults.has("cancel-fill", service))
+        world.pending_orders.remove((order_id, pair_index))

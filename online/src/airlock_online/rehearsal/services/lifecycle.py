@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
+from airlock_online.rehearsal.chain.evm import Reverted
 from airlock_online.rehearsal.services.faults import MAX_ATTEMPTS, Faults
 from airlock_online.rehearsal.services.runtime import Runtime
-from airlock_online.rehearsal.services.settlement import filled, registered, terms_of
+from airlock_online.rehearsal.services.settlement import code_of, fulfilled, order_in, submitted, told
 from airlock_online.rehearsal.services.submission import Order
 
 TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})
@@ -112,15 +113,16 @@ class Market:
 
     async def _settle(self, tracked: Tracked) -> None:
         world, order = self.runtime.world, tracked.order
-        terms = terms_of(world, order)
-        position = world.positions.get((order.signed.trader, terms.pair_index, terms.slot)) if terms else None
-        if terms is None or (terms.opened_at and (position is None or position.timestamp != terms.opened_at)):
-            self._fail(tracked, "PositionMismatch", "the position is not the one that was signed for")
+        try:
+            outcome = submitted(world, order.signed)
+        except Reverted as error:
+            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
             return
-        order_id = world.next_order_id()
-        self._record(tracked, *registered(world, order, terms, order_id))
+        stored = order_in(outcome).arguments
+        world.release(order.signed.space, order.signed.trader, order.signed.nonce)
+        self._record(tracked, *told(outcome))
         await self.runtime.pace()
-        faults, trader = tracked.faults, order.signed.trader
+        faults = tracked.faults
         if faults.has("late-attempt", "batched"):
             late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
             self._record(tracked, "AttemptFailed", late)
@@ -129,6 +131,11 @@ class Market:
             self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
             return
         declined = faults.has("cancel-fill", "batched")
-        self._record(tracked, *filled(world, trader, order.order_type, terms, order_id, declined=declined))
+        try:
+            outcome = fulfilled(world, stored["orderId"], stored["pairIndex"], declined=declined)
+        except Reverted as error:
+            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
+            return
+        self._record(tracked, *told(outcome))
         if faults.has("second-terminal", "batched"):
             self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))

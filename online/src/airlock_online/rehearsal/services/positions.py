@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 ONE = 10**10
 """One of a price, a leverage or a coin; one per cent of a percentage (specification, "Limits", row "scaling")."""
@@ -66,7 +66,13 @@ class Position(NamedTuple):
     tp: int
     sl: int
     timestamp: int
-    coin_sized: bool = False
+
+    @classmethod
+    def of(cls, trade: dict[str, Any]) -> Self:
+        """Return the position of a Trade tuple as the trading storage keeps it."""
+        names = ("trader", "pairIndex", "index", "initialPosToken", "positionSizeUSDC", "openPrice", "buy", "tp", "sl",
+                 "timestamp")  # fmt: skip
+        return cls(*(trade[name] for name in names))
 
     @property
     def leverage(self) -> int:
@@ -79,18 +85,18 @@ class Position(NamedTuple):
         return coins_of(self.size, self.open_price)
 
     def as_trade(self) -> dict[str, object]:
-        """Return the stored Trade tuple as events carry it in ``t`` (specification, "Events")."""
+        """Return the Trade tuple of the position."""
         return {
             "trader": self.trader,
             "pairIndex": self.pair_index,
             "index": self.slot,
-            "initialPosToken": str(self.collateral),
-            "positionSizeUSDC": str(self.size),
-            "openPrice": str(self.open_price),
+            "initialPosToken": self.collateral,
+            "positionSizeUSDC": self.size,
+            "openPrice": self.open_price,
             "buy": self.buy,
-            "leverage": str(self.leverage),
-            "tp": str(self.tp),
-            "sl": str(self.sl),
+            "leverage": self.leverage,
+            "tp": self.tp,
+            "sl": self.sl,
             "timestamp": self.timestamp,
         }
 
@@ -105,20 +111,10 @@ class Position(NamedTuple):
             "liquidationPrice": str(self.open_price - margin if self.buy else self.open_price + margin),
         }
 
-    def profit_percent(self, price: int) -> int:
-        """Return the profit on the collateral at a price, 1e10 = 1 %, negative for a loss."""
-        moved = price - self.open_price if self.buy else self.open_price - price
-        return moved * self.leverage * 100 // self.open_price
-
 
 def coins_of(size: int, price: int) -> int:
     """Return the base-asset exposure (1e10) of a size in USDC (1e6) at a price (1e10)."""
     return size * ONE * ONE // (USDC_ONE * price)
-
-
-def size_of(coins: int, price: int) -> int:
-    """Return the size in USDC (1e6) of a base-asset exposure (1e10) at a price (1e10)."""
-    return coins * price * USDC_ONE // (ONE * ONE)
 
 
 def seeded(trader: str, now_s: int) -> list[Position]:
@@ -131,19 +127,17 @@ def seeded(trader: str, now_s: int) -> list[Position]:
     ]
 
 
-def seeded_order(trader: str, now_s: int) -> dict[str, object]:
-    """Return the limit order that the trader has waiting, as an element of ``orders`` of ``GET /v2/positions``."""
-    order: dict[str, object] = {
-        "trader": trader,
-        "pairIndex": "2",
-        "index": "0",
-        "positionSize": str(100 * USDC_ONE),
-        "buy": True,
-        "leverage": str(5 * ONE),
-        "tp": "0",
-        "sl": "0",
-        "price": str(120 * ONE),
-        "slippageP": str(ONE),
-        "timestamp": str(now_s - 3600),
-    }
-    return {"order": order, "orderType": 2}
+def seeded_limit(trader: str) -> dict[str, Any]:
+    """Return the limit order that the trader has waiting, as the trading storage keeps it; its ``openPrice`` triggers."""
+    trade = Position(trader, 2, 0, 0, 100 * USDC_ONE, 120 * ONE, True, 0, 0, 0).as_trade()
+    return {"t": trade | {"leverage": 5 * ONE}, "orderType": 2, "slippage": ONE}
+
+
+def order_json(limit: dict[str, Any]) -> dict[str, object]:
+    """Return a limit order as an element of ``orders`` of ``GET /v2/positions``."""
+    trade, names = limit["t"], {"positionSize": "positionSizeUSDC", "price": "openPrice"}
+    same = ("trader", "pairIndex", "index", "buy", "leverage", "tp", "sl", "timestamp")
+    order = {name: trade[of] for name, of in {**{name: name for name in same}, **names}.items()}
+    order["slippageP"] = limit["slippage"]
+    told = {name: value if isinstance(value, bool) else str(value) for name, value in order.items()}
+    return {"order": told, "orderType": limit["orderType"]}

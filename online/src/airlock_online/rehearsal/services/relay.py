@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 
+from eth_utils.crypto import keccak
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_online.rehearsal.services.chain import NotTaken
-from airlock_online.rehearsal.services.contracts import CONTRACTS
+from airlock_online.rehearsal.chain.evm import NotTaken, Reverted
+from airlock_online.rehearsal.chain.interface import revert_name
 from airlock_online.rehearsal.services.envelope import ApiError, Rejected, done, parse_object, request_fields
 from airlock_online.rehearsal.services.keeper import settle
 from airlock_online.rehearsal.services.raw_transaction import SignedTransaction, hash_of, read_transaction
 from airlock_online.rehearsal.services.resolve import bad
-from airlock_online.rehearsal.services.reverts import Reverted, custom
 from airlock_online.rehearsal.services.runtime import Runtime
 from airlock_online.rehearsal.services.submission import hex_bytes
 from airlock_online.rehearsal.services.transport import another_hash, guarded
@@ -47,17 +47,15 @@ def _simulate(runtime: Runtime, transaction: SignedTransaction) -> None:
     """Raise ``SIMULATION_FAILED`` when the transaction would revert now."""
     try:
         if runtime.faults.has("simulation-fails", "relay"):
-            raise custom("ToldToFail", transaction.to)
-        runtime.chain.call(transaction.sender, transaction.to, transaction.data, transaction.value)
+            raise Reverted("ToldToFail", bytes(keccak(b"ToldToFail()")[:4]))
+        runtime.world.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         details: dict[str, object] = {
-            "target": error.target,
+            "target": transaction.to,
             "revertData": "0x" + error.data.hex(),
-            "decodedError": error.decoded,
+            "decodedError": error.name,
         }
-        raise ApiError(
-            "SIMULATION_FAILED", f"the transaction would revert: {error.decoded}", details=details
-        ) from error
+        raise ApiError("SIMULATION_FAILED", f"the transaction would revert: {error.name}", details=details) from error
 
 
 def relay_routes(runtime: Runtime) -> list[Route]:
@@ -69,14 +67,14 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         skip = fields.get("skipSimulation", False)
         if not isinstance(skip, bool):
             raise bad("skipSimulation", "not a boolean")
-        if transaction.to not in CONTRACTS:
+        if transaction.to not in runtime.world.venue.whitelist():
             raise ApiError(
                 "TX_REJECTED", f"the contract {transaction.to} is not whitelisted", details={"target": transaction.to}
             )
         if not skip:
             _simulate(runtime, transaction)
         try:
-            transaction_hash = runtime.chain.send_raw(raw)
+            transaction_hash = runtime.mempool.send_raw(raw)
         except NotTaken as error:
             raise ApiError("TX_REJECTED", str(error), details={"target": transaction.to}) from error
         runtime.spawn(settle(runtime, transaction_hash, "relay", runtime.faults))
@@ -87,7 +85,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         asked = request.path_params["hash"]
         if not _HASH.fullmatch(asked):
             raise bad("hash", "not 0x and 64 hex digits")
-        receipt = runtime.chain.receipt(asked.lower())
+        receipt = runtime.world.venue.evm.receipt(asked.lower())
         if receipt is None:
             return done({"hash": asked, "status": "pending"})
         known = {
@@ -95,7 +93,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
             "status": "confirmed" if receipt.ok else "reverted",
             "blockNumber": receipt.block_number,
         }
-        return done(known if receipt.ok else known | {"decodedError": receipt.reason})
+        return done(known if receipt.ok else known | {"decodedError": revert_name(receipt.revert)})
 
     return [
         Route("/v2/relay", guarded(runtime, "relay", submit, key_of=hash_in, limited=True), methods=["POST"]),

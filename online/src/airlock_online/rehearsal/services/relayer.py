@@ -13,6 +13,7 @@ from starlette.routing import Route
 from airlock_online.rehearsal.services.envelope import ApiError, Rejected, done, parse_object, read_object
 from airlock_online.rehearsal.services.resolve import SECONDS_AT_MOST
 from airlock_online.rehearsal.services.runtime import Runtime
+from airlock_online.rehearsal.services.settlement import sent
 from airlock_online.rehearsal.services.structs import STRUCTS, leaf
 from airlock_online.rehearsal.services.submission import Signed, decoded, exact_object, verified
 from airlock_online.rehearsal.services.transport import guarded
@@ -34,19 +35,6 @@ def read_intent(world: World, body: dict[str, object]) -> Signed:
         if not world.now_s < expiry_s < SECONDS_AT_MOST:
             raise Rejected("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
     return verified(world, primary, message, body["userSignature"])
-
-
-def settle(world: World, signed: Signed) -> bool:
-    """Execute an intent on the chain; return whether the contract accepted it."""
-    message = signed.message
-    if signed.primary == "DelegateReq":
-        world.delegations[signed.trader, str(message["delegate"])] = int(str(message["expiry"]))
-        return True
-    code = bytes.fromhex(str(message["_code"])[2:])
-    if signed.primary == "RegisterCodeReq":
-        return world.code_owners.setdefault(code, signed.trader) == signed.trader
-    world.referral_codes[signed.trader] = code
-    return True
 
 
 def nonce_in(body: bytes) -> str:
@@ -79,11 +67,10 @@ class Relayer:
     async def _settle(self, signed: Signed, record: dict[str, object]) -> None:
         failing = self.runtime.faults.has("fail-terminal", "relayer")
         await self.runtime.pace()
-        world = self.runtime.world
-        confirmed = not failing and settle(world, signed)
-        (world.burn if confirmed else world.release)(signed.space, signed.trader, signed.nonce)
-        record["transactionHash"], record["blockNumber"] = world.mine()
-        record["status"] = "confirmed" if confirmed else "reverted"
+        receipt = sent(self.runtime.world, signed, failing=failing)
+        self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+        record["transactionHash"], record["blockNumber"] = receipt.hash, receipt.block_number
+        record["status"] = "confirmed" if receipt.ok else "reverted"
 
 
 def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:

@@ -69,7 +69,7 @@ def opened_at(world: World, request: Read, pair: Pair) -> str:
     """Return the position's open timestamp, as asked for or as it is on the chain, in seconds."""
     if request["openTimestamp"] is not None:
         return str(request["openTimestamp"])
-    position = world.positions.get((str(request["trader"]), pair.pair_index, whole(request["tradeIndex"])))
+    position = world.position(str(request["trader"]), pair.pair_index, whole(request["tradeIndex"]))
     if position is None:
         raise bad("tradeIndex", "no open position in this slot")
     return str(position.timestamp)

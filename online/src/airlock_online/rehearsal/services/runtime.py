@@ -1,13 +1,13 @@
-"""What the routes of one rehearsal share: world, chain, faults in force, background tasks, the sign that it is over."""
+"""What the routes of one rehearsal share: world, mempool, faults in force, background tasks, the sign that it is over."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
 
-from airlock_online.rehearsal.services.chain import RehearsalChain
 from airlock_online.rehearsal.services.faults import Faults
 from airlock_online.rehearsal.services.limits import RateLimit
+from airlock_online.rehearsal.services.mempool import Mempool
 from airlock_online.rehearsal.services.settings import Settings
 from airlock_online.rehearsal.services.world import World
 
@@ -17,7 +17,7 @@ class Runtime:
 
     def __init__(self, world: World, faults: Faults) -> None:
         self.world = world
-        self.chain = RehearsalChain(world)
+        self.mempool = Mempool(world.venue.evm)
         self.rate = RateLimit(world.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()

@@ -17,6 +17,7 @@ from typing import Self, TextIO
 
 import uvicorn
 
+from airlock_online.rehearsal.chain.evm import Evm
 from airlock_online.rehearsal.services.app import make_app
 from airlock_online.rehearsal.services.faults import SERVICES, Faults
 from airlock_online.rehearsal.services.runtime import Runtime
@@ -29,7 +30,7 @@ HOST = "127.0.0.1"
 PATIENCE_S = 10.0
 """How long a start or a stop may take, in seconds."""
 
-BANNER = "SIMULATOR: rehearsal services. No chain, no funds; nothing signed here is worth anything elsewhere."
+BANNER = "SIMULATOR: rehearsal services. A chain of their own; nothing signed here is worth anything elsewhere."
 
 
 def wall_clock_ms() -> int:
@@ -40,8 +41,9 @@ def wall_clock_ms() -> int:
 class RehearsalServices:
     """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
-    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
-    Raises ``UsageError`` for a real chain id, an unknown execution mode or a wrong address.
+    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run;
+    ``evm`` is an outside chain, where none is given there is one in memory. Raises ``UsageError`` for a real chain id, an
+    unknown execution mode, a wrong address, or a chain that has a rehearsal's venue already.
     """
 
     def __init__(
@@ -51,8 +53,9 @@ class RehearsalServices:
         settings: Settings = Settings(),  # noqa: B008  (immutable)
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
+        evm: Evm | None = None,
     ) -> None:
-        self.world = World(settings, checked(settings, trader), now_ms)
+        self.world = World(settings, checked(settings, trader), now_ms, evm)
         self._runtime = Runtime(self.world, faults)
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None

@@ -1,4 +1,4 @@
-"""How a rehearsal is set up: a chain that is nobody's, contracts that are nowhere, and a trader."""
+"""How a rehearsal is set up: a chain that is nobody's, contracts at known addresses, and a trader."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ REHEARSAL_CHAINS = (31337, 1337)
 
 DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
 
-TRADING_ROUTER = "0x0B7fEfB366FfABD99034Af1998656CfEC0BcE7e5"
-TRADING_STORAGE = "0x78C5eAb1F06014F1D45fE4ca74e6ae2651312c61"
-USDC = "0x6E7bC11559F21834bB5D20D35c8B93dC9D19ef8b"
-REFERRAL = "0xF4D093284958760AB87CcF20E6039B717878b580"
-STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"  # whom the fault message-altered makes a delegate
-"""Each is the last 20 bytes of keccak-256 of ``airlock rehearsal <name>``: no key and no deployment is behind it."""
+TRADING_ROUTER = "0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4"
+TRADING_STORAGE = "0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514"
+USDC = "0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9"
+REFERRAL = "0xd8d96a15153D25423F999eCeec39bb17711FC2Ed"
+"""Where the operator's first four transactions put the contracts, on every new chain (``chain.deploy``)."""
+
+STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
+"""Whom the fault message-altered makes a delegate: 20 bytes of keccak-256 of ``airlock rehearsal stranger``; no key."""
 
 
 class Settings(NamedTuple):

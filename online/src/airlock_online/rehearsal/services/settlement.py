@@ -1,174 +1,75 @@
-"""What an order does on the chain: its registration, and its fill at the market price. Pure but for changing the world.
+"""What a signed intent does on the chain, and how that is told: events follow receipts.
 
-The price rules, which the specification leaves to the protocol:
-
-* an open or an increase fills when the market is no worse than ``openPrice`` by more than ``_slippageP``;
-* a close fills when the market is no worse than ``_wantedPrice`` by more than ``CLOSE_TOLERANCE``;
-* sized in the base asset, the leverage that results must lie within ``_minLeverage`` and ``_maxLeverage``
-  and the bounds of the pair.
-
-Everything fills at the market price, without spread or fees. Amounts are raw: USDC 1e6; prices, leverage and coins 1e10.
+Registration and fill are transactions of the operator's. The contract decides; a fill that it declines is
+``MarketOrderCanceled``, and a call that it reverts raises ``Reverted`` (``code_of`` names it as the specification does).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from typing import Any
 
-from airlock_online.rehearsal.services.positions import ONE, Position, coins_of, size_of
-from airlock_online.rehearsal.services.structs import OrderType
-from airlock_online.rehearsal.services.submission import Order
-from airlock_online.rehearsal.services.terms import Terms
-from airlock_online.rehearsal.services.typed import Message
+from airlock_online.rehearsal.chain.evm import Receipt, Reverted
+from airlock_online.rehearsal.chain.interface import Event as Emitted
+from airlock_online.rehearsal.chain.venue import Outcome
+from airlock_online.rehearsal.services.mempool import reverting
+from airlock_online.rehearsal.services.submission import Signed
+from airlock_online.rehearsal.services.typed import encode
 from airlock_online.rehearsal.services.world import World
-
-CLOSE_TOLERANCE = ONE
-"""One per cent, in the scale of a percentage."""
 
 Event = tuple[str, dict[str, object]]
 """An event's type and payload."""
 
-
-def terms_of(world: World, order: Order) -> Terms | None:
-    """Return an order's terms; ``None`` when its position is no longer there."""
-    message, row = order.signed.message, order.order_type
-    number = _numbers(message)
-    bounds = (number("_minLeverage"), number("_maxLeverage"))
-    if row.action == "open":
-        trade = cast("Message", message["_t"])
-        of = _numbers(trade)
-        slot = world.free_slot(order.signed.trader, of("pairIndex"))
-        return Terms(
-            of("pairIndex"), slot, bool(trade["buy"]), of("positionSizeUSDC"), number("_coinExposure"), of("leverage"),
-            bounds, of("openPrice"), number("_slippageP"), 0, of("tp"), of("sl"),
-        )  # fmt: skip
-    of = _numbers(cast("Message", message.get("_updateInfo", message)))
-    prefix = "" if row.action == "increase" else "_"
-    pair_index, index = of(f"{prefix}pairIndex"), of(f"{prefix}index")
-    position = world.positions.get((order.signed.trader, pair_index, index))
-    if position is None:
-        return None
-    if row.action == "increase":
-        return Terms(
-            pair_index, index, position.buy, of("initialPosToken"), number("_coinExposure"), of("leverage"), bounds,
-            of("openPrice"), number("_slippageP"), 0,
-        )  # fmt: skip
-    return Terms(
-        pair_index, index, position.buy, number("_amount"), number("_coinExposure"), position.leverage, bounds,
-        number("_wantedPrice"), CLOSE_TOLERANCE, number("_openTimestamp"),
-    )  # fmt: skip
+_NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as numbers, all others as decimal strings
 
 
-def registered(world: World, order: Order, terms: Terms, order_id: int) -> Event:
-    """Return the initiation event of an order that is now on the chain; its nonce is spent."""
-    world.burn(order.signed.space, order.signed.trader, order.signed.nonce)
-    row = order.order_type
-    transaction, _ = world.mine()
-    common: dict[str, object] = {
-        "orderId": order_id,
-        "trader": order.signed.trader,
-        "pairIndex": terms.pair_index,
-        "isBuy": terms.buy,
-        "isPnl": row.is_pnl,
-        "transactionHash": transaction,
-    }
-    if row.action != "increase":
-        return "MarketOrderInitiated", common | {"open": row.action == "open"}
-    added = {"addedCollateral": str(terms.amount), "coinExposure": str(_coins(terms, terms.price))}
-    return "IncreasePositionRequested", common | added | {
-        "index": terms.slot,
-        "isCoinExposureFixed": row.coin_sized,
-    }
+def submitted(world: World, signed: Signed) -> Outcome:
+    """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
+    return _noted(world, world.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
 
 
-def filled(world: World, trader: str, row: OrderType, terms: Terms, order_id: int, *, declined: bool = False) -> Event:
-    """Fill an order at the market price, or decline it; return the terminal event."""
-    transaction, _ = world.mine()
-    price = world.prices[terms.pair_index]
-    position = world.positions.get((trader, terms.pair_index, terms.slot))
-    if declined or not _fills(world, row, terms, price) or (position is None and row.action != "open"):
-        canceled = {"trader": trader, "pairIndex": terms.pair_index, "transactionHash": transaction}
-        return "MarketOrderCanceled", {"orderId": order_id, **canceled}
-    payload: dict[str, object] = {"orderId": order_id, "isPnl": row.is_pnl}
-    payload |= {"isCoinExposureFixed": row.coin_sized, "transactionHash": transaction}
-    if row.action == "open":
-        return "MarketOrderExecuted", payload | _open(world, trader, row, terms, price)
-    if row.action == "increase":
-        return "PositionSizeIncreased", payload | _increase(world, terms, price, cast("Position", position))
-    return "MarketOrderExecuted", payload | _close(world, terms, price, cast("Position", position))
+def check(world: World, signed: Signed) -> None:
+    """Ask the contract whether it would take a signed intent now. Raises ``Reverted``."""
+    world.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
 
 
-def _fills(world: World, row: OrderType, terms: Terms, price: int) -> bool:
-    closing = row.action == "close"
-    wants_high = terms.buy == closing  # a long sells when it closes, a short sells when it opens
-    limit = terms.price * (100 * ONE - terms.tolerance if wants_high else 100 * ONE + terms.tolerance)
-    if (price * 100 * ONE < limit) if wants_high else (price * 100 * ONE > limit):
-        return False
-    if not row.coin_sized or closing:
-        return True
-    pair, (lowest, highest) = world.pairs[terms.pair_index], terms.leverages
-    lowest, highest = max(lowest, pair.min_leverage * ONE), min(highest, pair.max_leverage * ONE)
-    return lowest <= size_of(terms.coins, price) * ONE // terms.amount <= highest
+def sent(world: World, signed: Signed, *, failing: bool = False) -> Receipt:
+    """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
+    contract = world.venue.contract_of(signed.primary)
+    with reverting(world.venue.evm, contract, failing):
+        receipt = world.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    world.receipts.append(receipt)
+    return receipt
 
 
-def _open(world: World, trader: str, row: OrderType, terms: Terms, price: int) -> dict[str, object]:
-    slot = world.free_slot(trader, terms.pair_index)
-    size = _size(terms, price)
-    position = Position(
-        trader, terms.pair_index, slot, terms.amount, size, price, terms.buy, terms.tp, terms.sl, world.now_s,
-        row.coin_sized,
-    )  # fmt: skip
-    world.positions[trader, terms.pair_index, slot] = position
-    return _executed(True, price, size, 0, 0, terms.coins or position.coins, position)
+def fulfilled(world: World, order_id: int, pair_index: int, *, declined: bool = False) -> Outcome:
+    """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
+    venue, price = world.venue, world.prices[pair_index]
+    return _noted(world, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
 
 
-def _close(world: World, terms: Terms, price: int, position: Position) -> dict[str, object]:
-    part = min(terms.amount or position.collateral * terms.coins // max(position.coins, 1), position.collateral)
-    if terms.coins == position.coins:
-        part = position.collateral
-    size = position.size * part // position.collateral
-    left = position._replace(collateral=position.collateral - part, size=position.size - size)
-    key = (position.trader, position.pair_index, position.slot)
-    if left.collateral:
-        world.positions[key] = left
-    else:
-        del world.positions[key]
-    percent = position.profit_percent(price)
-    paid = max(0, part + part * percent // (100 * ONE))
-    return _executed(False, price, size, percent, paid, coins_of(size, position.open_price), left)
+def _noted(world: World, outcome: Outcome) -> Outcome:
+    world.receipts.append(outcome.receipt)
+    return outcome
 
 
-def _increase(world: World, terms: Terms, price: int, position: Position) -> dict[str, object]:
-    size, coins = _size(terms, price), _coins(terms, price)
-    total, exposure = position.size + size, position.coins + coins
-    blended = position._replace(
-        collateral=position.collateral + terms.amount, size=total, open_price=total * ONE * ONE // (exposure * 10**6)
-    )
-    world.positions[position.trader, position.pair_index, position.slot] = blended
-    return {"coinExposureAdded": str(coins), "t": blended.as_trade()}
+def order_in(outcome: Outcome) -> Emitted:
+    """Return the event of an outcome that tells of an order."""
+    return next(event for event in outcome.events if "orderId" in event.arguments)
 
 
-def _executed(
-    opened: bool, price: int, size: int, percent: int, paid: int, coins: int, position: Position
-) -> dict[str, object]:
-    return {
-        "open": opened,
-        "price": str(price),
-        "positionSizeUSDC": str(size),
-        "percentProfit": str(percent),
-        "usdcSentToTrader": str(paid),
-        "coinExposure": str(coins),
-        "t": position.as_trade(),
-    }
+def told(outcome: Outcome) -> Event:
+    """Return the event that tells of an order, as the event stream carries it."""
+    event = order_in(outcome)
+    payload = {name: _told(name, value) for name, value in event.arguments.items()}
+    return event.name, payload | {"transactionHash": outcome.receipt.hash}
 
 
-def _size(terms: Terms, price: int) -> int:
-    return size_of(terms.coins, price) if terms.coins else terms.amount * terms.leverage // ONE
+def _told(name: str, value: Any) -> object:
+    if isinstance(value, dict):
+        return {member: _told(member, inner) for member, inner in value.items()}
+    return str(value) if type(value) is int and name not in _NUMBERS else value
 
 
-def _coins(terms: Terms, price: int) -> int:
-    return terms.coins or coins_of(_size(terms, price), price)
-
-
-def _numbers(message: Message) -> Callable[[str], int]:
-    return lambda name: int(str(message.get(name, "0")))  # a member that the struct does not have is 0
+def code_of(error: Reverted) -> str:
+    """Return the specification's code for a revert: the bare name of a custom error, else that of a failed submission."""
+    return error.name if error.name.isidentifier() else "SUBMISSION_FAILED"

@@ -36,6 +36,7 @@ class Signed(NamedTuple):
     trader: str
     nonce: int
     space: str
+    signature: bytes
 
 
 class Order(NamedTuple):
@@ -76,8 +77,9 @@ def verified(world: World, primary: str, message: Message, signature: object) ->
     struct = STRUCTS[primary]
     trader, nonce = str(leaf(message, struct.trader)), int(str(leaf(message, struct.nonce)))
     digest = digest_of(types_of(primary), primary, world.settings.domain(struct.domain), message)
+    raw = hex_bytes(signature, "userSignature")
     try:
-        signer = recover(digest, hex_bytes(signature, "userSignature"))
+        signer = recover(digest, raw)
     except Malformed as error:
         raise Rejected(str(error)) from error
     may_delegate = struct.signer_rule == "trader-or-delegate"
@@ -87,7 +89,7 @@ def verified(world: World, primary: str, message: Message, signature: object) ->
         raise Rejected("the deadline, in unix milliseconds, is over")
     if world.nonce_taken(struct.domain, trader, nonce):
         raise Rejected("the nonce is consumed")
-    return Signed(primary, message, "0x" + digest.hex(), signer, trader, nonce, struct.domain)
+    return Signed(primary, message, "0x" + digest.hex(), signer, trader, nonce, struct.domain, raw)
 
 
 def nonce_of_order(body: dict[str, object]) -> str:
@@ -165,7 +167,7 @@ def _check_open(world: World, row: OrderType, message: Message) -> None:
 def _check_close(world: World, row: OrderType, message: Message) -> None:
     pair_index, index = int(str(message["_pairIndex"])), int(str(message["_index"]))
     _check_pair(world, row, pair_index)
-    position = world.positions.get((str(message["_trader"]), pair_index, index))
+    position = world.position(str(message["_trader"]), pair_index, index)
     if position is None or position.timestamp != int(str(message["_openTimestamp"])):
         raise Rejected("PositionMismatch")
     part = int(str(message["_coinExposure" if row.coin_sized else "_amount"]))
@@ -177,7 +179,7 @@ def _check_increase(world: World, row: OrderType, message: Message) -> None:
     update = cast("Message", message["_updateInfo"])
     pair_index, index = int(str(update["pairIndex"])), int(str(update["index"]))
     _check_pair(world, row, pair_index)
-    if (str(update["trader"]), pair_index, index) not in world.positions:
+    if world.position(str(update["trader"]), pair_index, index) is None:
         raise Rejected("PositionMismatch")
     _check_amounts(world, row, pair_index, update, message, "initialPosToken")
 

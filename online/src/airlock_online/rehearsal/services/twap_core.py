@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from airlock_online.rehearsal.chain.evm import Reverted
 from airlock_online.rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_online.rehearsal.services.fields import integer
 from airlock_online.rehearsal.services.runtime import Runtime
+from airlock_online.rehearsal.services.settlement import check, submitted
 from airlock_online.rehearsal.services.submission import Signed, exact_object, verified
 from airlock_online.rehearsal.services.transport import another_hash, guarded
 from airlock_online.rehearsal.services.typed import Message
@@ -34,7 +36,7 @@ def cancel_twap(world: World, body: dict[str, object]) -> tuple[Signed, int]:
     message |= {name: _uint(name, body[name]) for name in ("twapId", "nonce", "deadline")}
     signed = verified(world, "TwapCancelReq", message, body["signature"])
     twap_id = int(str(message["twapId"]))
-    if world.twaps.get(twap_id) != signed.trader:
+    if world.twap_trader(twap_id) != signed.trader:
         raise Rejected("the trader has no pending TWAP of this id", status=404)
     return signed, twap_id
 
@@ -56,7 +58,12 @@ def read_trigger(world: World, body: dict[str, object]) -> Signed:
         signed_number = name == "percentage" and str(body[name]).startswith("-")
         message[name] = "-" * signed_number + _uint(name, str(body[name]).removeprefix("-" * signed_number))
     _check_trigger(world, message)
-    return verified(world, "TpSlReq", message, body["signedMessage"])
+    signed = verified(world, "TpSlReq", message, body["signedMessage"])
+    try:
+        check(world, signed)
+    except Reverted as error:
+        raise Rejected(error.name) from error
+    return signed
 
 
 def _check_trigger(world: World, message: Message) -> None:
@@ -71,7 +78,7 @@ def _check_trigger(world: World, message: Message) -> None:
         raise Rejected("percentage is out of range")
     if not world.now_ms() - FRESH_MS <= number["signTimestamp"] <= world.now_ms():
         raise Rejected("signTimestamp is in the future, or too old")
-    position = world.positions.get((str(message["trader"]), number["pairIndex"], number["index"]))
+    position = world.position(str(message["trader"]), number["pairIndex"], number["index"])
     if position is None or (position.timestamp, position.buy) != (number["timestamp"], message["buy"]):
         raise Rejected("PositionMismatch")
     if not 0 < number["coinSize"] <= position.coins:
@@ -113,12 +120,14 @@ def twap_routes(runtime: Runtime) -> list[Route]:
     async def cancel(request: Request) -> Response:
         world = runtime.world
         signed, twap_id = cancel_twap(world, await read_object(request))
-        del world.twaps[twap_id]
-        world.burn(signed.space, signed.trader, signed.nonce)
-        transaction, block = world.mine()
+        try:
+            receipt = submitted(world, signed).receipt
+        except Reverted as error:
+            raise Rejected(error.name) from error
+        transaction = receipt.hash
         if runtime.faults.has("wrong-hash", "twap"):
             transaction = another_hash(transaction)
-        body = {"twapId": twap_id, "transactionHash": transaction, "blockNumber": block}
+        body = {"twapId": twap_id, "transactionHash": transaction, "blockNumber": receipt.block_number}
         return Json(body, status_code=201)
 
     return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, key_of=nonce_in), methods=["POST"])]

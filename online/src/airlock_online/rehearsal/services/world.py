@@ -1,4 +1,7 @@
-"""The state of the rehearsal's venue and chain: no HTTP, no clock of its own, the same for the same seed and requests."""
+"""The state of the rehearsal: the venue on its chain, and what a venue keeps beside it. No HTTP, no clock of its own.
+
+The same seed, requests and clock give the same. What is on the chain is read from it at every question.
+"""
 
 from __future__ import annotations
 
@@ -8,55 +11,55 @@ from collections.abc import Callable
 
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.services.positions import PAIRS, USDC_ONE, Pair, Position, seeded, seeded_order
-from airlock_online.rehearsal.services.settings import TRADING_STORAGE, Settings
-from airlock_online.rehearsal.services.terms import PendingOrder
+from airlock_online.rehearsal.chain.embedded import EmbeddedEvm
+from airlock_online.rehearsal.chain.evm import Evm, Receipt
+from airlock_online.rehearsal.chain.sending import derived
+from airlock_online.rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, Venue
+from airlock_online.rehearsal.services.opening import opening
+from airlock_online.rehearsal.services.positions import PAIRS, Pair, Position, order_json
+from airlock_online.rehearsal.services.settings import Settings
+from airlock_shared.errors import UsageError
 
-SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
-TAKEN_CODE = b"TAKEN".ljust(32, b"\0")
-"""A referral code that somebody else has registered already; the trader has asked for access to it."""
+SET_UP_S = 60
+"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
 
-OFFERED_CODE = b"OFFERED".ljust(32, b"\0")
-"""A code of somebody else's, offered to the trader: it waits to be accepted."""
+SPACES = {"trading": ROUTER, "referral": REFERRAL}
+"""Which contract keeps the nonces of a space."""
 
-OWN_CODE = b"HOUSE".ljust(32, b"\0")
-"""A code that the trader owns."""
-
-FIRST_BLOCK = 1_000_000
-BLOCK_MS = 2_000
-"""An empty block is made every two seconds, and one for every transaction."""
+_NOBODY = "0x" + "00" * 20
 
 
 class World:
-    """What the chain and the venue hold. ``now_ms`` is the one clock: unix milliseconds."""
+    """What the venue holds. ``now_ms`` is the one clock: unix milliseconds. ``evm`` is an outside node, or the embedded.
 
-    def __init__(self, settings: Settings, trader: str, now_ms: Callable[[], int]) -> None:
+    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
+    """
+
+    def __init__(self, settings: Settings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> None:
         self.settings = settings
         self.trader = trader
         self.now_ms = now_ms
         self.pairs: dict[int, Pair] = {pair.pair_index: pair for pair in PAIRS}
         self.prices: dict[int, int] = {pair.pair_index: pair.price for pair in PAIRS}  # raw, 1e10
-        self.positions = {(p.trader, p.pair_index, p.slot): p for p in seeded(trader, self.now_s)}
-        self.limit_orders = {trader: [seeded_order(trader, self.now_s)]}
-        self.used_nonces: set[tuple[str, str, int]] = set()  # (space, trader, nonce)
         self.reserved_nonces: set[tuple[str, str, int]] = set()  # accepted and not yet on the chain
-        self.delegations: dict[tuple[str, str], int] = {}  # (trader, delegate) -> expiry in seconds
-        self.referral_codes: dict[str, bytes] = {}  # trader -> the code adopted
-        self.code_owners = {TAKEN_CODE: SOMEBODY_ELSE, OFFERED_CODE: SOMEBODY_ELSE, OWN_CODE: trader}
-        self.pending_owners: dict[bytes, str] = {OFFERED_CODE: trader}  # code -> who may accept it
-        self.code_requests: dict[str, bytes] = {trader: TAKEN_CODE}  # account -> the code it wants access to
-        self.allowances = {(trader, TRADING_STORAGE): 1_000_000 * USDC_ONE}  # (owner, spender) -> USDC raw
-        self.usdc = {trader: 1_000_000 * USDC_ONE}  # balances, raw; rewards alone change them
-        self.rewards = {trader: 25 * USDC_ONE}  # keeper rewards not paid out, USDC raw
-        self.pending_orders: list[PendingOrder] = []  # stored by transactions, not executed yet
-        self.operator_blocks: dict[str, int] = {}  # hash of a transaction of the operator's -> its block
-        self.twaps: dict[int, str] = {41: trader, 42: trader}  # pending TWAP id -> its trader
+        self.pending_orders: list[tuple[int, int]] = []  # order id and pair: stored by transactions, not executed yet
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
         self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
-        self.order_ids = 0  # the last order id given
-        self._start_ms = self.now_ms()
-        self._blocks_of_transactions = 0
+        self.receipts: list[Receipt] = []  # of every transaction since the rehearsal was set up
         self._drawn: Counter[str] = Counter()
+        self._behind_s = SET_UP_S
+        self.venue = self._set_up(evm or EmbeddedEvm(lambda: self.now_s - self._behind_s, settings.chain_id))
+        self._behind_s = 0
+
+    def _set_up(self, evm: Evm) -> Venue:
+        if evm.transaction_count(derived("operator").address):
+            raise UsageError(
+                "a rehearsal's venue is on this chain already", do="start the node anew, then rehearse again"
+            )
+        names = self.settings.domain_name, self.settings.referral_domain_name
+        venue = Venue(evm, trading_name=names[0], referral_name=names[1])
+        venue.act_together(list(opening(venue, self.trader, self.now_s)))
+        return venue
 
     @property
     def now_s(self) -> int:
@@ -77,68 +80,64 @@ class World:
         nonce = int.from_bytes(self.draw("nonce"), "big")
         return self.draw_nonce(space, trader) if self.nonce_taken(space, trader, nonce) else nonce
 
-    @property
-    def block_number(self) -> int:
-        """The number of the latest block."""
-        return FIRST_BLOCK + self._blocks_of_transactions + (self.now_ms() - self._start_ms) // BLOCK_MS
-
-    def next_block(self) -> int:
-        """Make a block; return its number."""
-        self._blocks_of_transactions += 1
-        return self.block_number
-
-    def mine(self) -> tuple[str, int]:
-        """Put a transaction of the operator's on the chain; return its hash and block number."""
-        transaction = "0x" + self.draw("transaction").hex()
-        self.operator_blocks[transaction] = self.next_block()
-        return transaction, self.operator_blocks[transaction]
-
-    def next_order_id(self) -> int:
-        """Return the id of an order that is now on the chain."""
-        self.order_ids += 1
-        return self.order_ids
-
     def nonce_used(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent on the chain."""
-        return (space, trader, nonce) in self.used_nonces
+        return self.venue.nonce_used(SPACES[space], trader, nonce)
 
     def nonce_taken(self, space: str, trader: str, nonce: int) -> bool:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
-        key = (space, trader, nonce)
-        return key in self.used_nonces or key in self.reserved_nonces
+        return (space, trader, nonce) in self.reserved_nonces or self.nonce_used(space, trader, nonce)
 
     def reserve(self, space: str, trader: str, nonce: int) -> None:
         """Hold a nonce for something accepted."""
         self.reserved_nonces.add((space, trader, nonce))
 
     def release(self, space: str, trader: str, nonce: int) -> None:
-        """Let go of a nonce whose order ended off the chain."""
+        """Let go of a nonce: its order is on the chain, or ended off it."""
         self.reserved_nonces.discard((space, trader, nonce))
 
-    def burn(self, space: str, trader: str, nonce: int) -> None:
-        """Spend a nonce."""
-        self.release(space, trader, nonce)
-        self.used_nonces.add((space, trader, nonce))
+    def delegation_expiry(self, trader: str, delegate: str) -> int:
+        """Return until when a delegate may act, in unix seconds; 0 when it is none."""
+        return self.venue.delegation_expiry(trader, delegate)
 
     def is_live_delegate(self, trader: str, delegate: str) -> bool:
         """Tell whether a delegation is in force now."""
-        return self.delegations.get((trader, delegate), 0) > self.now_s
+        return self.delegation_expiry(trader, delegate) > self.now_s
+
+    def position(self, trader: str, pair_index: int, slot: int) -> Position | None:
+        """Return the position in a slot."""
+        position = Position.of(self.venue.read(STORAGE, "tradeAt", trader, pair_index, slot))
+        return position if position.collateral else None
 
     def positions_of(self, trader: str) -> list[Position]:
         """Return a trader's open positions, by pair and slot."""
-        return sorted(p for p in self.positions.values() if p.trader == trader)
+        return [Position.of(trade) for trade in self.venue.trades_of(trader)]
 
-    def free_slot(self, trader: str, pair_index: int) -> int:
-        """Return the lowest slot of a pair in which the trader has no position."""
-        slot = 0
-        while (trader, pair_index, slot) in self.positions:
-            slot += 1
-        return slot
+    def limit_orders_of(self, trader: str) -> list[dict[str, object]]:
+        """Return a trader's waiting limit orders, as ``orders`` of ``GET /v2/positions``."""
+        return [order_json(order) for order in self.venue.limit_orders_of(trader)]
+
+    def twap_trader(self, twap_id: int) -> str:
+        """Return whose pending TWAP this is, empty when there is none."""
+        return _somebody(self.venue.read(STORAGE, "twaps", twap_id)[0])
+
+    def adopted_code(self, trader: str) -> bytes:
+        """Return the referral code that a trader has adopted; 32 zero bytes for none."""
+        return bytes(self.venue.read(REFERRAL, "traderReferralCodes", trader))
+
+    def code_owners(self, code: bytes) -> tuple[str, str]:
+        """Return who owns a referral code and to whom it is offered, empty when nobody."""
+        owner, offered = (self.venue.read(REFERRAL, view, code) for view in ("codeOwners", "pendingCodeOwners"))
+        return _somebody(owner), _somebody(offered)
 
     def find_pair(self, name: str) -> Pair | None:
         """Return the pair of a symbol: any case, with ``/``, ``-`` or ``_`` between its parts."""
         wanted = _folded(name)
         return next((pair for pair in self.pairs.values() if _folded(pair.symbol) == wanted), None)
+
+
+def _somebody(account: str) -> str:
+    return "" if account == _NOBODY else account
 
 
 def _folded(name: str) -> str:
