@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from airlock_online.http import Http, Timeouts
 from airlock_online.rehearsal.services import RehearsalServices
 from airlock_online.rehearsal.services.settings import TRADING_STORAGE
 from airlock_online.revert import reason
-from airlock_online.rpc import RpcCall, RpcClient, RpcError
+from airlock_online.rpc import Receipt, RpcCall, RpcClient, RpcError
 from airlock_shared.command import run
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
@@ -125,6 +126,16 @@ def signed(payload: dict[str, object], filled: Transaction, key: Account) -> byt
     return raw_transaction(payload, filled, bytes(signature))
 
 
+def mined(node: RpcClient, tx_hash: str) -> Receipt:
+    """Ask until the node, which mines beside its answers, has the receipt."""
+    for _ in range(1_000):
+        if receipt := node.receipt(tx_hash):
+            return receipt
+        time.sleep(0.01)
+    message = "the node mined nothing"
+    raise AssertionError(message)
+
+
 # ---- anvil -----------------------------------------------------------------------------------------------------------
 
 
@@ -132,8 +143,7 @@ def test_a_transaction_goes_through_anvil_under_the_hash_that_was_computed_here(
     raw, expected = transfer(node)
     before = node.transaction_count(RICH.address)
     assert node.send_raw_transaction(raw) == expected
-    receipt = node.receipt(expected)
-    assert receipt is not None
+    receipt = mined(node, expected)
     assert (receipt.ok, receipt.transaction_hash, receipt.logs) == (True, expected, [])
     assert receipt.block_number == node.block_number()
     assert node.transaction_count(RICH.address) == before + 1
