@@ -23,6 +23,10 @@ _START_ATTEMPTS = 300
 _numbers = itertools.count(1)
 
 
+RUNUSER = shutil.which("runuser", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+"""Root has to become another user: PostgreSQL does not run as root. Not every PATH has the folder of this program."""
+
+
 def _programs() -> Path | None:
     """Return the folder of the newest server's programs, None without one."""
     found = sorted(_PLACES.glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
@@ -31,14 +35,14 @@ def _programs() -> Path | None:
 
 def _user() -> list[str]:
     """Return what runs a command as a user that the server accepts: it refuses to run as root."""
-    return ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    return [RUNUSER or "", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Yield the address of a server, without the database's name."""
     programs = _programs()
-    if programs is None or (os.geteuid() == 0 and not shutil.which("runuser")):
+    if programs is None or (os.geteuid() == 0 and RUNUSER is None):
         pytest.skip("needs PostgreSQL: apt-get install postgresql")
     with TemporaryDirectory(prefix="airlock-postgres-") as name:
         data, port = Path(name) / "data", closed_port()
