@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,21 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
         submit(unsent(wire.url), desk.world._replace(on_event=show))
     assert at_post == [State.SENDING]
     assert at_event == [(State.ACCEPTED, "t-1"), (State.FILLED, "t-1")]
+
+
+def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[tuple[str, bool]] = []
+    record = Journal.record
+
+    def spy(journal: Journal, digest: str, event: OrderEvent, **told: Any) -> bool:
+        waited.append((event.type, not told["told_again"]))
+        return record(journal, digest, event, **told)
+
+    monkeypatch.setattr(Journal, "record", spy)
+    deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
+    assert waited == [("MarketOrderAccepted", True), ("MarketOrderExecuted", False)]
 
 
 def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: Desk, path: Path) -> None:
