@@ -23,6 +23,7 @@ from airlock_shared.command import json_option, rows, say, show, show_json
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.listing import deployment_lines
+from airlock_shared.working import working
 
 F = TypeVar("F", bound=Callable[..., Any])
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -41,7 +42,7 @@ class Venue(NamedTuple):
 def venue(state: State, name: str | None) -> Iterator[Venue]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
     deployment = state.choose_deployment(name)
-    with Http() as http:
+    with working("Waiting for the builder"), Http() as http:
         yield Venue(deployment, BuilderClient(deployment.base_urls["builder"], http), state.config())
 
 
@@ -54,7 +55,12 @@ def reading(command: F) -> F:
 @click.command("meta")
 @reading
 def META(state: State, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """Show what the venue says of itself now, and whether it is still what was fetched (exit code 3 if not)."""
+    r"""Show what the venue says of itself now, and whether it is still what was fetched (exit code 3 if not).
+
+    \b
+    Example:
+      airlock-online meta
+    """
     with venue(state, name) as at:
         meta = at.builder.meta()
     changed = decisive_differences(meta.data, at.deployment, at.config.meta)
@@ -77,7 +83,12 @@ def META(state: State, name: str | None, as_json: bool) -> None:  # noqa: N802
 @click.command("pairs")
 @reading
 def PAIRS(state: State, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """List the pairs of the venue, as it lists them now."""
+    r"""List the pairs of the venue, as it lists them now.
+
+    \b
+    Example:
+      airlock-online pairs
+    """
     with venue(state, name) as at:
         reply = at.builder.read(at.config.reads.pairs)
     if type(reply) is not list:
@@ -97,8 +108,13 @@ def PAIRS(state: State, name: str | None, as_json: bool) -> None:  # noqa: N802
 @click.argument("trader")
 @reading
 def POSITIONS(state: State, trader: str, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """List the open positions and the waiting limit orders of TRADER."""
-    account = _account(trader)
+    r"""List the open positions and the waiting limit orders of TRADER.
+
+    \b
+    Example:
+      airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
+    """
+    account = account_of(trader)
     with venue(state, name) as at:
         reply = at.builder.read(at.config.reads.positions, {"trader": account})
     trades, orders = reads.entries(reply, "trades"), reads.entries(reply, "orders")
@@ -126,10 +142,15 @@ def POSITIONS(state: State, trader: str, name: str | None, as_json: bool) -> Non
               help="Which contract's nonces.")  # fmt: skip
 @reading
 def NONCE(state: State, account: str, nonce: str, space: str, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """Tell whether NONCE is used for ACCOUNT, in the nonce space of a contract."""
+    r"""Tell whether NONCE is used for ACCOUNT, in the nonce space of a contract.
+
+    \b
+    Example:
+      airlock-online nonce 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D 7
+    """
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is no whole number below 2^256", do="give it in decimal digits")
-    fields = {"trader": _account(account), "check": nonce} | ({"space": space} if space == "referral" else {})
+    fields = {"trader": account_of(account), "check": nonce} | ({"space": space} if space == "referral" else {})
     with venue(state, name) as at:
         reply = at.builder.read(at.config.reads.nonce, fields)
     _show_one(f"nonce {nonce} of {fields['trader']}, {space}", reply, reads.NONCE[1:], as_json)
@@ -140,8 +161,14 @@ def NONCE(state: State, account: str, nonce: str, space: str, name: str | None, 
 @click.argument("delegate")
 @reading
 def DELEGATION(state: State, trader: str, delegate: str, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """Tell what DELEGATE may do for TRADER, and until when."""
-    fields = {"trader": _account(trader), "delegate": _account(delegate)}
+    r"""Tell what DELEGATE may do for TRADER, and until when.
+
+    \b
+    Example:
+      airlock-online delegation 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D \
+        0x52908400098527886E0F7030069857D2E4169EE7
+    """
+    fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
     with venue(state, name) as at:
         reply = at.builder.read(at.config.reads.delegation, fields)
     _show_one(f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, reads.DELEGATION, as_json)
@@ -151,7 +178,12 @@ def DELEGATION(state: State, trader: str, delegate: str, name: str | None, as_js
 @click.argument("tx_hash", metavar="HASH")
 @reading
 def RELAY(state: State, tx_hash: str, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """Tell what became of the relayed transaction HASH. A hash that the relay does not know reads as pending."""
+    r"""Tell what became of the relayed transaction HASH. A hash that the relay does not know reads as pending.
+
+    \b
+    Example:
+      airlock-online relay 0xb10e…27
+    """
     if not _HASH.fullmatch(tx_hash):
         raise UsageError("that is no transaction hash", do="give 0x and 64 hex digits")
     with venue(state, name) as at:
@@ -174,7 +206,8 @@ def _show_rows(told: list[reads.Told]) -> None:
             show(line)
 
 
-def _account(text: str) -> str:
+def account_of(text: str) -> str:
+    """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
     try:
         return checksum_address(parse_address(text))
     except Refusal as refusal:

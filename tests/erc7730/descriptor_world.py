@@ -1,0 +1,81 @@
+"""What the tests of the descriptors share: the descriptors of a deployment, the ABI of its contracts, and the linter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from airlock_online.descriptors import descriptors
+from airlock_online.rehearsal.services.calls import CALLS
+from airlock_online.rehearsal.services.settings import REFERRAL, TRADING_ROUTER, USDC
+from airlock_online.rehearsal.services.structs import NESTED
+from shared.world import deployment
+
+ROOT = Path(__file__).parents[2]
+LINTER = ROOT / ".venvs/erc7730/bin/python"
+NAMES = {TRADING_ROUTER: "tradingRouter", REFERRAL: "referral", USDC: "usdc"}
+
+Files = dict[str, dict[str, Any]]
+
+
+class Said(NamedTuple):
+    """One message of the linter or of a converter."""
+
+    file: str
+    by: str
+    level: str
+    title: str
+    message: str
+
+
+def made() -> Files:
+    """Return the descriptors of the vectors' deployment, which the caller may change."""
+    files: Files = json.loads(json.dumps(descriptors(deployment(), "Venue", "https://venue.example")))
+    return files
+
+
+def abis() -> dict[str, list[dict[str, Any]]]:
+    """Return the ABI of each contract by its address, from the table of the rehearsal's builder, not from the gate's."""
+    result: dict[str, list[dict[str, Any]]] = {}
+    for call in CALLS.values():
+        address = "0x" + deployment().contracts[NAMES[call.contract]].hex()
+        function = {"type": "function", "name": call.name, "inputs": [_input(a) for a in call.arguments]}
+        result.setdefault(address, []).append(function | {"outputs": [], "stateMutability": "nonpayable"})
+    return result
+
+
+def _input(member: str) -> dict[str, Any]:
+    kind, name = member.split(" ")
+    if kind in NESTED:
+        return {"name": name, "type": "tuple", "components": [_input(inner) for inner in NESTED[kind]]}
+    return {"name": name, "type": kind}
+
+
+def linted(sets: list[Files], folder: Path, contracts: dict[str, list[dict[str, Any]]]) -> list[list[Said]]:
+    """Return what the registry's linter and converters say of each set of descriptors, with no network to ask."""
+    if not LINTER.exists():
+        pytest.skip("Python 3.12 is not here, on which the registry's linter runs")
+    (folder / "abis.json").write_text(json.dumps(contracts))
+    command = [LINTER, Path(__file__).with_name("linting.py"), folder / "abis.json"]
+    for number, files in enumerate(sets):
+        (folder / str(number)).mkdir()
+        for name, document in files.items():
+            (folder / str(number) / name).write_text(json.dumps(document))
+        command.append(folder / str(number))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+    run = subprocess.run(
+        ["sh", ROOT / "tests/unshared.sh", *command], env=environment, capture_output=True, text=True, check=True
+    )
+    return [[Said(**entry) for entry in said] for said in json.loads(run.stdout)]
+
+
+def formats(files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the key and the content of every format."""
+    for document in files.values():
+        yield from document["display"]["formats"].items()

@@ -1,0 +1,92 @@
+"""``airlock-online descriptors``: what it writes, and what it refuses to write."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airlock_online.descriptors import descriptors
+from airlock_shared.errors import UsageError
+from erc7730.descriptor_world import made
+from shared.world import DEPLOYMENT_TEXT, deployment
+
+ONLINE = Path(sys.executable).parent / "airlock-online"
+
+
+@pytest.mark.parametrize(
+    ("owner", "url", "told"),
+    [
+        ("", None, "--owner"),
+        ("The Venue of all Venues", None, "--owner"),
+        ("Venue\n", None, "--owner"),
+        ("Vénue", None, "--owner"),
+        ("Venue", "http://venue.example", "--url"),
+        ("Venue", "https://venue", "--url"),
+        ("Venue", "https://a-long-venue.example", "--url"),
+        ("Venue", "https://venue.example\n", "--url"),
+        ("Venue", "", "--url"),
+    ],
+)
+def test_what_a_ledger_would_cut_short_is_refused(owner: str, url: str | None, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        descriptors(deployment(), owner, url)
+    assert told in caught.value.do
+
+
+def _home(folder: Path, text: str = DEPLOYMENT_TEXT) -> Path:
+    (folder / "home/deployments").mkdir(parents=True)
+    (folder / "home/deployments/venue.json").write_text(text)
+    return folder / "home"
+
+
+def _run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ONLINE, "--home", home, "descriptors", *words], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_the_command_writes_the_descriptors_and_says_how_much_is_in_them(tmp_path: Path) -> None:
+    words = ("--owner", "Venue", "--url", "https://venue.example", "-o", str(tmp_path / "out"), "--json")
+    run = _run(_home(tmp_path), "--deployment", "venue", *words)
+    assert run.returncode == 0, run.stderr
+    assert {path.name: json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()} == made()
+    said = json.loads(run.stdout)
+    assert said["formats"] == {file: len(document["display"]["formats"]) for file, document in made().items()}
+    assert said["deployment"] == deployment().fingerprint
+
+
+def test_the_owner_is_the_trading_domain_unless_named(tmp_path: Path) -> None:
+    run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
+    assert run.returncode == 0, run.stderr
+    documents = [json.loads(path.read_text()) for path in (tmp_path / "out").iterdir()]
+    assert {(document["metadata"]["owner"], "info" in document["metadata"]) for document in documents} == {
+        ("ExchangeTrading", False)
+    }
+
+
+def test_those_of_a_rehearsal_are_marked(tmp_path: Path) -> None:
+    rehearsal = DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true')
+    run = _run(_home(tmp_path, rehearsal), "-o", str(tmp_path / "out"))
+    assert run.returncode == 0, run.stderr
+    assert "REHEARSAL" in run.stderr
+    assert len(run.stdout.splitlines()) == len(made())
+
+
+def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/calldata-usdc.json").write_text("mine")
+    run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
+    assert run.returncode == 2
+    assert "calldata-usdc.json exists" in run.stderr.replace("\n", "")
+    assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("calldata-usdc.json", "mine")]
+
+
+def test_without_that_deployment_nothing_is_written(tmp_path: Path) -> None:
+    run = _run(_home(tmp_path), "--deployment", "other", "-o", str(tmp_path / "out"))
+    assert run.returncode == 2
+    assert "deployment fetch" in run.stderr
+    assert not (tmp_path / "out").exists()

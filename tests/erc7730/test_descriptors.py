@@ -1,0 +1,226 @@
+"""The descriptors say of the catalogue what the review screen says, and leave nothing out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pytest
+from eth_account._utils.encode_typed_data.encoding_and_hashing import encode_type
+from eth_utils.address import to_checksum_address
+
+from airlock_offline.review import review_lines
+from airlock_online.descriptors import INTENTS, LABELS, descriptors
+from airlock_online.rehearsal.services.calls import CALLS as BUILDER_CALLS
+from airlock_shared.calldata import CALLS, DELEGATED_ACTION
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.run import examine, refused
+from airlock_shared.decide import Decision
+from airlock_shared.deployment import Deployment, read_deployment
+from airlock_shared.intents import CATALOGUE
+from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
+from erc7730.descriptor_world import ROOT, Files, formats, made
+from shared.world import DEPLOYMENT_TEXT, case_of, good, plan, situation
+
+PAGE = ROOT / "docs/erc-7730.md"
+STEPS = [(folder, step) for folder in ("requests", "transactions") for step in plan(folder).steps]
+
+
+def _deployment(**changed: Any) -> Deployment:
+    return read_deployment(json.loads(DEPLOYMENT_TEXT) | changed)
+
+
+# ---- the whole catalogue ---------------------------------------------------------------------------------------------
+
+
+def test_every_struct_is_there_once_under_its_domain_with_the_type_that_others_encode() -> None:
+    found = {}
+    for folder, step in STEPS:
+        if folder == "requests":
+            payload = good(step)["requests"][0]["payload"]
+            types = {name: members for name, members in payload["types"].items() if name != "EIP712Domain"}
+            key = encode_type(payload["primaryType"], types)
+            found[payload["primaryType"]] = (payload["domain"]["verifyingContract"], key)
+    described = {
+        key.partition("(")[0]: (document["context"]["eip712"]["deployments"][0]["address"], key)
+        for document in made().values()
+        if "eip712" in document["context"]
+        for key in document["display"]["formats"]
+    }
+    assert set(found) == set(CATALOGUE)
+    assert described == found
+
+
+def test_every_call_is_there_once_under_its_contract() -> None:
+    described = [
+        (document["context"]["$id"], key.partition("(")[0])
+        for document in made().values()
+        if "contract" in document["context"]
+        for key in document["display"]["formats"]
+    ]
+    expected = [(call.contract, call.name) for call in CALLS.values()] + [("tradingRouter", DELEGATED_ACTION)]
+    assert sorted(described) == sorted(expected)
+    assert {name for _, name in described} == set(BUILDER_CALLS)
+
+
+def test_a_descriptor_is_bound_to_what_is_pinned() -> None:
+    pinned = json.loads(DEPLOYMENT_TEXT)
+    for file, document in made().items():
+        kind, _, name = file.removesuffix(".json").partition("-")
+        bound = document["context"]["eip712" if kind == "eip712" else "contract"]
+        address = pinned["domains"][name]["verifyingContract"] if kind == "eip712" else pinned["contracts"][name]
+        assert bound["deployments"] == [{"chainId": pinned["chain_id"], "address": address}]
+        if kind == "eip712":
+            assert bound["domain"] == {member: pinned["domains"][name][member] for member in ("name", "version")}
+
+
+def test_every_leaf_is_shown_once_and_none_is_hidden() -> None:
+    shown = {key.partition("(")[0]: content["fields"] for key, content in formats(made())}
+    known = {name: intent.fields for name, intent in CATALOGUE.items()} | {name: c.fields for name, c in CALLS.items()}
+    for name, leaves in known.items():
+        assert [field["path"] for field in shown[name]] == [leaf.path for leaf in leaves]
+    assert {field["visible"] for fields in shown.values() for field in fields} == {"always"}
+
+
+def test_the_words_fit_a_ledger_and_tell_the_leaves_of_a_format_apart() -> None:
+    used = set()
+    for _, content in formats(made()):
+        labels = [field["label"] for field in content["fields"]]
+        assert len(set(labels)) == len(labels)
+        used |= set(labels)
+        assert all(len(label) <= 20 and label.isascii() for label in labels)
+        assert 0 < len(content["intent"]) <= 30
+    assert used == {*LABELS.values(), "Call"}
+    assert set(INTENTS) == {key.partition("(")[0] for key, _ in formats(made())}
+
+
+def test_without_names_for_the_choices_their_numbers_are_shown() -> None:
+    files = descriptors(_deployment(enums={}), "Venue")
+    choices = [
+        field["format"]
+        for _, content in formats(files)
+        for field in content["fields"]
+        if field["label"] == "Order type"
+    ]
+    assert choices == ["raw", "raw", "raw"]
+    assert files["eip712-trading.json"]["metadata"]["enums"] == {"kind": {"4": "take_profit", "5": "stop_loss"}}
+
+
+def test_another_deployment_gives_other_bonds_and_the_same_words() -> None:
+    changed = json.loads(DEPLOYMENT_TEXT)
+    for domain in changed["domains"].values():
+        domain["chainId"] = 8453
+    other = descriptors(_deployment(domains=changed["domains"], chain_id=8453), "Venue", "https://venue.example")
+    assert json.dumps(other).replace('"chainId": 8453', '"chainId": 84532') == json.dumps(made())
+    assert other != made()
+
+
+# ---- what a wallet would show, against the review screen -------------------------------------------------------------
+
+
+@cache
+def _case(folder: str, step: str) -> Case:
+    case = case_of(good(step, folder), situation(folder))
+    assert not refused(examine(case))
+    return case
+
+
+def _described(files: Files, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the format of a case and the metadata of its descriptor, found as a wallet does: by contract and by type."""
+    name = case.intent.name if case.request.transaction is None else case.call.call.name
+    kind = "eip712" if case.request.transaction is None else "contract"
+    found = [
+        (content, document["metadata"])
+        for document in files.values()
+        if kind in document["context"]
+        for key, content in document["display"]["formats"].items()
+        if key.startswith(f"{name}(")
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def _by_wallet(field: dict[str, Any], raw: Any, metadata: dict[str, Any]) -> str:
+    """Return what a wallet shows of a value by the rules of the standard; the token of ``tokenAmount`` is USDC."""
+    params = field.get("params", {})
+    if field["format"] == "unit":
+        return f"{_decimal(raw, params['decimals'])} {params['base']}"
+    if field["format"] == "tokenAmount":
+        assert params["tokenPath"] == "@.to"
+        return params["message"] if raw >= int(params["threshold"], 16) else f"{_decimal(raw, 6)} USDC"
+    if field["format"] == "date":
+        assert params == {"encoding": "timestamp"}
+        return datetime.fromtimestamp(raw, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    if field["format"] == "enum":
+        return str(metadata["enums"][params["$ref"].removeprefix("$.metadata.enums.")][str(raw)])
+    if field["format"] == "addressName":
+        return str(to_checksum_address(raw))
+    assert field["format"] == "raw"
+    return f"0x{raw.hex()}" if isinstance(raw, bytes) else str(raw)
+
+
+def _decimal(raw: int, decimals: int) -> str:
+    text = f"{Decimal(raw).scaleb(-decimals):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _in_review(decision: Decision, wallet: str, review: str) -> bool:
+    """Tell whether the review screen, without its blanks, says of a leaf what a wallet would say."""
+    name = decision.field.path.rsplit(".", 1)[-1]
+    if decision.field.unit is FLAG:
+        wallet = {"True": "yes (long)", "False": "no (short)"}[wallet]
+    if decision.field.unit is CODE:
+        wallet = f'"{bytes.fromhex(wallet[2:]).rstrip(bytes(1)).decode()}"'
+    if decision.field.unit is UNIX_MS:
+        return f"raw{wallet}(unixms)" in review
+    if wallet == "Unlimited":
+        return "UNLIMITEDapproval" in review
+    if decision.field.unit is CHOICE:  # the review gives its number, and its name as the plan's
+        return f"{name}{decision.raw}plan{wallet}:equal" in review
+    return name + re.sub(r"\s", "", wallet) in review
+
+
+def _compared(files: Files, folder: str, step: str) -> Iterator[tuple[str, bool]]:
+    case = _case(folder, step)
+    content, metadata = _described(files, case)
+    review = re.sub(r"\s", "", "".join(review_lines(case, 1, 1)))
+    for field, decision in zip(content["fields"], case.decisions, strict=True):
+        assert field["path"] == decision.field.path
+        wallet = _by_wallet(field, decision.raw, metadata)
+        yield f"{field['label']}: {wallet}", _in_review(decision, wallet, review)
+
+
+@pytest.mark.parametrize(("folder", "step"), STEPS, ids=[step for _, step in STEPS])
+def test_a_wallet_shows_what_the_review_screen_shows(folder: str, step: str) -> None:
+    assert [shown for shown, equal in _compared(made(), folder, step) if not equal] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("_amount", {"params": {"base": "USDC", "decimals": 5}}),
+        ("_amount", {"params": {"base": "USDT", "decimals": 6}}),
+        ("_wantedPrice", {"format": "raw"}),
+        ("_openTimestamp", {"format": "raw"}),
+        ("_deadline", {"format": "unit", "params": {"base": "s", "decimals": 3}}),
+    ],
+)
+def test_another_format_than_the_review_screen_has_is_noticed(path: str, changed: dict[str, Any]) -> None:
+    files = made()
+    step = next(
+        step for folder, step in STEPS if folder == "requests" and _case(folder, step).intent.name == "CloseTradeReq"
+    )
+    content, _ = _described(files, _case("requests", step))
+    field = next(field for field in content["fields"] if field["path"] == path)
+    field.update(changed)
+    assert [shown for shown, equal in _compared(files, "requests", step) if not equal] != []
+
+
+def test_the_page_has_every_label() -> None:
+    rows = set(re.findall(r"^\| ([^|`]+) \| `(\w+)`", PAGE.read_text(), re.MULTILINE))
+    assert rows == {(field["label"], field["format"]) for _, content in formats(made()) for field in content["fields"]}
