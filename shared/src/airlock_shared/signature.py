@@ -9,7 +9,13 @@ from __future__ import annotations
 from airlock_shared.errors import Refusal
 from airlock_shared.keccak import keccak256
 
+_PERSONAL = b"\x19Ethereum Signed Message:\n"  # EIP-191, version 0x45 (E)
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # SEC 2, secp256k1
+
+
+def personal_digest(text: bytes) -> bytes:
+    """Return the 32-byte hash of a personal message (EIP-191, version 0x45): what a wallet's ``personal_sign`` signs."""
+    return keccak256(_PERSONAL + str(len(text)).encode() + text)
 
 
 def check_form(signature: bytes) -> None:

@@ -1,0 +1,328 @@
+"""Delegates, completely: proved, registered, read back, changed for another key, removed; the example plans run for real."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from eth_account.messages import encode_defunct
+
+from airlock_online.rehearsal.plans import DELEGATE, DELEGATE_PATH, PATH, TRADER
+from airlock_shared.addresses import checksum_address
+from airlock_shared.signature import CURVE_ORDER
+from e2e.conftest import ROOT, Desk, Ended, Ledger, key_at, start_ledger, stop_ledger
+
+NEW_PATH = "m/44'/60'/2'/0/0"
+EXAMPLES = ROOT / "docs/examples"
+
+
+@pytest.fixture
+def blind() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def example(desk: Desk, name: str, change: Callable[[str], str] = lambda text: text) -> Path:
+    """Write an example plan of the documentation, its expiry moved to a time from now on."""
+    expiry = (datetime.now(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
+    text = (EXAMPLES / f"delegate-{name}.plan.toml").read_text()
+    path = desk.path(f"{name}.plan.toml")
+    path.write_text(change(re.sub(r"(?m)^expiry = .+$", f"expiry = {expiry}", text)))
+    return path
+
+
+def prepared(desk: Desk, plan: Path, *, node: bool) -> Ended:
+    words = ("--rpc", desk.services.rpc_url) if node else ()
+    return desk.online("prepare", plan, "-o", plan.with_suffix(".requests.json"), *words)
+
+
+def signed(desk: Desk, ledger: Ledger, plan: Path, name: str = "signatures") -> Ended:
+    output = plan.with_suffix(f".{name}.json")
+    words = ("sign", plan.with_suffix(".requests.json"), "--plan", plan, "-o", output, "--emulator", ledger.port)
+    return desk.offline(*words, typed="Yes\n" * 4)
+
+
+def submitted(desk: Desk, plan: Path) -> Ended:
+    ended = desk.online("submit", plan.with_suffix(".signatures.json"))
+    assert ended.code == 0, ended.out + ended.err
+    return ended
+
+
+def enabled(desk: Desk, delegate: str) -> bool:
+    ended = desk.online("delegation", TRADER, delegate, "--json")
+    assert ended.code == 0, ended.err
+    return bool(re.search(r'"isEnabled": true', ended.out))
+
+
+def done(desk: Desk, ledger: Ledger, plan: Path, *, node: bool) -> str:
+    """Take a plan the whole way, and return what the online machine said after it was sent."""
+    assert (ended := prepared(desk, plan, node=node)).code == 0, ended.err
+    assert (ended := desk.offline("verify", plan.with_suffix(".requests.json"), "--plan", plan)).code == 0, ended.err
+    assert (ended := signed(desk, ledger, plan)).code == 0, ended.err
+    sent = submitted(desk, plan)
+    return sent.out + sent.err
+
+
+def registered(desk: Desk, ledger: Ledger) -> str:
+    plan = example(desk, "registration")
+    desk.prove(plan)
+    return done(desk, ledger, plan, node=False)
+
+
+def events(desk: Desk) -> list[str]:
+    lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
+    return [json.loads(line)["event"] for line in lines]
+
+
+# ---- the whole way --------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: Desk, blind: Ledger) -> None:
+    plan, proof = example(desk, "registration"), desk.path("proof.json")
+    words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
+    ended = desk.offline("delegate", "prove", *words, typed="Yes\n")
+    assert ended.code == 0, ended.err
+    assert ended.err.count("Airlock: I hold this delegate key.") >= 1
+    assert [len(line) > 80 for line in ended.err.splitlines() if "SIMULATOR" not in line].count(True) == 0
+    assert json.loads(proof.read_text())["format"] == "airlock/proof@1"
+    checked = desk.offline("delegate", "check", proof, "--plan", plan, "--json")
+    assert (checked.json()["delegate"], checked.json()["recorded_before"]) == (DELEGATE, False)
+    assert desk.offline("delegate", "check", proof, "--plan", plan, "--json").json()["recorded_before"] is True
+    assert events(desk).count("delegate-proved") == 1
+    said = done(desk, blind, plan, node=False)
+    for promise in ("enabled until", "may sign intents", "may send calls"):
+        assert promise in said
+    assert "NOT KEPT" not in said.upper()
+    assert enabled(desk, DELEGATE)
+
+
+def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk: Desk) -> None:
+    plan, text, proof = example(desk, "registration"), desk.path("challenge.txt"), desk.path("proof.json")
+    assert desk.online("delegate", "challenge", "--plan", plan, "-o", text).code == 0
+    asked = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
+    assert text.read_text() == asked
+    words = ("delegate", "proof", "--plan", plan, "-o", proof, "--signature")
+    wrong = desk.online(*words, by(NEW_PATH, asked))
+    assert (wrong.code, "PROOF-SIGNER" in wrong.err, proof.exists()) == (3, True, False), wrong.err
+    ended = desk.online(*words, by(DELEGATE_PATH, asked), "--json")
+    assert (ended.code, ended.json()["delegate"]) == (0, DELEGATE), ended.err
+    assert desk.online(*words, by(DELEGATE_PATH, asked)).code == 2  # nothing is overwritten
+    assert desk.offline("delegate", "check", proof, "--plan", plan).code == 0
+    assert events(desk).count("delegate-proved") == 1
+
+
+def test_a_rotation_ends_with_the_new_key_alone(desk: Desk, blind: Ledger) -> None:
+    registered(desk, blind)
+    plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
+    assert new in plan.read_text()
+    desk.prove(plan, "new-key", NEW_PATH)
+    said = done(desk, blind, plan, node=True)
+    assert (enabled(desk, DELEGATE), enabled(desk, new)) == (False, True)
+    assert said.index("old-key-ends") < said.index("new-key")
+    assert ("not enabled" in said, "may send calls" in said) == (True, True)
+
+
+def test_a_rotation_is_shown_as_a_whole(desk: Desk, blind: Ledger) -> None:
+    registered(desk, blind)
+    plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
+    desk.prove(plan, "new-key", NEW_PATH)
+    assert prepared(desk, plan, node=True).code == 0
+    shown = signed(desk, blind, plan).err
+    removal, registration = (
+        shown[shown.index("STEP 1 of 2") : shown.index("STEP 2 of 2")],
+        shown[shown.index("STEP 2 of 2") :],
+    )
+    assert re.search(rf"step new-key\s+after this,\s+registers\s+{new}", removal), removal
+    assert re.search(rf"step old-key-ends\s+before this,\s+ends the registration of\s+{DELEGATE}", registration), (
+        registration
+    )
+    assert "WARNING" not in shown
+
+
+def test_a_rotation_in_the_other_order_is_warned_of(desk: Desk, blind: Ledger) -> None:
+    def turned(text: str) -> str:
+        head, first, second = text.split("[[steps]]\n")
+        return f"{head}[[steps]]\n{second}\n[[steps]]\n{first}"
+
+    registered(desk, blind)
+    plan = example(desk, "rotation", turned)
+    desk.prove(plan, "new-key", NEW_PATH)
+    assert prepared(desk, plan, node=True).code == 0
+    ended = signed(desk, blind, plan)
+    assert ended.code == 0, ended.err
+    assert "WARNING: a new key is registered before this one is removed" in ended.err
+
+
+def test_a_removal_is_prepared_signed_and_read_back(desk: Desk, blind: Ledger) -> None:
+    registered(desk, blind)
+    said = done(desk, blind, example(desk, "removal"), node=True)
+    assert "not enabled" in said
+    assert not enabled(desk, DELEGATE)
+
+
+def test_a_removal_of_a_key_that_is_replaced_or_gone_is_told_before_it_is_signed(desk: Desk) -> None:
+    plan = example(desk, "removal")
+    ended = prepared(desk, plan, node=True)
+    assert (ended.code, "would revert" in ended.err, "NotDelegate" in ended.err) == (8, True, True), ended.err
+    assert not plan.with_suffix(".requests.json").exists()
+
+
+# ---- without a proof ------------------------------------------------------------------------------------------------
+
+
+def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: Desk, blind: Ledger) -> None:
+    plan = example(desk, "registration")
+    assert prepared(desk, plan, node=False).code == 0
+    requests = plan.with_suffix(".requests.json")
+    assert desk.offline("verify", requests, "--plan", plan).code == 0  # verify knows no people
+    ended = signed(desk, blind, plan)
+    assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
+    item = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"][0]
+    assert (item["result"], item["why"]) == ("refused", "PROOF-DELEGATE")
+    desk.prove(plan)
+    assert signed(desk, blind, plan, "again").code == 0
+
+
+def test_the_other_steps_of_a_plan_are_signed_without_it(desk: Desk, blind: Ledger) -> None:
+    registered(desk, blind)
+    plan = example(desk, "rotation")
+    assert prepared(desk, plan, node=True).code == 0
+    assert signed(desk, blind, plan).code == 3
+    items = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"]
+    assert [item["result"] for item in items] == ["signed", "refused"]
+
+
+def test_a_plan_that_waives_the_proof_is_signed_with_a_warning(desk: Desk, blind: Ledger) -> None:
+    plan = example(desk, "registration", lambda text: f'{text}possession = "waived"\n')
+    assert prepared(desk, plan, node=False).code == 0
+    ended = signed(desk, blind, plan)
+    assert ended.code == 0, ended.err
+    assert "WARNING: the plan waives the proof" in ended.err
+    assert "waived by the plan" in ended.err
+
+
+def test_a_changed_plan_needs_the_proof_once_more(desk: Desk, blind: Ledger) -> None:
+    desk.prove(example(desk, "registration"))
+    edited = example(desk, "registration", lambda text: text.replace("for the trading desk", "for the desk"))
+    assert prepared(desk, edited, node=False).code == 0
+    ended = signed(desk, blind, edited)
+    assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
+
+
+# ---- proofs that are refused ----------------------------------------------------------------------------------------
+
+
+def by(path: str, text: str) -> str:
+    return "0x" + key_at(path).sign_message(encode_defunct(text=text)).signature.hex().removeprefix("0x")
+
+
+def high_s(path: str, text: str) -> str:
+    rsv = bytes.fromhex(by(path, text)[2:])
+    s = CURVE_ORDER - int.from_bytes(rsv[32:64], "big")
+    return "0x" + (rsv[:32] + s.to_bytes(32, "big") + bytes([55 - rsv[64]])).hex()
+
+
+BAD: dict[str, tuple[str, Callable[[str], str]]] = {
+    "the treasury's own key": ("PROOF-SIGNER", lambda text: by(PATH, text)),
+    "a third key": ("PROOF-SIGNER", lambda text: by(NEW_PATH, text)),
+    "another ceremony": (
+        "PROOF-SIGNER",
+        lambda text: by(DELEGATE_PATH, text.replace("delegate-registration", "other")),
+    ),
+    "another step": ("PROOF-SIGNER", lambda text: by(DELEGATE_PATH, text.replace("step desk-key", "step other"))),
+    "another trader": (
+        "PROOF-SIGNER",
+        lambda text: by(DELEGATE_PATH, text.replace(TRADER, checksum_address(b"\1" * 20))),
+    ),
+    "another chain": ("PROOF-SIGNER", lambda text: by(DELEGATE_PATH, re.sub(r"chain \d+", "chain 1", text))),
+    "another plan": ("PROOF-SIGNER", lambda text: by(DELEGATE_PATH, re.sub(r"plan \w", "plan f", text) + "f")),
+    "the text with a newline": ("PROOF-SIGNER", lambda text: by(DELEGATE_PATH, text + "\n")),
+    "a high s": ("SIG-LOW-S", lambda text: high_s(DELEGATE_PATH, text)),
+    "v of 0 or 1": ("SIG-V", lambda text: by(DELEGATE_PATH, text)[:-2] + "00"),
+    "64 bytes": ("SIG-LENGTH", lambda text: by(DELEGATE_PATH, text)[:-2]),
+    "no hex": ("SIG-LENGTH", lambda _text: "0x" + "zz" * 65),
+}
+
+
+def test_another_signature_is_refused_by_name_and_recorded_nowhere(desk: Desk) -> None:
+    plan = example(desk, "registration")
+    text = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
+    for name, (check, make) in BAD.items():
+        ended = desk.offline("delegate", "check", "--signature", make(text), "--plan", plan)
+        assert (ended.code, check in ended.err) == (3, True), (name, ended.err)
+    assert "delegate-proved" not in events(desk)
+
+
+def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: Desk, blind: Ledger) -> None:
+    plan, proof = example(desk, "registration"), desk.path("proof.json")
+    words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
+    assert desk.offline("delegate", "prove", *words, typed="Yes\n").code == 0
+    changes = {
+        "ceremony": ('id = "delegate-registration"', 'id = "next-year"'),
+        "plan": ("for the trading desk", "for another desk"),
+        "step": ('id = "desk-key"', 'id = "other-key"'),
+        "delegate": (DELEGATE, key_at(NEW_PATH).address),
+        "trader": (f'trader = "{TRADER}"', f'trader = "{key_at(NEW_PATH).address}"'),
+    }
+    for name, (old, new) in changes.items():
+        other = desk.path(f"other-{name}.toml")
+        other.write_text(plan.read_text().replace(old, new))
+        ended = desk.offline("delegate", "check", proof, "--plan", other)
+        assert (ended.code, "PROOF-CHALLENGE" in ended.err) == (3, True), (name, ended.err)
+        document = json.loads(proof.read_text()) | {"plan": fingerprint(desk, other)}
+        rewritten = desk.path(f"rewritten-{name}.json")
+        rewritten.write_text(json.dumps(document))
+        ended = desk.offline("delegate", "check", rewritten, "--plan", other)
+        expected = "PROOF-SIGNER" if name == "plan" else f"for another {name}"
+        assert (ended.code, expected in ended.err) == (3, True), (name, ended.err)
+    assert "delegate-proved" not in events(desk)
+
+
+def fingerprint(desk: Desk, plan: Path) -> str:
+    found: str = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["plan"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("delegate", "check"), 2, "--signature"),
+        (("delegate", "challenge", "--step", "old-key-ends"), 2, "PLAN-STEP"),
+        (("delegate", "prove", "--path", "44/60/1", "-o", "p.json"), 2, "derivation path"),
+        (("delegate", "prove", "--path", PATH, "-o", "p.json"), 5, "SIGNER-DEVICE"),
+    ],
+)
+def test_a_command_that_cannot_be_meant_says_so(
+    desk: Desk, blind: Ledger, words: tuple[str, ...], code: int, said: str
+) -> None:
+    plan = example(desk, "rotation")
+    output = str(desk.path("p.json"))
+    more = ("--emulator", blind.port) if "prove" in words else ()
+    ended = desk.offline(*(output if w == "p.json" else w for w in words), "--plan", plan, *more, typed="Yes\n")
+    assert (ended.code, said in ended.err) == (code, True), ended.err
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize(("fault", "code"), [("wrong-hash", 3), ("high-s", 3)])
+def test_a_ledger_that_signs_something_else_proves_nothing(desk: Desk, fault: str, code: int) -> None:
+    ledger = start_ledger("--fault", fault)
+    try:
+        plan, proof = example(desk, "registration"), desk.path("proof.json")
+        words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", ledger.port)
+        ended = desk.offline("delegate", "prove", *words, typed="Yes\n")
+    finally:
+        stop_ledger(ledger)
+    assert (ended.code, proof.exists()) == (code, False), ended.err
+    assert events(desk)[-1] == "signature-quarantined"
+
+
+def test_a_proof_that_a_person_declines_is_not_made(desk: Desk, blind: Ledger) -> None:
+    plan, proof = example(desk, "registration"), desk.path("proof.json")
+    words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
+    ended = desk.offline("delegate", "prove", *words, typed="yes\n")
+    assert (ended.code, proof.exists()) == (6, False), ended.err

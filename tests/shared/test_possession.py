@@ -1,0 +1,331 @@
+"""Proof that a delegate key is held: what is signed, what is refused by name, and what a registration has to have."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+from airlock_shared.checks.case import Case, Situation
+from airlock_shared.checks.run import examine
+from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.possession import (
+    PROVED,
+    WAIVED,
+    Challenge,
+    challenge_of,
+    check_claim,
+    check_possession,
+    choose_step,
+    examine_possession,
+    parse_proof,
+    proved,
+    read_signature,
+    registrations,
+    waivers,
+    write_proof,
+)
+from airlock_shared.signature import CURVE_ORDER, recover
+from airlock_shared.transcript import Entry, next_entry
+from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
+from shared.world import (
+    PLAN_TEXT,
+    PLAN_TEXTS,
+    case_of,
+    deployment,
+    good,
+    plan,
+    refusals,
+    replaced,
+    request_of,
+    situation,
+)
+
+STEP = "desk-key"
+
+
+def challenge(step: str = STEP, of: Plan | None = None) -> Challenge:
+    of = of or plan()
+    return challenge_of(of, deployment(), of.steps[step])
+
+
+def signed(text: bytes, key: str = DESK) -> bytes:
+    """Return the signature that another wallet makes over a text."""
+    return bytes(Account.from_key(KEYS[key]).sign_message(encode_defunct(text)).signature)
+
+
+def document(**changes: Any) -> bytes:
+    value = json.loads(write_proof(challenge(), signed(challenge().text())))
+    for name, member in changes.items():
+        if member is None:
+            del value[name]
+        else:
+            value[name] = member
+    return json.dumps(value).encode()
+
+
+def other(name: str) -> Challenge:
+    """Return a challenge that differs from the good one in this member alone."""
+    changed: dict[str, Any] = {name: 7 if name == "chain_id" else OTHER}
+    return challenge()._replace(**changed)
+
+
+def other_form(signature: bytes) -> bytes:
+    """Return the second valid form of a signature."""
+    s = CURVE_ORDER - int.from_bytes(signature[32:64], "big")
+    return signature[:32] + s.to_bytes(32, "big") + bytes([55 - signature[64]])
+
+
+# ---- what is signed -------------------------------------------------------------------------------------------------
+
+
+def test_the_text_names_everything_that_the_proof_is_for_in_lines_that_a_wallet_shows() -> None:
+    text = challenge().text().decode()
+    assert text.isascii()
+    assert text.isprintable() is False  # line feeds alone
+    assert text.replace("\n", "").isprintable()
+    assert text == text.strip()
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 80
+    for named in (plan().id, plan().fingerprint, STEP, f"chain {deployment().chain_id}", TREASURY, DESK):
+        assert any(line.endswith(named) for line in lines), named
+    assert any(f"deployment {deployment().name}," in line for line in lines)
+
+
+def test_what_another_wallet_signs_recovers_to_the_delegate() -> None:
+    check_possession(challenge(), signed(challenge().text()))
+
+
+def test_each_thing_that_it_names_gives_another_text() -> None:
+    base = challenge()
+    changed = {other(name).text() for name in base._fields}
+    assert len(changed) == len(base._fields)
+    assert base.text() not in changed
+
+
+def test_the_transcripts_event_names_ceremony_step_delegate_and_the_hash_of_the_text() -> None:
+    digest = hashlib.sha256(challenge().text()).hexdigest()
+    assert challenge().as_data() == {"ceremony": plan().id, "step": STEP, "delegate": DESK, "challenge": digest}
+
+
+# ---- signatures that are refused ------------------------------------------------------------------------------------
+
+GOOD = signed(challenge().text())
+
+
+@pytest.mark.parametrize(
+    ("signature", "check"),
+    [
+        (GOOD[:64], "SIG-LENGTH"),
+        (GOOD + b"\0", "SIG-LENGTH"),
+        (b"", "SIG-LENGTH"),
+        (GOOD[:64] + bytes([GOOD[64] - 27]), "SIG-V"),
+        (GOOD[:64] + b"\x25", "SIG-V"),
+        (bytes(32) + GOOD[32:], "SIG-RANGE"),
+        (GOOD[:32] + bytes(32) + GOOD[64:], "SIG-RANGE"),
+        (other_form(GOOD), "SIG-LOW-S"),
+        (GOOD[:64] + bytes([55 - GOOD[64]]), "PROOF-SIGNER"),
+        (signed(challenge().text(), TREASURY), "PROOF-SIGNER"),
+        (signed(challenge().text() + b"\n"), "PROOF-SIGNER"),
+        (signed(challenge().text().replace(b"\n", b"\r\n")), "PROOF-SIGNER"),
+        (signed(challenge().text()[:-1]), "PROOF-SIGNER"),
+        (signed(b""), "PROOF-SIGNER"),
+        (signed(challenge("desk-key-terms").text()), "PROOF-SIGNER"),
+    ],
+)
+def test_another_signature_is_refused_by_name(signature: bytes, check: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        check_possession(challenge(), signature)
+    assert caught.value.check == check
+
+
+def test_the_second_form_would_recover_to_the_delegate_if_it_were_let_through() -> None:
+    low = other_form(other_form(GOOD))
+    assert low == GOOD
+    assert recover(challenge().digest(), low) == bytes.fromhex(DESK[2:])
+
+
+@pytest.mark.parametrize("name", Challenge._fields)
+def test_a_signature_over_a_challenge_for_anything_else_is_refused(name: str) -> None:
+    with pytest.raises(Refusal, match="PROOF-SIGNER"):
+        check_possession(challenge(), signed(other(name).text()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0x", GOOD.hex(), "0x" + GOOD.hex()[:-1], "0x" + GOOD.hex()[:-2], "0x" + GOOD.hex() + "00", "0X" + GOOD.hex(),
+     "0x" + GOOD.hex()[:-1] + "g", " 0x" + GOOD.hex(), "0x" + GOOD.hex() + "\n", "0x" + "\uff11" * 130],
+)  # fmt: skip
+def test_a_signature_in_another_writing_is_refused(text: str) -> None:
+    with pytest.raises(Refusal, match="SIG-LENGTH"):
+        read_signature(text)
+
+
+# ---- the document ---------------------------------------------------------------------------------------------------
+
+
+def test_a_proof_is_read_as_it_was_written() -> None:
+    proof = parse_proof(document())
+    assert proof == (challenge(), GOOD)
+    check_claim(proof.claimed, challenge())
+    check_possession(challenge(), proof.signature)
+
+
+@pytest.mark.parametrize(
+    ("data", "check"),
+    [
+        (document(format="airlock/proof@2"), "DOC-FORMAT"),
+        (document(format=None), "DOC-FORMAT"),
+        (b"[]", "DOC-FORMAT"),
+        (b"null", "DOC-FORMAT"),
+        (b"{", "DOC-JSON"),
+        (b"\xff", "DOC-UTF8"),
+        (document() + b"x", "DOC-JSON"),
+        (document(extra=1), "DOC-FIELD"),
+        (document(trader=None), "DOC-FIELD"),
+        (document(chain_id="8453"), "DOC-FIELD"),
+        (document(chain_id=True), "DOC-FIELD"),
+        (document(step=1), "DOC-FIELD"),
+        (document(signature=[]), "DOC-FIELD"),
+        (document(signature="0x"), "SIG-LENGTH"),
+        (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
+        (document(step="x" * 20_000), "DOC-SIZE"),
+    ],
+)
+def test_another_document_is_refused(data: bytes, check: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_proof(data)
+    assert caught.value.check == check
+    assert isinstance(caught.value, DocumentError) == check.startswith("DOC-")
+
+
+@pytest.mark.parametrize("name", Challenge._fields)
+def test_a_proof_for_something_else_is_refused_and_the_thing_is_named(name: str) -> None:
+    claimed = parse_proof(document(**{name: 1 if name == "chain_id" else "other"})).claimed
+    with pytest.raises(Refusal, match="PROOF-CHALLENGE") as caught:
+        check_claim(claimed, challenge())
+    assert (caught.value.where, name in caught.value.what) == (name, True)
+
+
+# ---- which step is meant --------------------------------------------------------------------------------------------
+
+
+def test_the_only_registration_is_meant_when_no_step_is_named() -> None:
+    assert choose_step(plan("transactions"), None).id == "delegate-set"
+
+
+@pytest.mark.parametrize("name", ["close", "", "DESK-KEY", "delegate-remove"])
+def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
+    with pytest.raises(PlanError, match="PLAN-STEP"):
+        choose_step(plan(), name)
+
+
+def test_of_several_registrations_one_has_to_be_named() -> None:
+    assert len(registrations(plan())) > 1
+    with pytest.raises(UsageError, match="several"):
+        choose_step(plan(), None)
+
+
+def test_a_plan_without_a_registration_has_no_challenge() -> None:
+    text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
+                                                 ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
+    with pytest.raises(UsageError, match="no delegate"):
+        choose_step(parse_plan(text.encode()), None)
+
+
+def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
+    elsewhere = parse_plan(PLAN_TEXT.replace('deployment = "venue"', 'deployment = "elsewhere"').encode())
+    with pytest.raises(PlanError, match="PLAN-NAME"):
+        challenge(of=elsewhere)
+
+
+# ---- before a registration is signed --------------------------------------------------------------------------------
+
+
+def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:
+    found: list[Entry] = []
+    for each in data:
+        found.append(next_entry(found[-1] if found else None, NOW_MS, event, each))
+    return found
+
+
+def examined(step: str = STEP, folder: str = "requests", where: Situation | None = None) -> Case:
+    case = case_of(good(step, folder), where or situation(folder))
+    examine(case)
+    return case
+
+
+@pytest.mark.parametrize(("step", "folder"), [(STEP, "requests"), ("desk-key-terms", "requests"),
+                                               ("delegate-set", "transactions")])  # fmt: skip
+def test_a_registration_is_refused_until_its_own_challenge_is_proved(step: str, folder: str) -> None:
+    case = examined(step, folder)
+    own = challenge_of(plan(folder), deployment(), plan(folder).steps[step])
+    assert refusals([examine_possession(case, proved([]))]) == {"PROOF-DELEGATE"}
+    others = [challenge_of(plan(f), deployment(), s) for f in PLAN_TEXTS for s in registrations(plan(f))]
+    others = [each for each in others if each != own]
+    assert len(others) == 2
+    found = proved(entries(*(each.as_data() for each in others)))
+    assert refusals([examine_possession(case, found)]) == {"PROOF-DELEGATE"}
+    assert examine_possession(case, proved(entries(own.as_data()))).result == "pass"
+
+
+@pytest.mark.parametrize("event", ["delegate-challenged", "refused", "signed"])
+def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
+    assert proved(entries(challenge().as_data(), event=event)) == frozenset()
+
+
+@pytest.mark.parametrize("data", [{}, {"challenge": None}, {"challenge": []}, {"challenge": 1}])
+def test_an_event_without_a_challenge_proves_nothing(data: dict[str, Any]) -> None:
+    verdict = examine_possession(examined(), proved(entries(data)))
+    assert verdict.result == "refused"
+
+
+def test_a_changed_plan_needs_a_new_proof() -> None:
+    before = proved(entries(challenge().as_data()))
+    edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
+    where = Situation(edited, deployment(), NOW_MS)
+    assert examine_possession(examined(where=where), before).result == "refused"
+
+
+@pytest.mark.parametrize(("step", "folder"), [("close", "requests"), ("referral", "requests"),
+                                               ("delegate-remove", "transactions")])  # fmt: skip
+def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
+    assert examine_possession(examined(step, folder), frozenset()).result == "not-applicable"
+
+
+def test_an_item_of_no_step_does_not_reach_the_check() -> None:
+    case = Case(request_of(good(STEP))._replace(step="no-such-step"), situation())
+    examine(case)
+    assert examine_possession(case, frozenset()).result == "not-reached"
+
+
+def waiving(word: str) -> Plan:
+    return parse_plan(
+        PLAN_TEXT.replace(f'delegate = "{DESK}"', f'delegate = "{DESK}"\npossession = {word}', 1).encode()
+    )
+
+
+def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> None:
+    waived = waiving(f'"{WAIVED}"')
+    step = next(step for step in registrations(waived) if step.values["possession"].text == WAIVED)
+    case = examined(step.id, where=Situation(waived, deployment(), NOW_MS))
+    verdict = examine_possession(case, frozenset())
+    assert (verdict.result, verdict.got) == ("pass", "waived by the plan")
+    (sentence,) = waivers(waived)
+    assert (step.id in sentence, DESK in sentence) == (True, True)
+    assert waivers(plan()) == []
+
+
+@pytest.mark.parametrize("word", ['"Waived"', '"no"', '""', "false", "0", '"waived "', '["waived"]'])
+def test_no_other_word_waives_it(word: str) -> None:
+    with pytest.raises(PlanError, match="PLAN-F"):
+        waiving(word)
+
+
+def test_without_a_word_the_proof_is_required() -> None:
+    assert {step.values["possession"].text for step in registrations(plan())} == {"required"}
