@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_online.builder import BuilderClient, Fields
 from airlock_online.config import Config
 from airlock_online.lifecycle import OrderEvent
+from airlock_online.referrals import Seen
 from airlock_shared.command import rows
 from airlock_shared.errors import ServiceError
 from airlock_shared.requests import Request
@@ -25,14 +26,19 @@ class Promise(NamedTuple):
     kept: bool | None
 
 
+ChainRead = Callable[[bytes, str], Seen]
+"""Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
+
+
 class Scene(NamedTuple):
-    """What a promise is judged by: the request, what the services told of it, and the builder to read from."""
+    """What a promise is judged by: the request, what the services told of it, and builder and chain to read from."""
 
     request: Request
     events: Sequence[OrderEvent]
     builder: BuilderClient
     config: Config
     now_ms: int
+    chain: ChainRead | None = None
 
     def ask(self, path: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""

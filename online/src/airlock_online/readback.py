@@ -13,11 +13,10 @@ from functools import partial
 from airlock_online.builder import BuilderClient
 from airlock_online.config import Config
 from airlock_online.lifecycle import OrderEvent
-from airlock_online.promises import Promise, Scene, promise_lines, unreadable, untold
+from airlock_online.promises import ChainRead, Promise, Scene, promise_lines, unreadable, untold
 from airlock_online.readback_positions import closed, increased, limit_updated, opened, pending, trigger
+from airlock_online.readback_referrals import accepted, adopted, registered, transferred
 from airlock_online.trades import whole
-from airlock_shared.errors import Refusal
-from airlock_shared.referral import code_bytes, code_text
 from airlock_shared.requests import Request
 from airlock_shared.text import safe
 from airlock_shared.units import span_text, utc_text
@@ -26,18 +25,25 @@ __all__ = ["Promise", "promise_lines", "read_back"]
 
 
 def read_back(
-    request: Request, events: Sequence[OrderEvent], builder: BuilderClient, config: Config, now_ms: int
+    request: Request,
+    events: Sequence[OrderEvent],
+    builder: BuilderClient,
+    config: Config,
+    now_ms: int,
+    chain: ChainRead | None = None,
 ) -> list[Promise]:
     """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
+
+    ``chain`` reads a referral code by the operator's node, None without one.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
     judge = _JUDGES.get(request.action, _nothing_reads)
-    return judge(Scene(request, events, builder, config, now_ms))
+    return judge(Scene(request, events, builder, config, now_ms, chain))
 
 
 def _delegate(scene: Scene) -> list[Promise]:
-    """Promise that the delegate is enabled until the moment that was signed, and may sign intents."""
+    """Promise that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
     asked = scene.request.fields
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
     expiry = whole(asked["expirySeconds"])
@@ -49,23 +55,30 @@ def _delegate(scene: Scene) -> list[Promise]:
     until = whole(read.get("expiry"))
     found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
     kept = False if not enabled else None if until is None else until == expiry
-    may = read.get("canSignIntents")
-    signs = {True: "it may", False: "it may not"}.get(may, "not told") if type(may) is bool else "not told"
-    return [
-        Promise(what, promised, found, kept),
-        Promise(what, "may sign intents", signs, may if type(may) is bool else None),
-    ]
+    told = [_permission(what, label, read.get(name)) for label, name in _PERMISSIONS.items()]
+    return [Promise(what, promised, found, kept), *told]
+
+
+_PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
+
+
+def _permission(what: str, promised: str, may: object) -> Promise:
+    if type(may) is not bool:
+        return Promise(what, promised, "not told", None)
+    return Promise(what, promised, "it may" if may else "it may not", may)
 
 
 def _delegate_removed(scene: Scene) -> list[Promise]:
-    """Promise that a delegate that was removed is not enabled."""
+    """Promise that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
     asked = scene.request.fields
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
     read = _delegation(scene)
     enabled = read.get("isEnabled") if type(read) is dict else None
-    if type(enabled) is not bool:
+    if type(read) is not dict or type(enabled) is not bool:
         return [unreadable(what, "not enabled", read)]
-    return [Promise(what, "not enabled", "enabled" if enabled else "not enabled", not enabled)]
+    left = [label for label, name in _PERMISSIONS.items() if read.get(name) is True]
+    found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
+    return [Promise(what, "not enabled", found, not enabled and not left)]
 
 
 def _delegation(scene: Scene) -> object:
@@ -78,33 +91,6 @@ def _moment(unix_s: int | None, now_ms: int) -> str:
         return "a moment that is not told"
     span = span_text(abs(unix_s - now_ms // 1000))
     return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
-
-
-def _referral(scene: Scene, *, account: str) -> list[Promise]:
-    """Promise that the account has adopted the code."""
-    asked = scene.request.fields
-    what, wanted = f"referral code of {safe(asked[account])}", code_bytes(asked["code"])
-    promised = _code(wanted)
-    read = scene.ask(scene.config.reads.referral, {"trader": asked[account]})
-    found = _code_in(read)
-    if found is None:
-        return [unreadable(what, promised, read)]
-    return [Promise(what, promised, _code(found) if any(found) else "no code", found == wanted)]
-
-
-def _code_in(read: object) -> bytes | None:
-    """Return the 32 bytes of the code that a read gives as text or hex, all zero for none; None when it gives neither."""
-    code = read.get("code") if type(read) is dict else None
-    if type(code) is not str:
-        return None
-    try:
-        return code_bytes(code) if code else bytes(32)
-    except Refusal:
-        return None
-
-
-def _code(value: bytes) -> str:
-    return f"{safe(code_text(value))} (raw 0x{value.hex()})"
 
 
 def _twap_cancelled(scene: Scene) -> list[Promise]:
@@ -135,8 +121,9 @@ _JUDGES: dict[str, _Judge] = {
     "increase": increased, "increase-coin": increased, "tpsl-partial": trigger,
     "twap-cancel": _twap_cancelled,
     "delegate": _delegate, "delegate-set": _delegate, "delegate-remove": _delegate_removed,
-    "referral-set-code": partial(_referral, account="referee"),
-    "referral-set-code-tx": partial(_referral, account="caller"),
+    "referral-set-code": partial(adopted, account="referee"),
+    "referral-register": registered, "referral-transfer": transferred, "referral-accept": accepted,
+    "referral-set-code-tx": partial(adopted, account="caller"),
     "token-approve": _approved, "limit-update": limit_updated,
     "position-increase": pending, "position-increase-coin": pending, "trade-open": pending, "trade-close": pending,
 }  # fmt: skip

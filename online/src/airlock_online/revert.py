@@ -1,7 +1,9 @@
 """Why a contract reverted: revert data read into words.
 
 Three forms are known: ``Error(string)`` and ``Panic(uint256)``, which the Solidity language defines ("Control structures",
-error handling), and the contracts' own errors of the error catalogue, which carry a bare name.
+error handling), and the contracts' own errors, which carry a bare name: those of the error catalogue, and those of the
+rehearsal's contracts about referral codes and delegates (a real one may say the same in a sentence of its own, as
+``Error(string)``).
 """
 
 from __future__ import annotations
@@ -28,15 +30,37 @@ _PANICS = {  # Solidity's list of panic codes
 }
 
 
+REFERRAL_ERRORS = {
+    "EmptyCode": "the code is empty",
+    "CodeTaken": "the code is registered already",
+    "CodeIsPrivate": "the code is private, and its owner has not let this account in",
+    "NotCodeOwner": "the caller does not own the code",
+    "NotPendingOwner": "the caller is not nominated as the code's next owner",
+    "NoRequest": "no access to a private code was asked for",
+}
+"""The errors of the rehearsal's Referral contract, in no specification, and what each means."""
+
+DELEGATE_ERRORS = {
+    "NotDelegate": "this key is no delegate of the account, or no longer",
+    "NotAllowedForDelegate": "a delegate may not make this call",
+    "InvalidDelegate": "an account cannot be its own delegate, and the zero address is nobody's",
+    "InvalidExpiry": "the delegate's expiry is over",
+}
+"""Those of the rehearsal's TradingRouter about delegates."""
+
+_REHEARSED = REFERRAL_ERRORS | DELEGATE_ERRORS
+
+
 @cache
 def _known() -> dict[bytes, str]:
-    """Return the contract errors of the catalogue by the selector of their form without arguments."""
+    """Return the contracts' errors by the selector of their form without arguments."""
     names = [entry.code for entry in ENTRIES.values() if entry.where == "contract"]
+    names += [name for name in _REHEARSED if name not in names]
     return {keccak256(f"{name}()".encode())[:4]: name for name in names}
 
 
 def error_name(data: str) -> str:
-    """Return the name of a contract's own error, as the catalogue has it, or an empty text."""
+    """Return the name of a contract's own error that is known, or an empty text."""
     return _known().get(_bytes(data)[:4], "")
 
 
@@ -56,7 +80,8 @@ def reason(data: str) -> str:
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"
     if name := error_name(data):
-        return f"{name}: {ENTRIES[name].meaning}"
+        meaning = _REHEARSED.get(name) or ENTRIES[name].meaning
+        return f"{name} (0x{selector.hex()}): {meaning}" if name in _REHEARSED else f"{name}: {meaning}"
     return f"an error that Airlock does not know, selector 0x{selector.hex()}, data {data[:202]}"
 
 

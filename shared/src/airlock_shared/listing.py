@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from airlock_shared.addresses import checksum_address
 from airlock_shared.deployment import Deployment
-from airlock_shared.plan import Plan
-from airlock_shared.text import safe
-from airlock_shared.units import PERCENT, Unit, span_text, to_human
+from airlock_shared.plan import Exact, Plan
+from airlock_shared.referral import code_flags, code_rows
+from airlock_shared.text import safe, wrapped
+from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
 from airlock_shared.words import grouped, spoken
+
+WIDTH = 80
 
 
 def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
@@ -59,7 +62,30 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"  {step.action.name}: {step.action.title}"
         for name, value in step.values.items():
             yield f"  {name:<26} {safe(value.text)}"
+            parameter = step.action.parameter(name)
+            if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
+                yield from code_lines(value.raw, " " * 29)
     yield from fingerprint_lines("plan", plan.fingerprint)
+
+
+def code_lines(code: bytes, margin: str) -> Iterator[str]:
+    """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
+    warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
+    for row in (*code_rows(code), *warnings):
+        yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
+
+
+def part_lines(plan: Plan, signer: str) -> Iterator[str]:
+    """Yield which part of a plan a document is, and which steps are not in it; nothing for the whole plan."""
+    if not signer:
+        return
+    inside = [step.signer.name == signer for step in plan.steps.values()]
+    yield f"PART OF THE PLAN: {sum(inside)} of {len(inside)} steps, those that {safe(signer)} signs"
+    for heading, wanted in (("in this document:", True), ("NOT in this document:", False)):
+        yield f"  {heading}"
+        for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
+            if there is wanted:
+                yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"
 
 
 def _span(milliseconds: int | None) -> str:

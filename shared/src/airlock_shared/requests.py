@@ -1,6 +1,7 @@
 """The requests document: what the online half asks the air-gapped half to sign (``airlock/requests@1``).
 
-``{"format", "header", "requests"}``. The header names the plan and the deployment by fingerprint; each item holds the step,
+``{"format", "header", "requests"}``. The header names the plan and the deployment by fingerprint, and for a part of the plan
+the signer whose steps it holds (no such member: all of the plan's steps); each item holds the step,
 the builder's endpoint and fields as sent, the builder's payload word for word, the route, and the signer expected.
 """
 
@@ -31,7 +32,10 @@ _UNSIGNED = {"to": str, "from": str, "data": str, "value": str, "chainId": int}
 
 
 class Header(NamedTuple):
-    """What the whole document says of itself; fingerprints and transcript head are 64 hex digits."""
+    """What the whole document says of itself; fingerprints and transcript head are 64 hex digits.
+
+    ``signer`` is the name of the plan's signer whose steps alone are in it; empty for a document of the whole plan.
+    """
 
     ceremony: str
     plan: str
@@ -40,6 +44,11 @@ class Header(NamedTuple):
     rehearsal: bool
     transcript_head: str
     created_ms: int
+    signer: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the members of the document's header, without the count; ``signer`` stands there for a part alone."""
+        return {name: value for name, value in self._asdict().items() if name != "signer" or value}
 
 
 class Transaction(NamedTuple):
@@ -95,9 +104,11 @@ class Request(NamedTuple):
 
 def read_header(value: Any) -> Header:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER)
+    read_members(value, "header", _HEADER, {"signer": str})
     read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
     read_matching(value["deployment_name"], "header.deployment_name", NAME, "a name in lower case")
+    if "signer" in value:
+        read_matching(value["signer"], "header.signer", NAME, "a signer's name in the plan")
     for name in ("plan", "deployment", "transcript_head"):
         read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
     return Header(**{name: member for name, member in value.items() if name != "count"})
@@ -151,7 +162,7 @@ def write_requests(header: Header, items: list[Request]) -> bytes:
     return to_json(
         {
             "format": FORMAT,
-            "header": {"count": len(items), **header._asdict()},
+            "header": {"count": len(items), **header.as_json()},
             LIST: [item.as_json() for item in items],
         }
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from airlock_shared.checks.case import Finding, Situation, Verdict
 from airlock_shared.checks.table import CHECKS
+from airlock_shared.plan import Plan
 from airlock_shared.requests import Header
 
 
@@ -24,14 +25,24 @@ def examine_header(header: Header, situation: Situation) -> list[Verdict]:
     return [_verdict(check, finding) for check, finding in findings.items()]
 
 
+def part_of(plan: Plan, signer: str) -> list[str]:
+    """Return the steps that a document must hold, in the plan's order: all, or those that the named signer signs."""
+    return [step.id for step in plan.steps.values() if signer in ("", step.signer.name)]
+
+
 def examine_steps(steps: Iterable[str], planned: Sequence[str]) -> Verdict:
-    """Return the verdict on the items' steps: all of the plan's, each once, in the plan's order."""
+    """Return the verdict on the items' steps: all of those that the plan has there, each once, in the plan's order.
+
+    ``planned`` is what :func:`part_of` gives; nothing, for a signer who signs no step, is refused.
+    """
     got, agreed = list(steps), list(planned)
     in_document, in_plan = set(got), set(agreed)
     extra = [step for step in got if step not in in_plan]
     missing = [step for step in agreed if step not in in_document]
     if extra:
         where = f"not in the plan: {', '.join(extra)}"
+    elif not agreed:
+        where = "no step of the plan is this part's"
     elif missing:
         where = f"missing: {', '.join(missing)}"
     elif len(in_document) != len(got):

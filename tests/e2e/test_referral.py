@@ -1,0 +1,240 @@
+"""A referral code handed over: one plan, two custodians, each with a machine and a Ledger, at two moments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from airlock_online.rehearsal.plans import PATH, TRADER
+from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+
+HEIR, HEIR_PATH = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2", "m/44'/60'/1'/0/0"  # of the software Ledger's seed
+STRANGER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+PLAN = f"""\
+format = "airlock/plan@1"
+[ceremony]
+id = "handover"
+title = "The code HOUSE is handed over"
+deployment = "rehearsal"
+[limits]
+max_fee_gwei_at_most = "50"
+[signers.owner]
+address = "{TRADER}"
+path = "{PATH}"
+[signers.heir]
+address = "{HEIR}"
+path = "{HEIR_PATH}"
+[[steps]]
+id = "offer"
+action = "referral-transfer"
+signer = "owner"
+fields = {{ caller = "{TRADER}", code = "HOUSE", newOwner = "{HEIR}" }}
+[[steps]]
+id = "accept"
+action = "referral-accept"
+signer = "heir"
+fields = {{ caller = "{HEIR}", code = "HOUSE" }}
+"""
+
+
+class Table(NamedTuple):
+    """One online machine, and an offline machine with a Ledger for each custodian."""
+
+    online: Desk
+    desks: dict[str, Desk]
+    ledgers: dict[str, Ledger]
+
+    @property
+    def plan(self) -> Path:
+        return self.online.path("handover.toml")
+
+    def requests(self, signer: str) -> Path:
+        return self.online.path(f"{signer}.requests.json")
+
+    def prepare(self, signer: str, *words: object) -> Ended:
+        return self.online.online("prepare", self.plan, "--signer", signer, "-o", self.requests(signer), *words)
+
+    def sign(self, signer: str, requests: Path | None = None) -> Ended:
+        output = self.online.path(f"{signer}.signatures.json")
+        words = ("sign", requests or self.requests(signer), "--plan", self.plan, "-o", output)
+        return self.desks[signer].offline(*words, "--emulator", self.ledgers[signer].port, typed="Yes\n" * 3)
+
+    def submit(self, signer: str, *words: object) -> Ended:
+        return self.online.online("submit", self.online.path(f"{signer}.signatures.json"), *words)
+
+    def code(self) -> dict[str, Any]:
+        """Return what both sources say of the code, which must be the same."""
+        ended = self.online.online("referral", "HOUSE", "--json")
+        assert ended.code == 0, ended.err
+        told = ended.json()
+        builder, chain = ({n: one[n] for n in ("owner", "pending", "private")} for one in told["seen"])
+        assert builder == chain
+        return dict(chain)
+
+
+@pytest.fixture
+def table(desk: Desk) -> Iterator[Table]:
+    desk.path("online-home/config.toml").write_text(f'[rpc]\nurl = "{desk.services.rpc_url}"\n')
+    second = Desk(desk.path("second"), desk.services)
+    second.folder.mkdir()
+    assert second.offline("trust", desk.path("deployment.json"), typed="Yes\n").code == 0
+    second.state_time()
+    ledgers = {name: start_ledger("--blind-signing") for name in ("owner", "heir")}
+    desk.path("handover.toml").write_text(PLAN)
+    yield Table(desk, {"owner": desk, "heir": second}, ledgers)
+    for ledger in ledgers.values():
+        stop_ledger(ledger)
+
+
+def rewritten(path: Path, to: Path, **header: object) -> Path:
+    """Write a document with its header changed; a member that is None is left out."""
+    document = json.loads(path.read_text())
+    document["header"] = {n: v for n, v in (document["header"] | header).items() if v is not None}
+    to.write_text(json.dumps(document))
+    return to
+
+
+def transcript(desk: Desk, event: str) -> list[dict[str, Any]]:
+    lines = desk.path("online-home/transcript.jsonl").read_text().splitlines()
+    return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == event]
+
+
+def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table) -> None:
+    assert table.code() == {"owner": TRADER, "pending": "", "private": False}
+
+    early = table.prepare("heir")
+    assert early.code == 8
+    assert "WARNING: the caller" in early.err
+    assert "step 1 (offer," in early.err
+    assert "NotPendingOwner" in early.err
+    assert not table.requests("heir").exists()
+
+    offered = table.prepare("owner")
+    assert offered.code == 0, offered.err
+    assert "WARNING" not in offered.err
+    verified = table.online.offline("verify", table.requests("owner"), "--plan", table.plan, "--json")
+    assert (verified.code, verified.json()["signer"]) == (0, "owner")
+    signed = table.sign("owner")
+    assert signed.code == 0, signed.err
+    assert "PART OF THE PLAN: 1 of 2 steps, those that owner signs" in signed.err
+    assert "NOT in this document:\n    step 2: accept (referral-accept), signed by heir" in signed.err
+    assert "STEP 1 of 2 of the plan: offer" in signed.err
+    submitted = table.submit("owner", "--json")
+    assert submitted.code == 0, submitted.err
+    assert kept(submitted) == [True] * 4  # owner and pending owner, by the builder and by the chain
+    assert table.code() == {"owner": TRADER, "pending": HEIR, "private": False}
+
+    ready = table.prepare("heir")
+    assert ready.code == 0, ready.err
+    assert "WARNING" not in ready.err
+    accepted = table.sign("heir")
+    assert accepted.code == 0, accepted.err
+    assert "STEP 2 of 2 of the plan: accept" in accepted.err
+    assert "code points U+0048 U+004F U+0055 U+0053 U+0045" in accepted.err
+    submitted = table.submit("heir", "--by-rpc", "--json")
+    assert submitted.code == 0, submitted.err
+    assert kept(submitted) == [True] * 4  # owner and pending owner, by the builder and by the chain
+    assert table.code() == {"owner": HEIR, "pending": "", "private": False}
+
+    reads = transcript(table.online, "referral-read")
+    assert [(read["step"], len(read["seen"]), bool(read["warnings"])) for read in reads] == [
+        ("accept", 2, True),
+        ("offer", 2, False),
+        ("accept", 2, False),
+    ]
+
+
+def kept(ended: Ended) -> list[bool | None]:
+    """Return whether each promise of a submission was kept, as it was read back."""
+    lines = [json.loads(line) for line in ended.out.splitlines()]
+    return [promise["kept"] for line in lines for promise in line.get("read_back", [])]
+
+
+def test_an_acceptance_that_comes_too_early_is_refused_by_name_and_changes_nothing(table: Table) -> None:
+    forced = table.prepare("heir", "--gas", 90_000)
+    assert forced.code == 0, forced.err
+    assert "is not" in forced.err
+    assert "nominated: the pending owner is nobody" in forced.err
+    assert table.sign("heir").code == 0
+    relayed = table.submit("heir")
+    assert (relayed.code, "NotPendingOwner" in relayed.err) == (8, True), relayed.out + relayed.err
+    by_node = table.submit("heir", "--by-rpc")
+    assert (by_node.code, "REVERTED" in by_node.out + by_node.err) == (11, True), by_node.out + by_node.err
+    assert table.code() == {"owner": TRADER, "pending": "", "private": False}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "signer", "said"),
+    [
+        ('code = "HOUSE"', 'code = "TAKEN"', "owner", ("is not the owner", "NotCodeOwner")),
+        ('code = "HOUSE"', 'code = "House"', "owner", ("does not exist", "NotCodeOwner")),
+        ('code = "HOUSE"', 'code = "HOUSE1"', "owner", ("character 6 is 1, the digit one", "does not exist")),
+        ('code = "HOUSE"', 'code = "OFFERED"', "heir", (f"the pending owner is {TRADER}", "NotPendingOwner")),
+    ],
+)
+def test_a_wrong_code_or_owner_is_warned_of_and_never_written(
+    table: Table, old: str, new: str, signer: str, said: tuple[str, ...]
+) -> None:
+    table.plan.write_text(PLAN.replace(old, new))
+    ended = table.prepare(signer)
+    assert ended.code == 8, ended.err
+    flat = " ".join(ended.err.split())
+    assert [part in flat for part in said] == [True] * len(said), ended.err
+    assert not table.requests(signer).exists()
+
+
+def test_when_somebody_else_was_nominated_the_heir_is_told_who(table: Table) -> None:
+    table.plan.write_text(PLAN.replace(f'newOwner = "{HEIR}"', f'newOwner = "{STRANGER}"'))
+    assert (table.prepare("owner").code, table.sign("owner").code, table.submit("owner").code) == (0, 0, 0)
+    assert table.code()["pending"] == STRANGER
+    ended = table.prepare("heir")
+    assert (ended.code, f"the pending owner is {STRANGER}" in " ".join(ended.err.split())) == (8, True), ended.err
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("HO USE", "character 3 of 6 is U+0020 (a space)"),
+        ("HOUSE\\n", "character 6 of 6 is U+000A (a line break)"),
+        ("H\u041eUSE", "character 2 of 5 is U+041E (CYRILLIC CAPITAL LETTER O), which looks like 'O'"),
+        ("H" * 32, "it has 32 characters, 1 too many"),
+        ("0x484f", "0x and 4 hex digits, where 64 belong"),
+    ],
+)
+def test_a_mistake_in_the_code_is_named_with_its_place_on_both_machines(table: Table, code: str, named: str) -> None:
+    table.plan.write_text(PLAN.replace('code = "HOUSE"', f'code = "{code}"'))
+    for ended in (table.online.online("plan", "show", table.plan), table.online.offline("plan", "show", table.plan)):
+        assert ended.code != 0
+        assert "PLAN-CODE" in ended.err
+        assert named in " ".join(ended.err.split())
+
+
+@pytest.mark.parametrize("signer", [None, "heir", "stranger"])
+def test_a_part_that_says_it_is_something_else_is_refused_before_anything_is_shown(
+    table: Table, signer: str | None
+) -> None:
+    assert table.prepare("owner").code == 0
+    forged = rewritten(table.requests("owner"), table.online.path("forged.json"), signer=signer)
+    verified = table.online.offline("verify", forged, "--plan", table.plan)
+    assert (verified.code, "PLAN-STEPS" in verified.out) == (3, True), verified.out
+    signed = table.sign("owner", forged)
+    assert (signed.code, "PLAN-STEPS" in signed.err, "STEP 1" in signed.err) == (3, True, False), signed.err
+
+
+def test_each_custodian_s_part_stops_at_the_other_s_ledger(table: Table) -> None:
+    assert table.prepare("owner").code == 0
+    swapped = table._replace(ledgers={"owner": table.ledgers["heir"]})
+    assert swapped.sign("owner").code == 0  # one seed: the account is at its path on both
+    table.plan.write_text(PLAN.replace(HEIR_PATH, "m/44'/60'/2'/0/0"))
+    ended = table.sign("heir", table.requests("owner"))
+    assert (ended.code, "PLAN-FINGERPRINT" in ended.err) == (3, True), ended.err
+
+
+@pytest.mark.parametrize("signer", ["stranger", "Owner", "owner,heir"])
+def test_a_signer_who_signs_no_step_is_named(table: Table, signer: str) -> None:
+    ended = table.prepare(signer)
+    assert (ended.code, "name one of: owner, heir" in ended.err) == (2, True), ended.err
