@@ -1,0 +1,301 @@
+"""The commands of a ceremony: what they record, what they refuse, and that nothing is recorded without a Yes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from airlock_shared.errors import Declined, PlanError, Refusal, UsageError
+from airlock_shared.plan import parse_plan
+from airlock_shared.roles import BEGUN, CONFIRMED, ENDED, EXCEPTION
+from airlock_shared.roles_command import CEREMONY_COMMANDS
+from airlock_shared.roles_place import Place
+from airlock_shared.stations import Half
+from airlock_shared.transcript_file import TranscriptFile
+
+COMMANDS = {command.name: command for command in CEREMONY_COMMANDS}
+PLAN_TEXT = """
+format = "airlock/plan@1"
+[ceremony]
+id = "demo"
+title = "Demo"
+deployment = "rehearsal"
+roles = ["signer", "witness"]
+[signers.first]
+address = "0x00000000000000000000000000000000000000A1"
+path = "m/44'/60'/0'/0/0"
+[[steps]]
+id = "referral"
+action = "referral-set-code"
+signer = "first"
+fields = { referee = "0x00000000000000000000000000000000000000A1", code = "TREASURY" }
+"""
+PEOPLE = ("--role", "signer=Ada Lovelace", "--role", "witness=Mary Somerville")
+BOTH = ("--by", "signer", "--by", "witness")
+
+
+class Table:
+    """One machine: its transcript, and commands run there with what is typed."""
+
+    def __init__(self, folder: Path, half: Half = "offline") -> None:
+        self.plan = folder / "plan.toml"
+        self.plan.write_text(PLAN_TEXT)
+        self.transcript = TranscriptFile(folder / "home" / "transcript.jsonl")
+        self.place = Place(half, self.transcript, lambda: 1_790_000_000_000, lambda name: "dd" * 32)
+
+    def run(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
+        plan = ("--plan", str(self.plan))
+        return CliRunner().invoke(COMMANDS[name], [*words, *plan], obj=self.place, input=typed)
+
+    def done(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
+        ended = self.run(name, *words, typed=typed)
+        assert ended.exit_code == 0, (ended.output, ended.exception)
+        return ended
+
+    def refused(self, name: str, *words: str, typed: str = "Yes\n") -> str:
+        """Return the check id of a refusal that records nothing."""
+        before = self.events()
+        error = self.run(name, *words, typed=typed).exception
+        assert isinstance(error, Refusal), error
+        assert self.events() == before
+        return error.check
+
+    def events(self) -> list[str]:
+        return [entry.event for entry in self.transcript.entries()]
+
+    def record(self, event: str, **data: Any) -> None:
+        self.transcript.record(event, data, 1_790_000_000_000)
+
+    def sign(self) -> None:
+        """Record what a whole day leaves, with nothing confirmed."""
+        fingerprint = parse_plan(PLAN_TEXT.encode()).fingerprint
+        address = "0x00000000000000000000000000000000000000A1"
+        self.record("preflight", network_up=[])
+        self.record("address", path="m", address=address, confirmed=True)
+        self.record("sign-begun", requests="aa" * 32, plan=fingerprint, ceremony="demo")
+        self.record("signatures-written", requests="aa" * 32, signatures="bb" * 32)
+        self.record("sealed", ceremony="demo", entries=5, head="cc" * 32, address=address, signature="0x")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    made = Table(tmp_path)
+    made.done("begin", *PEOPLE)
+    return made
+
+
+STATIONS_HERE = ("plan", "deployment", "preflight", "address", "requests", "review", "signatures", "seal")
+
+
+def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> None:
+    table.sign()
+    for station in STATIONS_HERE:
+        shown = table.done("confirm", station, *BOTH)
+        assert "Confirmed." in shown.stderr
+    assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
+    ended = table.done("end")
+    assert "\nCOMPLETE\n" in ended.stdout
+    assert table.events()[-1] == ENDED
+    assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
+
+
+@pytest.mark.parametrize("station", STATIONS_HERE)
+def test_without_the_witness_at_one_station_it_ends_incomplete(table: Table, station: str) -> None:
+    table.sign()
+    for name in STATIONS_HERE:
+        table.done("confirm", name, *(BOTH if name != station else ("--by", "signer")))
+    table.done("exception", "--station", station, "--by", "signer", "--reason", "She was called away.")
+    ended = table.run("end")
+    assert ended.exit_code == 3
+    assert "\nINCOMPLETE\n" in ended.stdout
+    assert "ROLE-INCOMPLETE" in ended.stderr
+    missing = [f"station {station} is not confirmed by witness"]
+    assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": False, "missing": missing}
+
+
+def test_an_end_is_not_undone_and_says_the_same_again(table: Table) -> None:
+    told = [json.loads(table.run("end", "--json").stdout) for _ in range(2)]
+    assert told[0] == told[1]
+    assert (told[0]["ok"], told[0]["error"]["check"]) == (False, "ROLE-INCOMPLETE")
+    assert told[0]["error"]["do"]
+    assert table.events() == [BEGUN, ENDED]
+    for words in (("confirm", "plan", *BOTH), ("exception", "--by", "signer", "--reason", "x")):
+        assert table.refused(*words) == "ROLE-OPEN"
+
+
+@pytest.mark.parametrize(
+    ("words", "check"),
+    [
+        (("--role", "auditor=Eve"), "ROLE-KNOWN"),
+        (("--role", "signer=Ada", "--role", "witness=ADA"), "ROLE-SAME"),
+        (("--role", "signer=\x1b[2J", "--role", "witness=Mary"), "ROLE-TEXT"),
+        (("--role", "signer=" + "x" * 61, "--role", "witness=Mary"), "ROLE-TEXT"),
+        (("--role", "signer= ", "--role", "witness=Mary"), "ROLE-TEXT"),
+    ],
+)
+def test_people_that_cannot_be_are_refused(tmp_path: Path, words: tuple[str, ...], check: str) -> None:
+    assert Table(tmp_path).refused("begin", *words) == check
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--role", "signer=Ada"), (), ("--role", "signer"), (*PEOPLE, "--role", "signer=Eve")],
+)
+def test_without_a_terminal_every_role_is_given_once(tmp_path: Path, words: tuple[str, ...]) -> None:
+    table = Table(tmp_path)
+    assert isinstance(table.run("begin", *words).exception, UsageError)
+    assert table.events() == []
+
+
+def test_a_plan_without_roles_has_nothing_to_begin(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.plan.write_text(PLAN_TEXT.replace('["signer", "witness"]', "[]"))
+    assert isinstance(table.run("begin").exception, UsageError)
+    table.plan.write_text(PLAN_TEXT.replace('"witness"', '"signer"'))
+    assert isinstance(table.run("begin").exception, PlanError)
+
+
+def test_begun_already_nothing_is_asked_and_other_people_are_refused(table: Table) -> None:
+    assert "nothing to do" in table.done("begin", *PEOPLE, typed="").stderr
+    assert table.refused("begin", "--role", "signer=Ada Lovelace", "--role", "witness=") == "ROLE-OPEN"
+    assert table.events() == [BEGUN]
+
+
+def test_begun_with_another_plan_the_first_one_ends_there(table: Table) -> None:
+    table.plan.write_text(PLAN_TEXT.replace('title = "Demo"', 'title = "Changed"'))
+    assert table.refused("confirm", "plan", *BOTH) == "ROLE-OPEN"
+    assert "is open with another plan" in table.done("begin", *PEOPLE).stderr
+    table.done("confirm", "plan", *BOTH)
+    table.plan.write_text(PLAN_TEXT)
+    assert table.refused("confirm", "plan", *BOTH) == "ROLE-OPEN"
+
+
+@pytest.mark.parametrize("station", ["preflight", "address", "requests", "review", "signatures", "seal"])
+def test_what_did_not_happen_is_not_confirmed(table: Table, station: str) -> None:
+    assert table.refused("confirm", station, *BOTH) == "ROLE-EARLY"
+
+
+def test_what_happened_before_the_beginning_is_not_confirmed(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.sign()
+    table.done("begin", *PEOPLE)
+    assert table.refused("confirm", "review", *BOTH) == "ROLE-EARLY"
+
+
+def test_confirmed_already_nothing_is_asked_and_after_a_change_it_is(table: Table) -> None:
+    table.sign()
+    table.done("confirm", "requests", *BOTH)
+    assert "confirmed already" in table.done("confirm", "requests", "--by", "witness", typed="").stderr
+    assert table.events().count(CONFIRMED) == 1
+    table.sign()  # the same requests again
+    assert "confirmed already" in table.done("confirm", "requests", *BOTH, typed="").stderr
+    fingerprint = parse_plan(PLAN_TEXT.encode()).fingerprint
+    table.record("sign-begun", requests="ee" * 32, plan=fingerprint, ceremony="demo")
+    assert "changed since: to be confirmed again" in table.done("show").stdout
+    assert "eeee eeee" in table.done("confirm", "requests", *BOTH).stderr
+
+
+def test_another_deployment_than_was_confirmed_is_confirmed_again(table: Table) -> None:
+    table.done("confirm", "deployment", *BOTH)
+    table.place = table.place._replace(deployment=lambda name: "ee" * 32)
+    assert "Confirmed." in table.done("confirm", "deployment", *BOTH).stderr
+
+
+@pytest.mark.parametrize(
+    ("by", "check"),
+    [(("--by", "auditor"), "ROLE-KNOWN"), (("--by", "witness", "--by", "Mary Somerville"), "ROLE-KNOWN")],
+)
+def test_only_a_role_that_somebody_holds_confirms_or_excuses(table: Table, by: tuple[str, ...], check: str) -> None:
+    assert table.refused("confirm", "plan", *by) == check
+    assert table.refused("exception", *by[-2:], "--reason", "x") == check
+
+
+def test_a_role_held_by_nobody_confirms_nothing(tmp_path: Path) -> None:
+    table = Table(tmp_path)
+    table.done("begin", "--role", "signer=Ada Lovelace", "--role", "witness=")
+    assert table.refused("confirm", "plan", *BOTH) == "ROLE-KNOWN"
+    table.done("confirm", "plan", "--by", "signer")
+    assert table.run("end").exit_code == 3
+
+
+@pytest.mark.parametrize("typed", ["", "yes\n", "y\n", "No\n", "Yes \n"])
+@pytest.mark.parametrize(
+    "words",
+    [("begin", *PEOPLE[:2], "--role", "witness=Eve"), ("confirm", "plan", *BOTH), ("end",)],
+    ids=lambda words: words[0],
+)
+def test_without_a_whole_yes_nothing_is_recorded(table: Table, words: tuple[str, ...], typed: str) -> None:
+    if words[0] == "begin":
+        table.run("end")
+    before = table.events()
+    assert isinstance(table.run(*words, typed=typed).exception, Declined)
+    assert table.events() == before
+
+
+@pytest.mark.parametrize("reason", ["", " ", "two\nlines", "x" * 501])
+def test_an_exception_needs_a_reason(table: Table, reason: str) -> None:
+    assert table.refused("exception", "--by", "signer", "--reason", reason) == "ROLE-TEXT"
+    assert table.run("exception", "--by", "signer").exit_code == 2
+
+
+def test_an_exception_is_recorded_once(table: Table) -> None:
+    words = ("exception", "--by", "signer", "--reason", "The camera was replaced.")
+    table.done(*words)
+    assert "recorded already" in table.done(*words).stderr
+    assert table.events() == [BEGUN, EXCEPTION]
+    assert "The camera was replaced." in table.done("show").stdout
+
+
+@pytest.mark.parametrize(
+    ("half", "station", "there"), [("online", "review", "offline"), ("offline", "outcome", "online")]
+)
+def test_a_station_of_the_other_machine_is_confirmed_there(
+    tmp_path: Path, half: Half, station: str, there: str
+) -> None:
+    table = Table(tmp_path, half)
+    table.done("begin", *PEOPLE)
+    error = table.run("confirm", station, *BOTH).exception
+    assert isinstance(error, UsageError)
+    assert f"airlock-{there} ceremony confirm" in error.do
+    assert table.events() == [BEGUN]
+
+
+def test_a_station_that_there_is_not_is_named_with_those_there_are(table: Table) -> None:
+    ended = table.run("confirm", "lunch", *BOTH)
+    assert ended.exit_code == 2
+    assert "signatures" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda table: table.done("begin", *PEOPLE, "--json"),
+        lambda table: table.done("confirm", "plan", *BOTH, "--json"),
+        lambda table: table.done("exception", "--by", "signer", "--reason", "x", "--json"),
+        lambda table: table.done("show", "--json"),
+    ],
+)
+def test_every_command_gives_one_document_with_the_head(table: Table, act: Callable[[Table], Result]) -> None:
+    told = json.loads(act(table).stdout)
+    assert (told["ok"], told["ceremony"], told["head"]) == (True, "demo", table.transcript.head())
+
+
+@pytest.mark.parametrize("command", CEREMONY_COMMANDS, ids=lambda command: str(command.name))
+def test_every_command_has_an_example_and_fits_the_screen(command: click.Command) -> None:
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert f"ceremony {command.name} " in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_every_line_of_a_day_fits_the_screen(table: Table) -> None:
+    table.sign()
+    table.done("exception", "--by", "witness", "--reason", "x" * 500)
+    shown = [table.done("confirm", station, *BOTH).stderr for station in STATIONS_HERE]
+    shown += [table.done("show").stdout, table.done("end").output]
+    assert [line for text in shown for line in text.splitlines() if len(line) > 80] == []
