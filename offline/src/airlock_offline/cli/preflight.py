@@ -1,8 +1,7 @@
-"""``preflight``: what to look at before a ceremony begins."""
+"""``preflight``: what to look at before a ceremony begins, on one page."""
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,9 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.devices import emulator_option, ledger_option, opened
-from airlock_offline.ledger_report import device_lines, raw_messages_options, report_or_error, udev_rule
+from airlock_offline.installed import examine_installation, examine_kit, read_fingerprint
+from airlock_offline.ledger_report import raw_messages_options, report_or_error, udev_rule
+from airlock_offline.preflight.result import Kit, Result, Told, preflight
 from airlock_offline.state import State
 from airlock_offline.watch import (
     CONTRADICTED,
@@ -20,21 +21,20 @@ from airlock_offline.watch import (
     advice,
     compare,
     read_time,
+    uncertainty_ms,
 )
-from airlock_shared.command import explain, json_option, show, show_json
-from airlock_shared.deployment import parse_deployment
+from airlock_shared.command import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
-from airlock_shared.files import read_input
-from airlock_shared.units import utc_text
-from airlock_shared.words import spoken
-
-_INTERFACES = Path("/sys/class/net")
+from airlock_shared.machine import REFUSED, World, page_lines
 
 
 @click.command("preflight")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="By how much the watch may be wrong, typing included.")  # fmt: skip
+@click.option("--kit", "kit", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Also examine the kit on its medium.")  # fmt: skip
+@click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as it came to you by another way.")
 @raw_messages_options
 @emulator_option
 @ledger_option
@@ -44,36 +44,69 @@ def COMMAND(  # noqa: N802
     state: State,
     stated: str | None,
     uncertainty: int | None,
+    kit: Path | None,
+    fingerprint: str | None,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
 ) -> None:
-    """Show the state of network, clock, pins and Ledger, to compare and write down.
+    r"""Show on one page whether this machine is fit for a ceremony, and record it.
 
-    State the time from a watch, and by how many seconds it may be wrong: `sign` needs such a statement from the last 24
-    hours. A clock that differs by more ends with exit code 7. The Ledger's setting Raw messages must be looked up on the
-    device, because the app does not tell it.
+    Network, radios, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs the time
+    of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
 
-    Example: airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
+    In production an interface or a radio that is on, or a route, is refused (exit code 3), and so is, always, a file that
+    is not as the kit lists it. Only with rehearsal deployments and the software Ledger is it not production. A clock that
+    differs from the watch ends with exit code 7, a Ledger that is not ready with 5.
+
+    \b
+    Example:
+      airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
     """
+    folder = _kit(kit, fingerprint)
     clock = _state_time(state, stated, uncertainty)
-    report: dict[str, Any] = {
-        "airlock": version("airlock-offline"),
-        "time_utc": utc_text(now_ms()),
-        "clock": clock,
-        "network_up": interfaces_up(_INTERFACES),
-        "pins": [_pin(path) for path in sorted((state.home / "pins").glob("*.json")) if "replaced" not in path.name],
-        "transcript_head": state.transcript.head(),
-        "udev_rule": udev_rule(),
-        "device": _device(emulator_port, ledger_path),
-    }
-    state.transcript.record("preflight", report, now_ms())
+    valid_ms = uncertainty_ms(state.transcript.entries(), now_ms())
+    device = _device(emulator_port, ledger_path)
+    say("Looking at every installed file ...")
+    installation = examine_installation()
+    examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
+    software = emulator_port is not None
+    told = Told(now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined)
+    result = preflight(state.home, state.transcript, told, World())
+    state.transcript.record("preflight", result.report, now_ms())
+    _end(result, as_json=as_json)
+
+
+def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
+    """Return the kit that is to be examined too. Raises ``UsageError`` for a folder without its fingerprint."""
+    if folder is None and fingerprint is None:
+        return None
+    if folder is None or fingerprint is None:
+        raise UsageError(
+            "a kit is examined by its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together"
+        )
+    return Kit(folder, read_fingerprint(fingerprint), ())
+
+
+def _end(result: Result, *, as_json: bool) -> None:
+    """Show the page, explain every refusal, and end with the worst exit code."""
+    refused = [line for line in result.lines if line.verdict == REFUSED]
+    not_ready = "error" in result.report["device"]
     if as_json:
-        show_json({"ok": "error" not in report["device"], **report})
+        show_json({"ok": not refused and not not_ready, **result.report})
     else:
-        _show(report)
-    if "error" in report["device"]:
-        raise click.exceptions.Exit(int(ExitCode.DEVICE))
+        show(heading(result))
+        for line in page_lines(result.lines):
+            show(line)
+    if refused:
+        say(f"REFUSED: {', '.join(result.report['refused'])}")
+    finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
+
+
+def heading(result: Result) -> str:
+    """Return the first line of the page."""
+    kind = "PRODUCTION" if result.production else "REHEARSAL"
+    return f"preflight of airlock-offline {result.report['airlock']}, {result.report['time_utc']}, {kind}"
 
 
 def _state_time(state: State, stated: str | None, uncertainty_s: int | None) -> dict[str, int] | None:
@@ -97,41 +130,6 @@ def _state_time(state: State, stated: str | None, uncertainty_s: int | None) -> 
     return data
 
 
-def interfaces_up(folder: Path) -> list[str]:
-    """Return the names of the network interfaces, loopback aside, that the system reports as up."""
-    names = []
-    for interface in sorted(folder.iterdir()) if folder.is_dir() else []:
-        operstate = interface / "operstate"
-        state = operstate.read_text().strip() if operstate.is_file() else "unknown"
-        if interface.name != "lo" and state not in ("down", "notpresent"):
-            names.append(interface.name)
-    return names
-
-
-def _pin(path: Path) -> dict[str, str]:
-    deployment = parse_deployment(read_input(path))
-    words = spoken(deployment.fingerprint)
-    return {"name": deployment.name, "fingerprint": deployment.fingerprint, "words": words}
-
-
 def _device(emulator_port: int | None, ledger_path: str | None) -> dict[str, Any]:
     with opened(emulator_port, ledger_path) as device:
-        return report_or_error(device, explain)
-
-
-def _show(report: dict[str, Any]) -> None:
-    show(f"Airlock        {report['airlock']}")
-    show(f"time           {report['time_utc']}")
-    if report["clock"] is None:
-        show("               not vouched for: `sign` needs the time from a watch, at most a day old;")
-        show(f"               {advice()}")
-    else:
-        show(f"               the watch agrees within {report['clock']['uncertainty_s']} s")
-    up = ", ".join(report["network_up"])
-    show(f"network        {f'UP: {up}. Unplug or switch it off.' if up else 'no interface is up'}")
-    for pin in report["pins"]:
-        show(f"pinned         {pin['name']}: {pin['fingerprint'][:16]}…\n               {pin['words']}")
-    if not report["pins"]:
-        show("pinned         nothing yet: airlock-offline trust deployment.json")
-    for line in device_lines(report["device"], report["udev_rule"]):
-        show(line)
+        return report_or_error(device)

@@ -1,0 +1,33 @@
+"""``doctor``: what to run when something does not work."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_offline.installed import examine_installation, system_libraries
+from airlock_offline.ledger_report import udev_rule
+from airlock_offline.preflight.health import health_lines
+from airlock_offline.state import State
+from airlock_shared.command import json_option, say
+from airlock_shared.health import finish_doctor
+from airlock_shared.machine import Library, World
+
+
+@click.command("doctor")
+@json_option
+@click.pass_obj
+def COMMAND(state: State, as_json: bool) -> None:  # noqa: N802
+    r"""Find out why something does not work; change nothing.
+
+    Versions, installed files, folder, disk, configuration, deployments, transcript, libraries, camera, udev rule and
+    plugged Ledgers, each with what to do. It talks to no Ledger and records nothing. Ends with 0 when nothing is wrong,
+    else with the worst exit code of what it found.
+
+    \b
+    Example:
+      airlock-offline doctor
+    """
+    say("Looking at every installed file ...")
+    installation = examine_installation()
+    libraries = tuple(Library(*row) for row in system_libraries())
+    finish_doctor(list(health_lines(state, installation, libraries, udev_rule(), World())), as_json=as_json)

@@ -1,0 +1,88 @@
+"""``doctor``: what to run when something does not work."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from airlock_online.doctor import journal_line, node_line, service_lines
+from airlock_online.http import Http, Timeouts
+from airlock_online.state import JOURNAL_VARIABLE, State
+from airlock_shared.command import json_option, say
+from airlock_shared.deployment import Deployment
+from airlock_shared.errors import AirlockError
+from airlock_shared.health import current, finish_doctor, read_deployments, transcript_line
+from airlock_shared.machine import (
+    Observed,
+    World,
+    camera_line,
+    closure_line,
+    disk_line,
+    fault,
+    home_line,
+    library_lines,
+    program_line,
+)
+
+REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
+FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
+PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
+
+
+@click.command("doctor")
+@json_option
+@click.pass_obj
+def DOCTOR(state: State, as_json: bool) -> None:  # noqa: N802
+    r"""Find out why something does not work; change nothing.
+
+    Versions, folder, disk, configuration, journal, deployments, transcript, libraries and camera; then whether the fetched
+    deployments' own services can be reached, whether the builder is ready, and how far this clock is from its, each with
+    what to do. Ends with 0 when nothing is wrong, else with the worst exit code of what it found.
+
+    \b
+    Example:
+      airlock-online doctor
+    """
+    deployments, deployment_lines = read_deployments(current(state.home / "deployments"), first=FETCH)
+    lines = [*_own_lines(state), *deployment_lines, *_reached(state, deployments)]
+    finish_doctor(lines, as_json=as_json)
+
+
+def _own_lines(state: State) -> Iterator[Observed]:
+    world = World()
+    yield program_line("airlock-online")
+    yield closure_line(REQUIREMENTS)
+    yield home_line(state.home)
+    yield disk_line(state.home, world)
+    yield _config_line(state)
+    yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(state.home / "journal.sqlite3"))
+    yield transcript_line(state.transcript)
+    yield from library_lines(world)
+    yield camera_line(world)
+
+
+def _config_line(state: State) -> Observed:
+    path = state.home / "config.toml"
+    try:
+        state.config()
+    except AirlockError as error:
+        return fault("configuration", "config.toml", error.what, error.do, error.exit_code)
+    return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
+
+
+def _reached(state: State, deployments: list[Deployment]) -> Iterator[Observed]:
+    with Http(PATIENCE) as http:
+        for deployment in deployments:
+            say(f"Asking the services of {deployment.name} ...")
+            yield from service_lines(deployment, http, time.time())
+        try:
+            url = state.config().rpc.url
+        except AirlockError:  # its line says what is wrong
+            return
+        if url:
+            say("Asking the node ...")
+            yield node_line(url, deployments, http, "node")

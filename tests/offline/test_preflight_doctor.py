@@ -1,0 +1,167 @@
+"""``airlock-offline doctor``: every fault is named with what to do and its exit code, and nothing is changed by looking."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.installed import Finding, Installation
+from airlock_offline.ledger.usb import PluggedLedger
+from airlock_offline.ledger.usb_place import Place
+from airlock_offline.preflight import health
+from airlock_offline.preflight.health import config_line, health_lines, ledger_lines
+from airlock_offline.state import State
+from airlock_shared.errors import ExitCode
+from airlock_shared.machine import FAULT, LOOK, OK, REFUSED, Library, World
+from airlock_shared.transcript_file import TranscriptFile
+from offline.machines import machine
+from offline.namespaces import program
+from offline.test_preflight_fit import pin
+
+SOURCE = Installation("", "", 0, ())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    path = tmp_path / "home"
+    path.mkdir(mode=0o700)
+    TranscriptFile(path / "transcript.jsonl").record("one", {}, 0)
+    pin(path, rehearsal=False)
+    (path / "pins").chmod(0o700)
+    return path
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): f"{path.stat().st_mode:o} "
+        + (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
+        for path in folder.rglob("*")
+    }
+
+
+def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*program(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_where_nothing_is_wrong_it_ends_with_0_and_changes_nothing(home: Path) -> None:
+    before = tree(home)
+    ended = doctor(home)
+    assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert tree(home) == before
+
+
+def test_on_a_new_machine_nothing_is_made(tmp_path: Path) -> None:
+    assert doctor(tmp_path / "home").returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def _open_home(home: Path) -> None:
+    home.chmod(0o755)
+
+
+def _broken_chain(home: Path) -> None:
+    path = home / "transcript.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"one", b"two"))
+
+
+def _damaged_pin(home: Path) -> None:
+    (home / "pins/venue.json").write_text("{}")
+
+
+def _wrong_config(home: Path) -> None:
+    (home / "config.toml").write_text("[ledger")
+
+
+@pytest.mark.parametrize(
+    ("harm", "what", "code"),
+    [
+        (_wrong_config, "config.toml", 2),
+        (_open_home, "folder", 2),
+        (_broken_chain, "transcript", 4),
+        (_damaged_pin, "venue", 4),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
+    home: Path, harm: object, what: str, code: int
+) -> None:
+    assert callable(harm)
+    harm(home)
+    ended = doctor(home, "--json")
+    result = json.loads(ended.stdout)
+    wrong = [line for line in result["lines"] if line["verdict"] in (FAULT, REFUSED)]
+    assert (ended.returncode, result["ok"], [line["what"] for line in wrong]) == (code, False, [what]), ended.stdout
+    assert wrong[0]["do"]
+
+
+def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, tmp_path: Path) -> None:
+    changed = Finding("KIT-INSTALLED", "bin/airlock-offline", "changed")
+    installation = Installation("kit", "ab" * 32, 10, (changed,))
+    missing = Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
+    world = machine(tmp_path / "machine")._replace(load=World().load)
+    lines = {line.what: line for line in health_lines(State(home), installation, (missing,), None, world)}
+    assert (lines["files"].check, lines["files"].code) == ("KIT-INSTALLED", ExitCode.REFUSED)
+    assert (lines[missing.soname].verdict, lines[missing.soname].code) == (FAULT, ExitCode.USAGE)
+    assert "udev rule" not in lines
+
+
+def test_a_source_checkout_compares_its_packages_with_the_pinned_ones(home: Path, tmp_path: Path) -> None:
+    world = machine(tmp_path / "machine")
+    lines = {line.what: line for line in health_lines(State(home), SOURCE, (), "", world)}
+    assert (lines["packages"].verdict, lines["installed"].verdict) == (OK, LOOK)
+    assert (lines["udev rule"].verdict, lines["udev rule"].code) == (LOOK, ExitCode.DONE)
+
+
+@pytest.mark.parametrize("text", ["[ledger", "[ledger]\nmodel = 'nanox9'\n", "[ledger]\ncolour = 'blue'\n"])
+def test_a_wrong_configuration_is_a_fault(tmp_path: Path, text: str) -> None:
+    assert config_line(tmp_path / "config.toml").verdict == OK
+    (tmp_path / "config.toml").write_text(text)
+    line = config_line(tmp_path / "config.toml")
+    assert (line.verdict, line.code, line.what) == (FAULT, ExitCode.USAGE, "config.toml")
+    assert line.do
+
+
+# ---- the Ledger -------------------------------------------------------------------------------------------------------
+
+PLUGGED = PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")
+
+
+def at(monkeypatch: pytest.MonkeyPatch, *, may_open: bool, held_by: list[str]) -> None:
+    monkeypatch.setattr(health, "place_of", lambda path: Place(Path("/dev/bus/usb/001/002"), "1-2"))
+    monkeypatch.setattr(health, "may_open", lambda place: may_open)
+    monkeypatch.setattr(health, "holders", lambda place: held_by)
+
+
+@pytest.mark.parametrize(
+    ("may_open", "held_by", "said", "verdict", "code"),
+    [
+        (True, [], "plugged in", OK, ExitCode.DONE),
+        (False, [], "may not open it", FAULT, ExitCode.DEVICE),
+        (True, ["wallet (process 7)"], "held by wallet (process 7)", FAULT, ExitCode.DEVICE),
+    ],
+)
+def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
+    monkeypatch: pytest.MonkeyPatch, may_open: bool, held_by: list[str], said: str, verdict: str, code: ExitCode
+) -> None:
+    at(monkeypatch, may_open=may_open, held_by=held_by)
+    [line] = ledger_lines(lambda: [PLUGGED])
+    assert (said in line.found, line.verdict, line.code) == (True, verdict, code)
+    assert "\x1b" not in line.found
+
+
+def test_every_ledger_is_listed_and_none_is_no_fault() -> None:
+    assert len(list(ledger_lines(lambda: [PLUGGED, PLUGGED._replace(path="1-3:1.0")]))) == 2
+    [line] = ledger_lines(list)
+    assert (line.verdict, line.code) == (LOOK, ExitCode.DONE)
+
+
+def test_a_driver_that_cannot_be_loaded_is_a_fault() -> None:
+    def broken() -> list[PluggedLedger]:
+        raise ImportError("libusb-1.0.so.0: cannot open shared object file")
+
+    [line] = ledger_lines(broken)
+    assert (line.verdict, "libusb" in line.found) == (FAULT, True)

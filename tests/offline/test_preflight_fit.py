@@ -1,0 +1,196 @@
+"""A machine that is not cut off signs nothing in production: what production is, and that `sign` and the seal look."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.preflight.fit import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
+from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.machine import LOOK, REFUSED, World
+from offline.machines import interface, machine, radio, route
+from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
+
+REQUESTS = VECTORS / "requests/good/desk-key.json"
+
+
+def pin(home: Path, *, rehearsal: bool, name: str = "venue") -> Deployment:
+    document = json.loads(DEPLOYMENT_TEXT) | {"rehearsal": rehearsal, "name": name}
+    path = home / "pins" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return parse_deployment(path.read_bytes())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cut_off(tmp_path: Path) -> World:
+    return machine(tmp_path / "machine")
+
+
+@pytest.fixture
+def connected(cut_off: World) -> World:
+    interface(cut_off, "eth0", "0x1003", "up", "1")
+    return cut_off
+
+
+# ---- what production is -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rehearsals", "software_ledger", "production"),
+    [
+        ([True], True, False),
+        ([True, True], True, False),
+        ([True], False, True),  # a real Ledger holds a real key, whatever the deployment calls itself
+        ([True, False], True, True),
+        ([False], True, True),
+        ([False], False, True),
+        ([], True, True),
+        ([], False, True),
+    ],
+)
+def test_everything_is_production_but_a_rehearsal_with_the_software_ledger(
+    home: Path, rehearsals: list[bool], software_ledger: bool, production: bool
+) -> None:
+    pins = [pin(home, rehearsal=flag, name=f"venue-{number}") for number, flag in enumerate(rehearsals)]
+    assert is_production(pins, software_ledger=software_ledger) is production
+
+
+def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
+    world = machine(tmp_path, routes=route("eth0"))
+    interface(world, "eth0", "0x1003", "up", "1")
+    radio(world, "wlan", "phy0")
+    with pytest.raises(Refusal) as caught:
+        require_fit(airgap_lines(world))
+    assert caught.value.check == "AIRGAP-INTERFACE"
+    for name in ("AIRGAP-INTERFACE: eth0", "AIRGAP-ROUTE: IPv4 routes", "AIRGAP-RADIO: Wi-Fi phy0: ON"):
+        assert name in caught.value.got
+
+
+def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: World) -> None:
+    [line, *_] = as_rehearsal(airgap_lines(connected))
+    assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
+    assert line.do.startswith("in production this is refused; ")
+
+
+def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: World) -> None:
+    lines = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(connected)]
+    assert [line.verdict for line in as_rehearsal(lines) if line.check] == [
+        line.verdict for line in lines if line.check
+    ]
+    assert REFUSED in {line.verdict for line in as_rehearsal(lines)}
+
+
+# ---- before the Ledger --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("port", [None, 9999])
+def test_production_is_refused_before_anything_is_reviewed(home: Path, connected: World, port: int | None) -> None:
+    pin(home, rehearsal=True, name="practice")
+    pin(home, rehearsal=False)
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        Fitness(home, port, connected).begin()
+
+
+@pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
+def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> None:
+    pin(home, rehearsal=False)
+    world = machine(tmp_path / "machine", routes=route("eth0") if what == "AIRGAP-ROUTE" else "")
+    if what == "AIRGAP-INTERFACE":
+        interface(world, "eth0", "0x1003", "up", "1")
+    if what == "AIRGAP-RADIO":
+        radio(world, "bluetooth", "hci0")
+    with pytest.raises(Refusal, match=what):
+        Fitness(home, None, world).begin()
+
+
+def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    said: list[str] = []
+    fit = Fitness(home, None, cut_off)
+    fit.begin(said.append)
+    assert (fit.guarded(lambda: "app")(), said) == ("app", [])
+
+
+def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    fit = Fitness(home, None, cut_off)
+    fit.begin()
+    app = fit.guarded(lambda: "app")
+    assert app() == "app"
+    interface(cut_off, "eth0", "0x1003", "up", "1")
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        app()
+
+
+def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    fit = Fitness(home, 9999, connected)
+    fit.begin(said.append)
+    assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
+    assert fit.guarded(lambda: "app")() == "app"
+
+
+def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
+    pin(home, rehearsal=True)
+    fit = Fitness(home, None, connected)
+    fit.begin(lambda _: None)
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        fit.guarded(lambda: "app")()
+
+
+def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=True)
+    (home / "pins/other.json").write_text("{}")
+    with pytest.raises(DocumentError):
+        Fitness(home, 9999, cut_off)
+
+
+# ---- the commands, with real interfaces -------------------------------------------------------------------------------
+
+
+def commands(home: Path, tmp_path: Path) -> list[tuple[object, ...]]:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN_TEXT)
+    return [
+        ("sign", REQUESTS, "--plan", plan, "-o", tmp_path / "out.json"),
+        ("transcript", "seal", "--plan", plan, "--signer", "treasury"),
+    ]
+
+
+def test_with_an_interface_up_nothing_is_signed_or_sealed_in_production(home: Path, tmp_path: Path) -> None:
+    script = with_an_interface(up=True)
+    pin(home, rehearsal=False)
+    for words in commands(home, tmp_path):
+        ended = inside(script, *program(home), *words)
+        assert (ended.returncode, "AIRGAP-INTERFACE" in ended.stderr) == (3, True), ended.stderr
+        assert "dummy0" in ended.stderr
+    assert not (tmp_path / "out.json").exists()
+    assert not (home / "transcript.jsonl").exists()
+
+
+def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:
+    script = with_an_interface(up=False)
+    pin(home, rehearsal=False)
+    sign, seal = commands(home, tmp_path)
+    for words, said in ((sign, "PLAN-STEPS"), (seal, "Seal the transcript with this head?")):
+        ended = inside(script, *program(home), *words)
+        assert said in ended.stderr
+        assert "AIRGAP" not in ended.stderr
+
+
+def test_with_loopback_alone_the_machine_is_cut_off(home: Path, tmp_path: Path) -> None:
+    require_namespaces()
+    pin(home, rehearsal=False)
+    ended = inside(OWN_SYS, *program(home), *commands(home, tmp_path)[1])
+    assert (ended.returncode, "AIRGAP" in ended.stderr) == (6, False), ended.stderr
