@@ -10,12 +10,16 @@ YES    ?=
 MODEL  ?= flex
 CHANNEL ?= file
 
+KIT_OUT     ?= dist
+KIT_PYTHON  ?= 3.11
+KIT_MACHINE ?= x86_64
+
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse test check lint lock bench bench-qr docs mutate clean speculos
+.PHONY: help rehearse test check lint lock bench bench-qr docs mutate clean speculos offline-kit
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -24,12 +28,12 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
-test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done ## Run all tests
+test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done $(VENVS)/erc7730/.done $(VENVS)/kit/.done ## Run all tests
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
 	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
 	@echo "== the online half, the rehearsal services, and both halves together"
 	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/browser tests/e2e tests/workspace
+		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/browser tests/e2e tests/erc7730 tests/kit tests/workspace
 
 lint: $(VENVS)/dev/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/ruff check --quiet .
@@ -56,6 +60,9 @@ speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## T
 	@test -f "$(ELF)" || { echo "Name the Ethereum app's ELF: make speculos ELF=/path/app.elf (see docs/ledger.md)" >&2; exit 2; }
 	@AIRLOCK_ETH_ELF=$(abspath $(ELF)) $(VENVS)/dev/bin/python -m pytest -q tests/speculos
 	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
+
+offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64)
+	@$(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files
 	@sh .ci/lock $(VENVS)/dev/bin/uv
@@ -93,6 +100,14 @@ $(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml
 	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e offline
 	@touch $@
 
+# What builds the kit: it reads wheels and writes the bill of materials. Never on a signing machine.
+$(VENVS)/kit/.done: offline/kit/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
+	@echo "Setting up the kit's workshop ..."
+	@$(PYTHON) -m venv --clear $(VENVS)/kit
+	@$(VENVS)/kit/bin/python $(PINNED) offline/kit/requirements.txt
+	@$(VENVS)/kit/bin/python $(MEMBERS) -e shared -e offline
+	@touch $@
+
 # The emulator of Ledger's devices; it also needs Debian's qemu-user-static. Never on a signing machine.
 $(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
 	@command -v qemu-arm-static >/dev/null || { echo "Speculos needs qemu: apt-get install qemu-user-static" >&2; exit 2; }
@@ -100,6 +115,15 @@ $(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
 	@$(PYTHON) -m venv --clear $(VENVS)/speculos
 	@$(VENVS)/speculos/bin/python $(PINNED) tests/speculos/requirements.txt
 	@touch $@
+
+# The linter of the ERC-7730 registry, which runs on Python 3.12 alone. Without one its tests say so and are left out.
+$(VENVS)/erc7730/.done: tests/erc7730/requirements.txt | .venvs/.python
+	@for python in $(PYTHON) python3.12 $$HOME/.pyenv/versions/3.12.*/bin/python3.12; do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' 2>/dev/null || continue; \
+		echo "Setting up the linter of clear-signing descriptors ..."; \
+		"$$python" -m venv --clear $(VENVS)/erc7730 && \
+		$(VENVS)/erc7730/bin/python $(PINNED) tests/erc7730/requirements.txt && touch $@; exit; \
+	done; echo "Python 3.12 is not here: the linter of clear-signing descriptors is left out"
 
 # The test tools stand beside the offline environment, not in it: it stays exactly its closure.
 $(TOOLS)/.done: tests/requirements.txt $(VENVS)/offline/.done

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
 
-from airlock_online.rehearsal.plans import TRADER, ceremonies
+from airlock_offline.emulator.keys import TEST_SEED
+from airlock_online.rehearsal.plans import DELEGATE_PATH, TRADER, ceremonies
 from airlock_online.rehearsal.services import RehearsalServices, Settings
 from airlock_online.rehearsal.services.settings import TRADING_STORAGE as STORAGE
 
@@ -89,11 +93,28 @@ class Desk:
         return path
 
     def prepare(self, ceremony: str) -> tuple[Path, Path]:
-        """Prepare a ceremony and return the paths of its plan and its requests."""
+        """Prepare a ceremony, with the proof of its delegate key; return the paths of its plan and its requests."""
         plan, requests = self.write_plan(ceremony), self.path(f"{ceremony}.requests.json")
+        if ceremony == "delegate-key":
+            self.prove(plan)
         ended = self.online("prepare", plan, "-o", requests)
         assert ended.code == 0, ended.err
         return plan, requests
+
+    def prove(self, plan: Path, step: str = "", path: str = DELEGATE_PATH) -> None:
+        """Sign a step's challenge with the delegate key at a path, as a trading server's own wallet would, and check it."""
+        words = ("--plan", plan, *(("--step", step) if step else ()), "--json")
+        text = self.offline("delegate", "challenge", *words).json()["text"]
+        signed = key_at(path).sign_message(encode_defunct(text=text)).signature
+        ended = self.offline("delegate", "check", "--signature", "0x" + signed.hex(), *words)
+        assert ended.code == 0, ended.err
+
+
+def key_at(path: str) -> LocalAccount:
+    """Return the software Ledger's key at a path, for what another wallet does with it."""
+    Account.enable_unaudited_hdwallet_features()
+    account: LocalAccount = Account.from_mnemonic(TEST_SEED, account_path=path)
+    return account
 
 
 class Ledger(NamedTuple):

@@ -74,6 +74,7 @@ def prepared(desk: Desk, ceremony: str = "delegate-key") -> tuple[Path, Path]:
 
 def test_a_ceremony_needs_no_file(desk: Desk, ledger: Ledger) -> None:
     plan, pictures = prepared(desk)
+    desk.prove(plan)
     checked = desk.offline("verify", pictures, "--qr", "--plan", plan, "--json", typed="Yes\n")
     assert (checked.code, checked.json()["ok"]) == (0, True)
     words = ("sign", pictures, "--qr", "--plan", plan, "--emulator", ledger.port, "--json")

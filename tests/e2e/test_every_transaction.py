@@ -102,6 +102,7 @@ def test_every_kind_of_transaction_is_tried_here() -> None:
 
 def test_transactions_of_every_kind_go_the_whole_way(desk: Desk, blind: Ledger) -> None:
     prepared(desk, "every-kind", KINDS)
+    desk.prove(desk.path("every-kind.toml"))
     assert sign_and_submit(desk, blind, "every-kind", len(KINDS)) == ["CONFIRMED"] * len(KINDS)
     assert '"1210000000000"' in read(desk, "positions", TRADER)  # the limit order's new price, 1e10
     assert '"isEnabled": true' in read(desk, "delegation", TRADER, DELEGATE)

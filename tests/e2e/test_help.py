@@ -1,24 +1,93 @@
-"""The help of a command: examples keep their lines, in a command and in a group's own commands."""
+"""The help of every command of both programs: a sentence, an example, ``--json``, and 80 columns."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+import click
 import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
 
+PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
+WITHOUT_JSON = {
+    "airlock-online rehearse": "it plays commands before people; each of them has --json",
+    "airlock-online rehearse serve": "it serves until Ctrl-C, and prints its addresses as one line of JSON anyway",
+    "airlock-offline emulator": "it serves until Ctrl-C, and prints its port as one line of JSON anyway",
+}
+
+
+def _walk(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield words, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=words.split(" ")[0])
+        for name in command.list_commands(context):
+            member = command.get_command(context, name)
+            assert member is not None
+            yield from _walk(f"{words} {name}", member)
+
+
+COMMANDS = {words: command for name, program in PROGRAMS.items() for words, command in _walk(name, program)}
+
+
+def _help(words: str) -> str:
+    name, *rest = words.split(" ")
+    ended = CliRunner().invoke(PROGRAMS[name], [*rest, "--help"], prog_name=name)
+    assert ended.exit_code == 0
+    return ended.output
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_help_is_a_sentence_and_an_example_in_80_columns(words: str) -> None:
+    shown = _help(words)
+    lines = shown.splitlines()
+    assert lines[0].startswith(f"Usage: {words} ")
+    first = lines[lines.index("") + 1]
+    assert re.match(r"  [A-Z][a-z]+ ", first), first
+    assert re.search(r"(?m)^  Example", shown), "no example"
+    example = shown[shown.index("  Example") :]
+    assert words in example or "PROGRAM" not in shown
+    assert "\\b" not in shown
+    assert max(map(len, lines)) <= 80, max(lines, key=len)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_speaks_json_but_for_named_reasons(words: str) -> None:
+    speaks = any("--json" in parameter.opts for parameter in COMMANDS[words].params)
+    assert speaks != (words in WITHOUT_JSON)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_an_example_names_options_that_the_command_has(words: str) -> None:
+    shown = _help(words)
+    example = shown[shown.index("  Example") :].split("\n\n")[0]
+    own = {option for parameter in COMMANDS[words].params for option in (*parameter.opts, *parameter.secondary_opts)}
+    for line in re.findall(rf"(?m)^ +{re.escape(words)}(?: .*)?$(?:\n {{6,}}(?!airlock).*)*", example):
+        assert {word.split("=")[0] for word in line.split() if word.startswith("-") and word != "-"} <= own
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_list_of_commands_fits_80_columns_and_is_whole(name: str) -> None:
+    shown = CliRunner().invoke(PROGRAMS[name], ["--help"], prog_name=name).output
+    assert max(map(len, shown.splitlines())) <= 80
+    for command in PROGRAMS[name].list_commands(click.Context(PROGRAMS[name])):
+        assert re.search(rf"(?m)^  {command} ", shown)
+
 
 @pytest.mark.parametrize(
-    ("program", "words", "line"),
+    ("words", "line"),
     [
-        (offline, ["trust"], "    airlock-offline trust deployment.json\n"),
-        (offline, ["accounts", "show"], "    airlock-offline accounts show --as page\n"),
-        (online, ["build"], "    airlock-online build twap-cancel"),
-        (online, ["show"], "    airlock-online show requests.json --for keystone"),
+        ("airlock-offline trust", "    airlock-offline trust deployment.json\n"),
+        ("airlock-offline accounts show", "    airlock-offline accounts show --as page\n"),
+        ("airlock-online build", "    airlock-online build twap-cancel"),
+        ("airlock-online show", "    airlock-online show requests.json --for keystone"),
+        ("airlock-online plan new", "    airlock-online plan new -o plan.toml\n"),
+        ("airlock-offline plan new", "    airlock-offline plan new -o plan.toml\n"),
     ],
 )
-def test_an_example_stands_on_a_line_of_its_own(program: object, words: list[str], line: str) -> None:
-    shown = CliRunner().invoke(program, [*words, "--help"]).output  # type: ignore[arg-type]
-    assert line in shown
-    assert "\\b" not in shown
+def test_an_example_stands_on_a_line_of_its_own(words: str, line: str) -> None:
+    assert line in _help(words)

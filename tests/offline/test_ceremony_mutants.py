@@ -32,7 +32,7 @@ from airlock_shared.signature import CURVE_ORDER
 from airlock_shared.text import is_visible
 from airlock_shared.transcript import Entry, next_entry
 from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, situation
+from shared.world import case_of, good, good_challenges, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -50,9 +50,10 @@ class Table:
         self.sent: list[bytes] = []
         self._yes = yes
         self._device = device
+        proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.station = Station(
             self.state, ledger or NonceLedger(), lambda: open_app(self), lambda: NOW_MS, lambda _case, _verdicts: None,
-            self._ask, self.told.append,
+            self._ask, self.told.append, proofs,
         )  # fmt: skip
 
     def _ask(self, question: str) -> None:
@@ -104,6 +105,14 @@ def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Pa
     table = Table(tmp_path, ledger())
     result = sign_item(case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), table.station)
     assert (result.signed.result, result.signed.why) == ("refused", "SIGNER-RULE")
+    assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
+
+
+@pytest.mark.parametrize("proofs", [frozenset(), frozenset({"0" * 64})])
+def test_a_delegate_that_did_not_prove_its_key_never_reaches_the_device(tmp_path: Path, proofs: frozenset[str]) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(case(), table.station._replace(proofs=proofs))
+    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
 

@@ -14,6 +14,7 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
 from airlock_offline.ledger_report import PROOF, device_lines, device_report, raw_messages_options, udev_rule
+from airlock_shared.machine import LOOK, OK
 
 SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
 
@@ -81,7 +82,7 @@ def test_an_old_app_is_named_before_any_setting() -> None:
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"blind_signing": True}, "Blind signing is ON"),
+        ({"blind_signing": True}, "Blind signing ON"),
         ({"raw_messages": "proven off"}, "switch it ON"),
         ({"raw_messages": "not stated"}, "--prove-raw-messages"),
         ({"model": "flex"}, "open More"),
@@ -90,8 +91,10 @@ def test_an_old_app_is_named_before_any_setting() -> None:
 )
 def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> None:
     good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on"}
-    assert said not in "\n".join(device_lines(good, None))
-    assert said in "\n".join(device_lines(good | found, None))
+    assert all(line.verdict == OK for line in device_lines(good, None))
+    noted = [line for line in device_lines(good | found, None) if said in f"{line.what} {line.found}; {line.do}"]
+    assert len(noted) == 1
+    assert noted[0].verdict == (OK if "model" in found else LOOK)
 
 
 # ---- the udev rule ------------------------------------------------------------------------------------------------
@@ -103,7 +106,8 @@ def test_an_installed_rule_is_found(tmp_path: Path, folder: str) -> None:
     path = tmp_path / folder / SHIPPED.name
     path.write_text(SHIPPED.read_text())
     assert udev_rule(tmp_path, "linux") == str(path)
-    assert f"udev rule      {path}" in list(device_lines({"error": ""}, str(path)))
+    line = next(device_lines({"error": ""}, str(path)))
+    assert (line.what, line.found, line.verdict) == ("udev rule", str(path), OK)
 
 
 def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_path: Path) -> None:
@@ -111,12 +115,18 @@ def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_pa
     folder.mkdir(parents=True)
     (folder / "1.rules").write_text('# ATTRS{idVendor}=="2c97"\nATTRS{idVendor}=="1209"\n')
     assert udev_rule(tmp_path, "linux") == ""
-    assert "none is installed" in next(device_lines({"error": ""}, ""))
+    line = next(device_lines({"error": ""}, ""))
+    assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
 
 
 def test_elsewhere_than_on_linux_no_rule_is_needed(tmp_path: Path) -> None:
     assert udev_rule(tmp_path, "darwin") is None
-    assert "udev" not in " ".join(device_lines({"error": ""}, None))
+    assert [line.what for line in device_lines({"error": ""}, None)] == ["Ledger"]
+
+
+def test_a_ledger_that_is_not_ready_is_to_be_looked_at_with_what_to_do() -> None:
+    [line] = device_lines({"error": "it is locked", "do": "unlock it"}, None)
+    assert (line.found, line.verdict, line.do) == ("not ready: it is locked", LOOK, "unlock it")
 
 
 def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:

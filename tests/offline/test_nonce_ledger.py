@@ -28,7 +28,7 @@ from airlock_shared.checks.run import examine
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from airlock_shared.transcript import Entry, next_entry
 from shared.make_payloads import NOW_MS, seal
-from shared.world import VECTORS, case_of, good, situation
+from shared.world import VECTORS, case_of, good, good_challenges, situation
 
 MINUTE, HOUR = 60_000, 3_600_000
 SIGNATURES = {
@@ -78,7 +78,8 @@ def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Resu
 
     tell = (lambda _text: None) if told is None else told.append
     ledger = ledger_of(state.transcript.entries())
-    station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell)  # type: ignore[arg-type, return-value]
+    proofs = frozenset(challenge.sha256() for challenge in good_challenges())
+    station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell, proofs)  # type: ignore[arg-type, return-value]
     return sign_item(case, station), shown, app.asked
 
 

@@ -10,7 +10,9 @@ from airlock_online.builder import BuilderClient
 from airlock_online.config import Config
 from airlock_online.http import Http
 from airlock_online.lifecycle import OrderEvent
+from airlock_online.promises import ChainRead
 from airlock_online.readback import Promise, promise_lines, read_back
+from airlock_online.referrals import Seen
 from airlock_shared.actions import ACTIONS
 from airlock_shared.requests import Request
 from airlock_shared.text import columns, is_visible
@@ -46,6 +48,7 @@ def judged(
     message: dict[str, Any] | None = None,
     events: tuple[OrderEvent, ...] = (),
     replaces: str = "",
+    chain: ChainRead | None = None,
     **reads: Answer | object,
 ) -> list[Promise]:
     """Return the promises of a request whose reads answer with these data, or with these very replies."""
@@ -56,7 +59,7 @@ def judged(
     }
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
-        return read_back(asked, events, BuilderClient(wire.url, client), Config(), NOW)
+        return read_back(asked, events, BuilderClient(wire.url, client), Config(), NOW, chain)
 
 
 def kept(promises: list[Promise]) -> list[bool | None]:
@@ -66,13 +69,14 @@ def kept(promises: list[Promise]) -> list[bool | None]:
 # ---- delegates -----------------------------------------------------------------------------------------------------
 
 DELEGATE = {"trader": TRADER, "delegate": KEY, "expirySeconds": str(EXPIRY)}
-ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True}
+ENABLED = {"isEnabled": True, "expiry": EXPIRY, "canSignIntents": True, "canDelegatedAction": True}
 
 
 @pytest.mark.parametrize("action", ["delegate", "delegate-set"])
 def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
-    enabled, signs = judged(action, DELEGATE, delegation=ENABLED)
-    assert (enabled.kept, signs.kept) == (True, True)
+    enabled, signs, sends = judged(action, DELEGATE, delegation=ENABLED)
+    assert (enabled.kept, signs.kept, sends.kept) == (True, True, True)
+    assert (signs.promised, sends.promised) == ("may sign intents", "may send calls")
     assert enabled.promised == enabled.found == "enabled until 2027-01-15 08:00:00 UTC (in 115 d 17 h; raw 1800000000)"
     assert (TRADER in enabled.what, KEY in enabled.what) == (True, True)
 
@@ -80,18 +84,20 @@ def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "verdicts"),
     [
-        ({"expiry": str(EXPIRY)}, [True, True]),
-        ({"expiry": EXPIRY + 1}, [False, True]),
-        ({"expiry": EXPIRY - 1}, [False, True]),
-        ({"expiry": EXPIRY * 1000}, [False, True]),
-        ({"expiry": 0}, [False, True]),
-        ({"isEnabled": False}, [False, True]),
-        ({"canSignIntents": False}, [True, False]),
-        ({"canSignIntents": None}, [True, None]),
-        ({"canSignIntents": "true"}, [True, None]),
-        ({"expiry": None}, [None, True]),
-        ({"expiry": "never"}, [None, True]),
-        ({"expiry": -1}, [None, True]),
+        ({"expiry": str(EXPIRY)}, [True, True, True]),
+        ({"expiry": EXPIRY + 1}, [False, True, True]),
+        ({"expiry": EXPIRY - 1}, [False, True, True]),
+        ({"expiry": EXPIRY * 1000}, [False, True, True]),
+        ({"expiry": 0}, [False, True, True]),
+        ({"isEnabled": False}, [False, True, True]),
+        ({"canSignIntents": False}, [True, False, True]),
+        ({"canSignIntents": None}, [True, None, True]),
+        ({"canSignIntents": "true"}, [True, None, True]),
+        ({"canDelegatedAction": False}, [True, True, False]),
+        ({"canDelegatedAction": 1}, [True, True, None]),
+        ({"expiry": None}, [None, True, True]),
+        ({"expiry": "never"}, [None, True, True]),
+        ({"expiry": -1}, [None, True, True]),
         ({"isEnabled": "true"}, [None]),
         ({"isEnabled": 1}, [None]),
         ({"isEnabled": None}, [None]),
@@ -105,6 +111,9 @@ def test_a_delegation_is_judged_by_what_the_read_says(changed: dict[str, object]
     ("read", "verdict"),
     [
         ({"isEnabled": False}, True),
+        ({"isEnabled": False, "canSignIntents": False, "canDelegatedAction": False}, True),
+        ({"isEnabled": False, "canSignIntents": True}, False),  # the venue contradicts itself
+        ({"isEnabled": False, "canDelegatedAction": True}, False),
         ({"isEnabled": True}, False),
         ({"isEnabled": None}, None),
         ({}, None),
@@ -357,13 +366,66 @@ def test_an_allowance_is_in_no_read(fields: dict[str, str], promised: str) -> No
     assert (promise.promised, promise.kept) == (promised, None)
 
 
-WITHOUT = [
-    "referral-transfer",
-    "referral-accept",
-    "referral-cancel-request",
-    "claim-keeper-rewards",
-    "referral-register",
-]
+REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
+TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
+ACCEPT = {"caller": KEY, "code": "DESK"}
+NOBODYS = "0x" + "00" * 20
+
+
+@pytest.mark.parametrize(
+    ("action", "read", "verdicts"),
+    [
+        ("referral-register", {"owner": TRADER}, [True]),
+        ("referral-register", {"owner": KEY}, [False]),
+        ("referral-register", {"owner": ""}, [False]),
+        ("referral-register", {"owner": NOBODYS}, [False]),
+        ("referral-register", {"owner": 1}, [None]),
+        ("referral-register", {}, [None]),
+        ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY}, [True, True]),
+        ("referral-transfer", {"owner": TRADER, "pendingOwner": TRADER}, [True, False]),
+        ("referral-transfer", {"owner": TRADER, "pendingOwner": ""}, [True, False]),
+        ("referral-transfer", {"owner": KEY, "pendingOwner": KEY}, [False, True]),
+        ("referral-transfer", {"owner": NOBODYS, "pendingOwner": NOBODYS}, [False, False]),
+        ("referral-transfer", {"owner": TRADER}, [True, None]),
+        ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY + "0"}, [True, None]),
+        ("referral-accept", {"owner": KEY, "pendingOwner": ""}, [True, True]),
+        ("referral-accept", {"owner": KEY, "pendingOwner": NOBODYS}, [True, True]),
+        ("referral-accept", {"owner": KEY, "pendingOwner": KEY}, [True, False]),
+        ("referral-accept", {"owner": TRADER, "pendingOwner": KEY}, [False, False]),
+        ("referral-accept", {"pendingOwner": ""}, [None, True]),
+    ],
+)
+def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bool | None]) -> None:
+    fields, message = EVERY[action]
+    assert kept(judged(action, fields, message, referral=read)) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("action", "told", "verdicts"),
+    [
+        ("referral-register", Seen("chain", owner=TRADER), [True, True]),
+        ("referral-register", Seen("chain", owner=KEY), [True, False]),
+        ("referral-register", Seen("chain", trouble="no such view"), [True]),
+        ("referral-transfer", Seen("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
+        ("referral-transfer", Seen("chain", owner=TRADER, pending=""), [True, True, True, False]),
+        ("referral-transfer", Seen("chain", pending=KEY), [True, True, True]),
+        ("referral-set-code", Seen("chain", adopted=CODE), [True, True]),
+        ("referral-set-code", Seen("chain", adopted=bytes(32)), [True, False]),
+        ("referral-set-code", Seen("chain"), [True]),
+    ],
+)
+def test_the_chain_s_word_stands_beside_the_builder_s(action: str, told: Seen, verdicts: list[bool | None]) -> None:
+    data = {"owner": TRADER, "pendingOwner": KEY, "code": "DESK"}
+    fields, message = EVERY[action]
+    promises = judged(action, fields, message, chain=lambda _code, _trader: told, referral=data)
+    assert kept(promises) == verdicts
+    by_builder = len(judged(action, fields, message, referral=data))
+    assert [", by the chain" in promise.what for promise in promises[by_builder:]] == [True] * (
+        len(verdicts) - by_builder
+    )
+
+
+WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
 
 
 @pytest.mark.parametrize("action", WITHOUT)
@@ -381,6 +443,9 @@ EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "delegate-remove": (DELEGATE, {}),
     "referral-set-code": ({"referee": TRADER, "code": "DESK"}, {}),
     "referral-set-code-tx": ({"caller": TRADER, "code": "DESK"}, {}),
+    "referral-register": ({}, REGISTERED),
+    "referral-transfer": (TRANSFER, {}),
+    "referral-accept": (ACCEPT, {}),
     "open": (OPEN, OPENING),
     "close": (CLOSE, CLOSING),
     "increase": (INCREASE, INCREASING),

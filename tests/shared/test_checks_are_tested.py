@@ -19,7 +19,7 @@ from shared.world import Vector, bad_request, case_of, good, judge, vectors
 WORKSPACE = Path(__file__).resolve().parents[2]
 SOURCES = (Path(airlock_shared.__file__).parent, WORKSPACE / "offline/src")
 IDS_IN_SOURCE = re.compile(
-    r'"((?:DOC|QR|PIN|AIRGAP|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
+    r'"((?:DOC|QR|PIN|AIRGAP|KIT|ROLE|REPORT|PROOF|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
 )
 RAISED = re.compile(
     r'\b(?:Refusal|DocumentError|PlanError|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
@@ -164,7 +164,12 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
     }  # fmt: skip
     about_codes = {check for check in CHECKS if check.startswith("QR-")}  # tests/shared/ur and tests/shared/qr
     about_the_signing_machine = {
+        "PROOF-CHALLENGE", "PROOF-SIGNER", "PROOF-DELEGATE",  # test_possession.py
+        "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO",  # test_preflight.py
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
+        "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
+        "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
+        "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
         "NONCE-USED", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS) - covered == tested_as_code | about_codes | about_the_signing_machine

@@ -195,6 +195,13 @@ def test_lines_are_not_appended_through_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "other").read_bytes() == b""
 
 
+def test_the_folders_above_a_new_folder_are_private_too(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    make_folder(tmp_path / "home" / "pins" / "old")
+    found = [tmp_path, *(tmp_path / part for part in ("home", "home/pins", "home/pins/old"))]
+    assert [path.stat().st_mode & 0o777 for path in found] == [0o755, 0o700, 0o700, 0o700]
+
+
 def test_a_folder_is_private(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "state")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.run import examine
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
 from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.possession import Challenge, challenge_of, registrations
 from airlock_shared.requests import Request, parse_requests
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
@@ -77,6 +78,11 @@ def situation(folder: str = "requests") -> Situation:
     return Situation(plan(folder), deployment(), NOW_MS)
 
 
+def good_challenges(folder: str = "requests") -> list[Challenge]:
+    """Return what the delegate keys of the plan's registrations have to sign."""
+    return [challenge_of(plan(folder), deployment(), step) for step in registrations(plan(folder))]
+
+
 def good(step: str, folder: str = "requests") -> dict[str, Any]:
     """Return the good requests document of one step, as parsed JSON that the caller may change."""
     document: dict[str, Any] = json.loads((VECTORS / f"{folder}/good/{step}.json").read_text())
@@ -127,7 +133,8 @@ def judge(
     for item in items:
         found |= refusals(examine(Case(item, where)))
     if steps is not None:
-        found |= refusals([examine_steps([item.step for item in items], steps)])
+        part = part_of(where.plan, header.signer)
+        found |= refusals([examine_steps([item.step for item in items], [step for step in steps if step in part])])
     return found
 
 

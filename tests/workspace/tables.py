@@ -12,6 +12,7 @@ from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.intents import CATALOGUE
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
+from workspace.wrong_page import when_it_goes_wrong
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -26,6 +27,7 @@ _FAMILIES = {
     "DIGEST": "The digest",
     "ENC": "The ABI encoding",
     "PLAN": "The plan",
+    "ROLE": "The people of a ceremony",
     "SIGNER": "The signer",
     "TIME": "Times",
     "NONCE": "Nonces",
@@ -33,6 +35,9 @@ _FAMILIES = {
     "TX": "Transactions",
     "ORDER": "Route and order type",
     "SIG": "Signatures",
+    "PROOF": "A delegate key's proof",
+    "KIT": "The kit, and what was installed from it",
+    "REPORT": "The report of a ceremony",
 }
 _RULES = {
     "plan": "the plan",
@@ -51,6 +56,8 @@ def checks() -> str:
         "Both halves run all of them; only the offline verdict counts, and there is no way to skip one. This page is",
         "written from `airlock_shared.checks.table` by `make docs`.",
     ]
+    if unknown := {check.partition("-")[0] for check in CHECKS} - set(_FAMILIES):
+        raise ValueError(f"no title for the families {sorted(unknown)}")
     for family, title in _FAMILIES.items():
         lines += ["", f"## {family}: {title.lower()}"]
         for check, info in CHECKS.items():
@@ -152,6 +159,7 @@ PAGES = {
     "exit-codes.md": exit_codes,
     "journal.md": journal,
     "review.md": review,
+    "when-it-goes-wrong.md": when_it_goes_wrong,
 }
 
 if __name__ == "__main__":

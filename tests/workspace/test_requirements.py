@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
          "offline/requirements-camera.txt",
-         "tests/speculos/requirements.txt")  # fmt: skip
+         "tests/speculos/requirements.txt", "tests/erc7730/requirements.txt",
+         "offline/kit/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {
     "annotated-types", "bitarray", "cbor2", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",

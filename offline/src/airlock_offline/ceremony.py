@@ -20,6 +20,7 @@ from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.run import check_signature, examine, examine_nonces, refused
 from airlock_shared.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.errors import Declined, ExitCode
+from airlock_shared.possession import examine_possession
 from airlock_shared.second_opinion import confirm
 from airlock_shared.signatures import Signed
 from airlock_shared.struct_types import Member
@@ -30,6 +31,7 @@ class Station(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
     ``ledger`` holds what the transcript says was signed, and grows with every signature.
+    ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
     """
@@ -41,6 +43,7 @@ class Station(NamedTuple):
     show: Callable[[Case, list[Verdict]], None]
     ask: Callable[[str], None]
     tell: Callable[[str], None]
+    proofs: frozenset[str] = frozenset()
 
 
 class Result(NamedTuple):
@@ -71,6 +74,7 @@ def sign_item(case: Case, station: Station) -> Result:
     signed before stay signed, and the same command goes on from there.
     """
     verdicts = examine(case) + examine_nonces(case, station.ledger)
+    verdicts.append(examine_possession(case, station.proofs))
     station.show(case, verdicts)
     if stopped := refused(verdicts):
         return _refused(case, stopped, station)

@@ -16,13 +16,15 @@ import click
 from airlock_shared.addresses import checksum_address
 from airlock_shared.command import say
 from airlock_shared.errors import DeviceError
+from airlock_shared.machine import LOOK, OK, Observed
+from airlock_shared.text import safe
 
 if TYPE_CHECKING:
     from airlock_offline.devices import Device
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
-RULE = "offline/udev/70-airlock-ledger.rules"
+RULE = "udev/70-airlock-ledger.rules"
 LEDGER_VENDOR = "2c97"
 PROOF_PATH = "m/44'/60'/0'/0/0"
 PROOF: dict[str, Any] = {
@@ -124,35 +126,50 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
     return ""
 
 
-def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[str]:
-    """Yield what ``preflight`` prints about the Ledger; ``report`` has ``error`` instead when there is none."""
-    from airlock_offline.ledger.ethereum_app import MINIMUM_VERSION
-    from airlock_shared.text import safe
+def udev_line(rule: str | None) -> Observed | None:
+    """Return the line about the udev rule that :func:`udev_rule` found; None where none is needed."""
+    if rule is None:
+        return None
+    if not rule:
+        do = f"copy {RULE}, of the kit or of the sources, to /etc/udev/rules.d"
+        return Observed("Ledger", "udev rule", "none is installed", LOOK, do)
+    return Observed("Ledger", "udev rule", safe(rule))
 
-    if rule is not None:
-        yield f"udev rule      {safe(rule)}" if rule else f"udev rule      none is installed: copy {RULE}"
+
+def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]:
+    """Yield what ``preflight`` shows about the Ledger; ``report`` has ``error`` instead when there is none."""
+    from airlock_offline.ledger.ethereum_app import MINIMUM_VERSION
+
+    if (line := udev_line(rule)) is not None:
+        yield line
     if "error" in report:
-        yield "Ledger         not ready, see above"
+        yield Observed("Ledger", "Ledger", f"not ready: {report['error']}", LOOK, report.get("do", ""))
         return
     floor = ".".join(map(str, MINIMUM_VERSION))
-    yield f"Ledger         {safe(report['app'])} app {safe(report['version'])}, at least {floor}"
+    yield Observed("Ledger", "app", f"{safe(report['app'])} {safe(report['version'])}, at least {floor}")
     if report["blind_signing"]:
-        yield "               Blind signing is ON: switch it off, unless a transaction needs it today"
+        yield Observed("Ledger", "Blind signing", "ON", LOOK, "switch it off, unless a transaction needs it today")
     else:
-        yield "               Blind signing is off, as it should be for intents"
-    raw = report["raw_messages"]
-    yield f"               Raw messages: {raw}" + ("; switch it ON for intents" if raw.endswith(" off") else "")
-    if raw == "not stated":
-        yield "               look it up in the app's settings and state it with --raw-messages on,"
-        yield "               or prove it with --prove-raw-messages; it must be on for intents"
+        yield Observed("Ledger", "Blind signing", "off, as it should be for intents")
+    yield _raw_messages_line(report["raw_messages"])
     if report["model"] in ADVICE:
-        yield f"               {ADVICE[report['model']]}"
+        yield Observed("Ledger", "model", ADVICE[report["model"]])
 
 
-def report_or_error(device: Device, explain: Callable[[DeviceError], str]) -> dict[str, Any]:
-    """Return :func:`device_report`, or ``{"error": …}`` after saying what is wrong."""
+def _raw_messages_line(raw: str) -> Observed:
+    do = ""
+    if raw == "not stated":
+        do = "look it up in the app's settings and state it with --raw-messages on, or prove it with --prove-raw-messages"
+    elif raw.endswith(" off"):
+        do = "switch it ON for intents"
+    elif raw.startswith("not provable"):
+        do = "switch Blind signing off, and prove it again"
+    return Observed("Ledger", "Raw messages", raw, LOOK if do else OK, do)
+
+
+def report_or_error(device: Device) -> dict[str, Any]:
+    """Return :func:`device_report`, or ``{"error": …, "do": …}`` when the Ledger is not ready."""
     try:
         return device_report(device)
     except DeviceError as error:
-        say(explain(error))
-        return {"error": str(error)}
+        return {"error": error.what, "do": error.do}

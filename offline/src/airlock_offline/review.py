@@ -10,11 +10,13 @@ import json
 import textwrap
 from collections.abc import Iterator
 
-from airlock_offline.suspicion import code_rows, suspicions
+from airlock_offline.delegation import delegate_heading, delegate_rows, delegate_warnings
+from airlock_offline.suspicion import suspicions
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.custom import is_custom
 from airlock_shared.decide import Decision, shown_value
+from airlock_shared.referral import code_rows
 from airlock_shared.text import columns, safe, safe_again, wrapped
 from airlock_shared.transactions import GWEI
 from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
@@ -31,9 +33,12 @@ _GROUPS = (
 
 
 def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
-    """Yield the lines that show an examined item; the screens of the device are not part of them."""
+    """Yield the lines that show an examined item, the step of this number of so many in the plan.
+
+    The screens of the device are not part of them.
+    """
     yield "=" * WIDTH
-    yield f"STEP {position} of {count}: {safe(case.request.step)}"
+    yield f"STEP {position} of {count} of the plan: {safe(case.request.step)}"
     if not hasattr(case, "message") or not hasattr(case, "step"):
         yield "The payload cannot be shown in human terms; see what was refused below."
         return
@@ -53,6 +58,10 @@ def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
             yield heading
             for decision in decisions:
                 yield from _decision(decision, case.situation.now_ms)
+    if heading := delegate_heading(case):
+        yield from ("", heading)
+        for label, text in delegate_rows(case):
+            yield from _row(label, text)
     yield from _claims(case)
     yield from _warnings(case)
 
@@ -146,7 +155,7 @@ def _warnings(case: Case) -> Iterator[str]:
         warnings.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
         warnings.append("REHEARSAL: nothing here is worth anything.")
-    for suspicion in suspicions(case):
+    for suspicion in (*suspicions(case), *delegate_warnings(case)):
         yield ""
         yield from textwrap.wrap(f"WARNING: {suspicion}", WIDTH)
     for warning in warnings:

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 from airlock_shared.addresses import checksum_address
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.keccak import keccak256
-from airlock_shared.signature import recover
+from airlock_shared.signature import personal_digest, recover
 from airlock_shared.transcript import GENESIS, Entry
 
 SEALED = "sealed"
-_PREFIX = b"\x19Ethereum Signed Message:\n"  # EIP-191, version 0x45 (E)
 _MEMBERS = {"ceremony": str, "entries": int, "head": str, "address": str, "signature": str}
 
 
@@ -33,7 +31,7 @@ class Seal(NamedTuple):
 
     def digest(self) -> bytes:
         """Return the hash that is signed (EIP-191)."""
-        return keccak256(_PREFIX + str(len(self.text())).encode() + self.text())
+        return personal_digest(self.text())
 
     def as_data(self, address: bytes, rsv: bytes) -> dict[str, Any]:
         """Return the seal as the transcript records it."""

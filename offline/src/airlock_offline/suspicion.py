@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from airlock_shared.checks.case import Case
 from airlock_shared.decide import Decision
-from airlock_shared.lookalikes import code_points, flags
+from airlock_shared.lookalikes import flags
 from airlock_shared.referral import code_letters
 from airlock_shared.text import safe
 from airlock_shared.units import CODE, TEXT
-from airlock_shared.words import grouped
 
 _MOST_TEXTS = 50
 _MOST_CHARACTERS = 20_000
@@ -21,13 +20,6 @@ def suspicions(case: Case) -> Iterator[str]:
     for name, text in _texts(case):
         for flag in flags(text[:_MOST_CHARACTERS]):
             yield f"{name}: {flag}."
-
-
-def code_rows(raw: bytes) -> Iterator[str]:
-    """Yield what stands beside a referral code: all its bytes, and the code points that it reads as."""
-    yield f"hex {grouped(raw[:16].hex())}"
-    yield f"and {grouped(raw[16:].hex())}"
-    yield f"code points {code_points(code_letters(raw)) or 'none'}"
 
 
 def _texts(case: Case) -> Iterator[tuple[str, str]]:

@@ -7,13 +7,12 @@ nor the pair catalogue nor the relayer's endpoint: the defaults are those of com
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_online.routes.delivery import RelayerTemplate
 from airlock_shared.errors import UsageError
-from airlock_shared.files import read_input
+from airlock_shared.settings import read_settings
 
-MAX_BYTES = 64 << 10
 MAX_CONFIRMATIONS = 1000
 
 
@@ -45,6 +44,18 @@ class ReadPaths(NamedTuple):
     relay: str = "/v2/relay"
 
 
+class ReferralViews(NamedTuple):
+    """The Referral contract's views, asked by the operator's node; their names differ between venues.
+
+    Each takes one word, ``bytes32`` (the code) or ``address`` (the trader), and returns one.
+    """
+
+    owner: str = "codeOwners(bytes32)"
+    pending_owner: str = "pendingCodeOwners(bytes32)"
+    private: str = "isPrivate(bytes32)"
+    adopted: str = "traderReferralCodes(address)"
+
+
 class RpcSettings(NamedTuple):
     """The operator's own node: its JSON-RPC address, and how many blocks make a transaction final."""
 
@@ -59,37 +70,14 @@ class Config(NamedTuple):
     reads: ReadPaths = ReadPaths()
     relayer: RelayerTemplate = RelayerTemplate()
     rpc: RpcSettings = RpcSettings()
+    referral: ReferralViews = ReferralViews()
 
 
 def read_config(path: Path) -> Config:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for unknown names."""
-    import tomllib
-
-    if not path.exists():
-        return Config()
-    try:
-        table = tomllib.loads(read_input(path, max_bytes=MAX_BYTES).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
-    sections: dict[str, Any] = Config()._asdict()
-    for name, values in table.items():
-        if name not in sections:
-            raise UsageError(f"{path} has an unknown section [{name}]", do=f"use one of {list(sections)}")
-        sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
-    config = Config(**sections)
+    config = read_settings(path, Config())
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"
         )
     return config
-
-
-def _replaced(defaults: Any, values: Any, where: str) -> Any:
-    if type(values) is not dict:
-        raise UsageError(f"{where} is not a table", do="correct the file")
-    for name, value in values.items():
-        if name not in defaults._fields or type(value) is not type(getattr(defaults, name)):
-            raise UsageError(
-                f"{where} has an unknown or mistyped name {name!r}", do=f"use one of {list(defaults._fields)}"
-            )
-    return defaults._replace(**values)

@@ -144,5 +144,5 @@ def _would_revert(step: str, error: RpcError) -> ServiceError:
         f"step {step}: the transaction would revert; {why}",
         code=error_name(error.data) or error.code,
         do="nothing was written. Remove the cause and prepare again; a step that needs an earlier one of this plan to be "
-        "in the chain first belongs in a later ceremony, or needs --gas by hand",
+        "in the chain first is prepared when that is there (another signer's: with --signer), or in a later ceremony",
     )

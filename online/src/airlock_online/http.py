@@ -53,12 +53,13 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A whole reply. ``retry_after_s`` is None without a Retry-After header in seconds."""
+    """A whole reply. ``retry_after_s`` is None without a Retry-After header in seconds; ``date`` is the Date header."""
 
     status: int
     content_type: str
     body: bytes
     retry_after_s: int | None
+    date: str = ""
 
 
 class OpenReply(NamedTuple):
@@ -68,6 +69,7 @@ class OpenReply(NamedTuple):
     content_type: str
     chunks: Iterator[bytes]
     retry_after_s: int | None
+    date: str = ""
 
 
 class Http:
@@ -118,6 +120,7 @@ class Http:
                 response.headers.get("content-type", "").partition(";")[0].strip().lower(),
                 self._chunks(response, call.url, max_bytes, until),
                 _retry_after(response.headers.get("retry-after", "")),
+                response.headers.get("date", ""),
             )
         finally:
             response.close()
@@ -179,7 +182,7 @@ class Http:
     def exchange(self, call: Call, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
         """Send one request, once, and return its whole reply. Raises as :meth:`open`."""
         with self.open(call, max_bytes=max_bytes) as reply:
-            return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s)
+            return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s, reply.date)
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
         """GET, and wait and ask again as :meth:`ask_patiently` does."""

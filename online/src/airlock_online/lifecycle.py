@@ -229,7 +229,9 @@ def error_of(outcome: Outcome) -> AirlockError | None:
             return None
         case State.MARKET_DECLINED:
             return MarketDeclined(
-                f"the market declined the fill{told}", do="sign a new intent, with a fresh price or a wider slippage"
+                f"the market declined the fill{told}",
+                do="nothing was filled, and this signature can fill no more; if the order is still wanted, prepare again "
+                "with a fresh price, or with wider bounds in a plan agreed anew",
             )
         case State.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""

@@ -29,6 +29,8 @@ from airlock_shared.units import (
 
 NOT_TOLD = "not told"
 SIDE = Unit("side")
+_WORDS = {FLAG: ("no", "yes"), SIDE: ("short", "long")}
+_MISSING = (None, NOT_TOLD)
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,77})", re.ASCII)
 
 
@@ -125,19 +127,24 @@ def _at(source: object, path: str) -> object:
 
 def _read(value: object, unit: Unit) -> tuple[str | bool | None, str]:
     """Return ``(raw, text)`` of a value; ``(None, "not told")`` for one that is missing or not in its unit's form."""
-    if unit in (FLAG, SIDE):
-        if type(value) is not bool:
-            return None, NOT_TOLD
-        yes, no = ("yes", "no") if unit is FLAG else ("long", "short")
-        return value, yes if value else no
+    if unit in _WORDS:
+        return (value, _WORDS[unit][value]) if type(value) is bool else _MISSING
     if unit is TEXT:
-        return (value, safe(value, limit=200)) if type(value) is str and value else (None, NOT_TOLD)
+        return (value, safe(value, limit=200)) if type(value) is str and value else _MISSING
+    digits = _digits(value)
+    return (digits, _number_text(digits, unit)) if digits else _MISSING
+
+
+def _digits(value: object) -> str:
+    """Return an integer, told as a number or as a text, in decimal digits; empty when it is none."""
     text = str(value) if type(value) in (int, str) else ""
-    if not _INTEGER.fullmatch(text):
-        return None, NOT_TOLD
-    if unit is UNIX_S:
-        return text, f"{utc_text(int(text) * 1000)} (unix s {text})" if int(text) else text
-    return text, f"{to_human(int(text), unit)} {unit.name} (raw {text})" if unit.is_amount else text
+    return text if _INTEGER.fullmatch(text) else ""
+
+
+def _number_text(digits: str, unit: Unit) -> str:
+    if unit is UNIX_S and int(digits):
+        return f"{utc_text(int(digits) * 1000)} (unix s {digits})"
+    return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
 
 
 # ---- the pair catalogue ----------------------------------------------------------------------------------------------
@@ -165,7 +172,7 @@ def pair_rows(catalogue: object, number: str, name: str, pnl: str, deployment: D
 
 def _pair_row(pair: Mapping[str, Any], names: tuple[str, str, str], deployment: Deployment) -> PairRow:
     index, label, pnl = (pair.get(name) for name in names)
-    number = int(str(index)) if _is_integer(index) else -1
+    number = int(_digits(index) or -1)
     pinned = deployment.pairs.get(number)
     same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)
     remarks = [
@@ -181,10 +188,6 @@ def _pair_row(pair: Mapping[str, Any], names: tuple[str, str, str], deployment: 
         ", ".join(remarks),
         same,
     )
-
-
-def _is_integer(value: object) -> bool:
-    return type(value) is int or (type(value) is str and value.isascii() and value.isdecimal() and len(value) <= 15)
 
 
 def _leverages(value: object) -> str:

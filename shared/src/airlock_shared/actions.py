@@ -86,6 +86,8 @@ _OPENED = _sent(
 )
 _SLIPPAGE = _sent("slippagePercent", PERCENT, "how far the fill may be from the price", required=False)
 _OPEN_PRICE = _sent("openPrice", PRICE, "the reference price: a value, or bounds for the builder's", required=False)
+_POSSESSION = Parameter("possession", CHOICE, "whether the delegate key has to prove itself before this is signed",
+                        required=False, choices=("required", "waived"), default="required")  # fmt: skip
 _SIDE = _sent("side", CHOICE, "the direction of the position", choices=tuple(SIDES))
 _LEVERAGE = _sent("leverage", LEVERAGE, "leverage of the collateral")
 _COINS = (
@@ -149,7 +151,8 @@ _ALL = (
            (_sent("trader", ADDRESS, "the account that the delegate may trade for"),
             _sent("delegate", ADDRESS, "the key that may trade"),
             Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"),
-            Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms, once accepted", required=False), *_TIMED)),
+            Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms, once accepted", required=False),
+            _POSSESSION, *_TIMED)),
 )  # fmt: skip
 
 _CALLER = (_sent("caller", ADDRESS, "the account that sends the transaction and signs it"),)
@@ -182,7 +185,8 @@ _TRANSACTIONS = (
            "/v2/referral/cancel-request", "", _CALLER, "cancelRequest"),
     Action("claim-keeper-rewards", "Pay out keeper rewards", "/v2/misc/claim-keeper-rewards", "", _CALLER, "claimTokens"),
     Action("delegate-set", "Register a delegate key by transaction", "/v2/delegate/set", "",
-           (_TRADER, _DELEGATE, Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds")), "setDelegate"),
+           (_TRADER, _DELEGATE, Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"), _POSSESSION),
+           "setDelegate"),
     Action("delegate-remove", "End a delegate's registration", "/v2/delegate/remove", "", (_TRADER, _DELEGATE),
            "removeDelegate"),
     Action("token-approve", "Let the trading storage take USDC", "/v2/token/approve", "",

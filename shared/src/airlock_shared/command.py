@@ -5,19 +5,20 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 import textwrap
 from collections.abc import Iterator
-from importlib import import_module
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
 from airlock_shared.checks.table import CHECKS
-from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
 from airlock_shared.text import safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
@@ -44,16 +45,23 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
+def ask(question: str) -> str:
+    """Ask for a line on stderr, and return it without its end. Raises ``Declined`` when nobody can answer."""
+    click.echo(question, err=True, nl=False)
+    answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if sys.stdin is None or not sys.stdin.isatty():
+        say(safe_again(answer.rstrip("\n")))
+    if not answer:
+        raise Declined("not answered: the input has ended", do="run the command again where somebody can answer")
+    return answer.removesuffix("\n")
+
+
 def ask_yes(question: str) -> None:
     """Ask a question that only the whole word ``Yes`` answers.
 
     Raises ``Declined`` for any other answer, or when nobody can answer.
     """
-    click.echo(f"{question}\nType Yes to go on, anything else to stop: ", err=True, nl=False)
-    answer = sys.stdin.readline().rstrip("\n")
-    if not sys.stdin.isatty():
-        say(answer)
-    if answer != "Yes":
+    if ask(f"{question}\nType Yes to go on, anything else to stop: ") != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 
@@ -61,12 +69,12 @@ def explain(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = [safe_again(f"{heading}{error.what}{place}")]
+    lines = list(wrapped(safe_again(f"{heading}{error.what}{place}"), WIDTH))
     if isinstance(error, Refusal):
         lines += rows("  got:      ", error.got) if error.got else []
         lines += rows("  expected: ", error.expected) if error.expected else []
     do = advice(error)
-    lines += [f"  do:       {safe_again(do)}"] if do else []
+    lines += rows("  do:       ", do) if do else []
     return "\n".join(lines)
 
 
@@ -88,26 +96,73 @@ def advice(error: AirlockError) -> str:
 def run(command: click.Command, arguments: list[str] | None = None) -> int:
     """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
     words = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in words
     try:
-        code = command.main(args=words, standalone_mode=False)  # click returns the code of an Exit
-        return code if isinstance(code, int) else int(ExitCode.DONE)
+        code = _invoke(command, words)
+        _streams_end()
     except AirlockError as error:
-        return _failed(error, "--json" in words)
-    except click.exceptions.Abort:
-        return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
+        code = _failed(error, as_json)
     except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
+        code = _failed(_misused(error), as_json)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = _interrupted()
     except BrokenPipeError:
+        _forget_output()
+        code = int(ExitCode.INTERRUPTED)
+    except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
+        _forget_output()
+        code = _failed(_cannot(error), as_json=False)
+    return code
+
+
+def _invoke(command: click.Command, words: list[str]) -> int:
+    from airlock_shared.completion import complete
+
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
+    if sys.stdout is None:
+        raise UsageError("there is no stdout to write the result to", do="run the command with its output open")
+    program = Path(sys.argv[0]).name
+    if complete(command, program):
+        return int(ExitCode.DONE)
+    try:
+        with command.make_context(program, list(words)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return int(ExitCode.DONE)
+
+
+def _streams_end() -> None:
+    """Write what is still held back, while a failure can still be told."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _forget_output() -> None:
+    """Give up stdout, so that nothing fails over it again when the process ends."""
+    with suppress(OSError, ValueError):  # where stdout is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.INTERRUPTED)
+
+
+def _cannot(error: OSError) -> UsageError:
+    name = f"{error.filename}: " if error.filename else ""
+    return UsageError(f"{name}{error.strerror}", do="check the folder, its permissions and the free space")
+
+
+def _misused(error: click.ClickException) -> UsageError:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
+    say(context.get_usage())
+    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:
     say(explain(error))
-    if as_json:
+    if as_json and sys.stdout is not None:
         show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
     return int(error.exit_code)
 
@@ -138,31 +193,3 @@ def finish(code: ExitCode) -> None:
     """End the command with a code that is not an error of the command itself."""
     if code is not ExitCode.DONE:
         raise click.exceptions.Exit(int(code))
-
-
-class LazyCommands(click.Group):
-    """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
-
-    ``table`` maps a name to the module that holds it, the attribute there, and its line in the list of commands.
-    """
-
-    table: ClassVar[dict[str, tuple[str, str, str]]] = {}
-
-    def list_commands(self, _context: click.Context) -> list[str]:
-        """Return the names in the order of the day."""
-        return list(self.table)
-
-    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        """Return the command of this name, or None."""
-        if name not in self.table:
-            return None
-        module, attribute, _ = self.table[name]
-        command: click.Command = getattr(import_module(module), attribute)
-        for each in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
-            each.help = each.help and each.help.replace("\\b\n", "\b\n")  # click's mark for lines that stay as they are
-        return command
-
-    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, _, line) in self.table.items()])

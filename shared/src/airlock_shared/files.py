@@ -147,9 +147,10 @@ def _append_whole(descriptor: int, data: bytes) -> None:
 
 
 def make_folder(path: Path) -> Path:
-    """Make a private folder (mode 0700) when it is not there. Raises ``UsageError`` when it cannot be made."""
+    """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (*reversed(path.parents), path):  # ``parents=True`` would leave those above open to others
+            folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{path} cannot be made: {error.strerror}", do="check the folder above it") from error
     return path

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.actions import ACTIONS, Action
 from airlock_shared.documents import check_depth, fingerprint
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan_values import (
     LINE,
     Value,
@@ -36,6 +36,7 @@ CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""
 
 MAX_STEPS = 10_000
+MAX_ROLES = 20
 
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -83,7 +84,20 @@ class Plan(NamedTuple):
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family and the place in the plan."""
+    """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family, and the place and the line in the plan."""
+    table = read_toml(data)
+    try:
+        return _read_plan(table)
+    except PlanError as error:
+        from airlock_shared.toml_places import nearest, places
+
+        line = nearest(places(data.decode()), error.where)[1].name.line
+        error.where = f"{error.where}, line {line}".lstrip(", ")
+        raise
+
+
+def read_toml(data: bytes) -> dict[str, Any]:
+    """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
     import tomllib
 
     if len(data) > MAX_BYTES:
@@ -94,7 +108,7 @@ def parse_plan(data: bytes) -> Plan:
         repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
     except (ValueError, RecursionError, DocumentError) as error:
         raise plan_error("PLAN-FORM", f"the plan is not TOML that can be read: {error}", "") from error
-    return _read_plan(table)
+    return table
 
 
 def _read_plan(table: dict[str, Any]) -> Plan:
@@ -102,41 +116,48 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     if table.get("format") != FORMAT:
         got = repr(table.get("format"))[:80]
         raise plan_error("PLAN-FORM", "not a ceremony plan", "format", got=got, expected=FORMAT)
-    ceremony = _table(table, "ceremony")
+    ceremony = read_table(table, "ceremony")
     require_known(ceremony, "ceremony", ("id", "title", "deployment", "roles"))
-    signers = {name: _read_signer(name, _table(_table(table, "signers"), name)) for name in _table(table, "signers")}
+    signers = {
+        name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
+    }
     return Plan(
-        id=_text(ceremony, "ceremony", "id", NAME),
-        title=_text(ceremony, "ceremony", "title", LINE),
-        deployment=_text(ceremony, "ceremony", "deployment", NAME),
-        roles=_read_roles(ceremony.get("roles", [])),
-        limits=_read_limits(table.get("limits", {})),
+        id=read_text(ceremony, "ceremony", "id", NAME),
+        title=read_text(ceremony, "ceremony", "title", LINE),
+        deployment=read_text(ceremony, "ceremony", "deployment", NAME),
+        roles=read_roles(ceremony.get("roles", [])),
+        limits=read_limits(table.get("limits", {})),
         signers=signers,
         steps=_read_steps(table.get("steps"), signers),
-        fingerprint=fingerprint(_plain(table, "")),
+        fingerprint=fingerprint(plain_form(table, "")),
     )
 
 
-def _table(table: dict[str, Any], name: str) -> dict[str, Any]:
+def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a member that must be a table. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not dict:
         raise plan_error("PLAN-FORM", "the table is missing", name, expected=f"[{name}]")
     return value
 
 
-def _text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[str]) -> str:
+def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[str]) -> str:
+    """Return a member that must be a text of this form. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not str or not pattern.fullmatch(value):
         raise plan_error("PLAN-FORM", "missing or not in its form", f"{where}.{name}", got=repr(value)[:120])
     return value
 
 
-def _plain(value: Any, where: str) -> Any:
-    """Return the plan as JSON values, so that it has a fingerprint; a float has no place in a plan."""
+def plain_form(value: Any, where: str) -> Any:
+    """Return the plan, or a part of it, as JSON values, so that it has a fingerprint.
+
+    Raises ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
+    """
     if type(value) is dict:
-        return {name: _plain(member, f"{where}.{name}".lstrip(".")) for name, member in value.items()}
+        return {name: plain_form(member, f"{where}.{name}".lstrip(".")) for name, member in value.items()}
     if type(value) is list:
-        return [_plain(member, f"{where}[{position}]") for position, member in enumerate(value)]
+        return [plain_form(member, f"{where}[{position}]") for position, member in enumerate(value)]
     if type(value) is datetime and value.tzinfo is not None:
         return utc_form(value, where)
     if type(value) in (str, int, bool):
@@ -147,14 +168,19 @@ def _plain(value: Any, where: str) -> Any:
     )  # fmt: skip
 
 
-def _read_roles(roles: Any) -> tuple[str, ...]:
+def read_roles(roles: Any) -> tuple[str, ...]:
+    """Return the names of the roles. Raises ``PlanError("PLAN-FORM")``."""
     if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
         got = repr(roles)[:80]
         raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
+    if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
+        got = repr(roles)[:80]
+        raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
     return tuple(roles)
 
 
-def _read_limits(table: Any) -> Limits:
+def read_limits(table: Any) -> Limits:
+    """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
     names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
     require_known(table, "limits", names)
     gwei = Unit("gwei", 9)
@@ -169,11 +195,12 @@ def _read_limits(table: Any) -> Limits:
 def _span_ms(table: dict[str, Any], name: str) -> int | None:
     if name not in table:
         return None
-    match = _SPAN.fullmatch(_text(table, "limits", name, _SPAN))
+    match = _SPAN.fullmatch(read_text(table, "limits", name, _SPAN))
     return int(match[1]) * _SPAN_SECONDS[match[2]] * 1000 if match else None
 
 
-def _read_signer(name: str, table: dict[str, Any]) -> Signer:
+def read_signer(name: str, table: dict[str, Any]) -> Signer:
+    """Return a signer of the plan. Raises ``PlanError`` naming the member."""
     where = f"signers.{name}"
     require_known(table, where, ("address", "path", "show", "delegate_of"))
     if not NAME.fullmatch(name):
@@ -184,13 +211,13 @@ def _read_signer(name: str, table: dict[str, Any]) -> Signer:
                          expected="'fields' or 'hashes'")  # fmt: skip
     delegate_of = read_address(table["delegate_of"], f"{where}.delegate_of") if "delegate_of" in table else None
     address = read_address(table.get("address"), f"{where}.address")
-    return Signer(name, address, _text(table, where, "path", DERIVATION_PATH), show, delegate_of)
+    return Signer(name, address, read_text(table, where, "path", DERIVATION_PATH), show, delegate_of)
 
 
 def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
     if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
         raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
-    read = [_read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
+    read = [read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
     by_id = {step.id: step for step in read}
     if len(by_id) != len(read):
         got = repr([step.id for step in read])[:200]
@@ -198,9 +225,10 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
     return by_id
 
 
-def _read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
+def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
+    """Return a step with what its fields decide. Raises ``PlanError`` naming the field."""
     require_known(step, where, ("id", "action", "signer", "fields"))
-    step_id = _text(step, where, "id", NAME)
+    step_id = read_text(step, where, "id", NAME)
     name = step.get("action")
     if name == CUSTOM:
         return _read_custom_step(step, where, step_id, signers)
@@ -208,13 +236,14 @@ def _read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
-    signer = _signer_of(step, where, signers)
+    signer = signer_of(step, where, signers)
     fields = step.get("fields")
     require_known(fields, f"{where}.fields", tuple(p.name for p in action.parameters))
     return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"))
 
 
-def _signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
+def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
+    """Return the signer that a step names. Raises ``PlanError("PLAN-SIGNER")``."""
     name = step.get("signer")
     signer = signers.get(name) if type(name) is str else None
     if signer is None:
@@ -229,4 +258,4 @@ def _read_custom_step(step: dict[str, Any], where: str, step_id: str, signers: d
     if type(fields) is not dict or type(fields.get("struct")) is not str:
         raise plan_error("PLAN-FIELD", "a custom step names its struct", f"{where}.fields.struct", expected="a name")
     action = Action(CUSTOM, "Sign a struct that was pinned on the offline machine", "", fields["struct"], ())
-    return Step(step_id, action, _signer_of(step, where, signers), read_raw_values(fields, f"{where}.fields"))
+    return Step(step_id, action, signer_of(step, where, signers), read_raw_values(fields, f"{where}.fields"))

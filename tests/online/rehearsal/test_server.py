@@ -152,7 +152,7 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.S
     assert process.returncode == 0
     assert out == ""
     assert err.startswith("SIMULATOR: ")
-    assert err.count("\n") == 1
+    assert f"deployment fetch --name rehearsal --builder {ready['services']['builder']} " in err
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -37,7 +37,12 @@ def COMMAND(  # noqa: N802
     ledger_path: str | None,
     as_json: bool,
 ) -> None:
-    """Show the Ledger's address at a path, compared with the plan's signer when a plan is given."""
+    r"""Show the Ledger's address at a path, compared with the plan's signer when a plan is given.
+
+    \b
+    Example:
+      airlock-offline address --plan plan.toml --confirm
+    """
     signer = _signer(plan_file, signer_name)
     path = path or (signer.path if signer else DEFAULT_PATH)
     if signer:
@@ -54,7 +59,9 @@ def COMMAND(  # noqa: N802
     if as_json:
         show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})
     else:
-        show(f"{text}  {path}" + ("  confirmed on the device" if confirm else ""))
+        show(f"{text}  {path}")
+        if confirm:
+            show("confirmed on the device")
 
 
 def _signer(plan_file: Path | None, name: str | None) -> Signer | None:

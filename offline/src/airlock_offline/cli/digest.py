@@ -20,9 +20,13 @@ MAX_BYTES = 1 << 20
 @click.argument("file", type=INPUT)
 @json_option
 def COMMAND(file: Path, as_json: bool) -> None:  # noqa: N802
-    """Print domain separator, struct hash and digest of the EIP-712 JSON in FILE.
+    r"""Print domain separator, struct hash and digest of the EIP-712 JSON in FILE.
 
     The rules are strict: what another program might read differently is refused, with a check id and exit code 3.
+
+    \b
+    Example:
+      airlock-offline digest typed-data.json
     """
     document = parse_json(read_input(file, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
     refuse_floats(document)

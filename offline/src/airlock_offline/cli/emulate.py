@@ -13,7 +13,14 @@ from airlock_offline.ledger.screens import MODELS
 @click.command("emulator")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
 @click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True)
-@click.option("--fault", "faults", type=click.Choice(sorted(FAULTS)), multiple=True, help="Misbehave in this way.")
+@click.option(
+    "--fault",
+    "faults",
+    type=click.Choice(sorted(FAULTS)),
+    multiple=True,
+    metavar="FAULT",
+    help=f"Misbehave: {', '.join(sorted(FAULTS))}.",
+)
 @click.option("--ask", is_flag=True, help="Ask on this terminal before approving; otherwise approve everything.")
 @click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
 @click.option("--raw-messages/--no-raw-messages", default=True, show_default=True, help="The app's Raw messages.")
@@ -27,9 +34,13 @@ def COMMAND(  # noqa: N802
     raw_messages: bool,
     smart_accounts: bool,
 ) -> None:
-    """Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
+    r"""Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
 
     It prints its port as one JSON line, and its screens as they come. Ctrl-C ends it.
+
+    \b
+    Example:
+      airlock-offline emulator --port 9999
     """
     from airlock_offline.emulator.server import run_emulator
 

@@ -10,23 +10,30 @@ from typing import ClassVar
 import click
 
 from airlock_offline import airgap
-from airlock_shared.command import LazyCommands, run
+from airlock_shared.command import run
+from airlock_shared.completion import LazyCommands
 
 # name -> (module, one line for the list of commands): a command's module is imported only when it is used
 COMMANDS = {
     "trust": ("trust", "Pin a deployment after comparing its fingerprint."),
     "trust-struct": ("struct", "Pin a struct beyond the catalogue."),
     "plan": ("plans", "Show a ceremony plan, or draft one from a request."),
+    "ceremony": ("ceremonies", "Record who holds which role, and what people confirm."),
     "preflight": ("preflight", "Check the machine, its clock and the Ledger before a ceremony."),
     "address": ("device", "Show the Ledger's address at a path, and confirm it on its screen."),
     "accounts": ("accounts", "Show an account to a watch-only wallet, as a QR code."),
     "digest": ("digest", "Print the hashes of any EIP-712 document."),
+    "delegate": ("delegates", "Have a delegate key prove itself before it is registered."),
     "verify": ("verify", "Run every check over a requests document, without a device."),
     "sign": ("sign", "Review and sign a requests document, step by step."),
     "show": ("show", "Show a document as QR codes."),
     "scan": ("scan", "Read a document from QR codes, and write it."),
     "transcript": ("transcripts", "Show or verify this machine's transcript."),
+    "doctor": ("doctor", "Find out why something does not work; change nothing."),
+    "report": ("reports", "Make the report of a ceremony, or verify one."),
     "emulator": ("emulate", "Serve the software Ledger of a rehearsal."),
+    "config": ("config", "Show the configuration, and where each value comes from."),
+    "completion": ("completion", "Print what makes a shell complete this program's commands."),
 }
 
 
@@ -48,9 +55,12 @@ class Commands(LazyCommands):
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's air-gapped half: checks, shows and signs on a Ledger. It uses no network."""
+    from airlock_offline.config import option_defaults
     from airlock_offline.state import State, default_home
 
     context.obj = State(home or default_home())
+    if context.invoked_subcommand != "doctor":  # which goes on, and says what is wrong with the file
+        context.default_map = option_defaults(context.obj.home)
 
 
 def main() -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from airlock_offline.ceremony import Result, Station, sign_item, typed_data_of
 from airlock_offline.clock import now_ms
-from airlock_offline.devices import Device, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.delegation import proof_lines
+from airlock_offline.devices import emulator_option, ledger_option, opened, require_rehearsal
 from airlock_offline.ledger.screens import MODELS, coming_screens
 from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
 from airlock_offline.ledger.unshown import not_shown_in_full
+from airlock_offline.preflight.fit import Fitness
 from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.state import State
 from airlock_offline.wallet_answers import WalletRequests
 from airlock_offline.watch import examine_clock, uncertainty_ms
 from airlock_shared.addresses import checksum_address
-from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.run import refused
@@ -27,15 +30,20 @@ from airlock_shared.documents import fingerprint as fingerprint_of
 from airlock_shared.documents import parse_json
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
 from airlock_shared.files import read_input, write_new
-from airlock_shared.listing import fingerprint_lines
+from airlock_shared.listing import fingerprint_lines, part_lines
 from airlock_shared.plan import parse_plan
+from airlock_shared.possession import proved
 from airlock_shared.qr.document_commands import incoming, keep_file, outgoing, require_output
 from airlock_shared.qr.options import qr_option, restart_option
 from airlock_shared.requests import FORMAT as REQUESTS
 from airlock_shared.requests import Request, parse_requests
+from airlock_shared.roles import begun_note
 from airlock_shared.signatures import FORMAT as SIGNATURES
 from airlock_shared.signatures import Header, write_signatures
 from airlock_shared.words import spoken
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?"
 ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of the plan's signer, on the table here?"
@@ -64,31 +72,42 @@ def COMMAND(  # noqa: N802
     ledger_path: str | None,
     as_json: bool,
 ) -> None:
-    """Review every item of the requests document SOURCE, sign what is confirmed, and write the signatures.
+    r"""Review every item of the requests document SOURCE, sign what is confirmed, and write the signatures.
 
     With --qr, SOURCE is a camera or pictures of the online machine's screen, and the signatures are shown as codes.
     Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. When the command is
     interrupted, run it again: what was signed is not asked for again.
+
+    \b
+    Example:
+      airlock-offline sign requests.json --plan plan.toml -o signatures.json
     """
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
+    fit = Fitness(state.home, emulator_port)
+    fit.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
     entries = state.transcript.entries()
+    if note := begun_note(entries, plan):
+        say(note)
     situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
     situation = situation._replace(structs=state.structs(deployment.name))
-    steps_verdict = examine_steps([i.step for i in items], list(plan.steps))
+    steps_verdict = examine_steps([i.step for i in items], part_of(plan, header.signer))
     _check_document([*examine_header(header, situation), steps_verdict, examine_clock(entries, situation.now_ms)])
+    for line in part_lines(plan, header.signer):
+        say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
+    part = {"signer": header.signer} if header.signer else {}
     state.transcript.record(
-        "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}, now_ms()
+        "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id} | part, now_ms()
     )
     with opened(emulator_port, ledger_path) as device:
-        results = _sign_all(items, situation, state, ledger_of(entries), device, model)
+        results = _sign_all(items, situation, state, ledger_of(entries), fit.guarded(device.app), model)
     signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
     _hand_over(results, signed_header, state, output, qr=qr, as_json=as_json)
 
@@ -121,12 +140,20 @@ def _check_document(verdicts: list[Verdict]) -> None:
 
 
 def _sign_all(
-    items: list[Request], situation: Situation, state: State, ledger: NonceLedger, device: Device, model: str
+    items: list[Request],
+    situation: Situation,
+    state: State,
+    ledger: NonceLedger,
+    app: Callable[[], EthereumApp],
+    model: str,
 ) -> list[Result]:
     results: list[Result] = []
+    planned = list(situation.plan.steps)
 
     def show(case: Case, verdicts: list[Verdict]) -> None:
-        for line in review_lines(case, len(results) + 1, len(items)):
+        for line in review_lines(case, planned.index(case.request.step) + 1, len(planned)):
+            say(line)
+        for line in proof_lines(verdicts):
             say(line)
         if not refused(verdicts):
             for line in (*hash_lines(case), *screen_lines(_screens(case, model), model)):
@@ -136,7 +163,8 @@ def _sign_all(
         for line in verdict_lines(verdicts):
             say(line)
 
-    station = Station(state, ledger, device.app, now_ms, show, ask_yes, say)
+    proofs = proved(state.transcript.entries())
+    station = Station(state, ledger, app, now_ms, show, ask_yes, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:

@@ -6,7 +6,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
-from airlock_shared.command import ask_yes, say
+from airlock_shared.command import ask_yes, json_option, say, show_json
 from airlock_shared.custom import custom_intent
 
 
@@ -21,8 +21,9 @@ from airlock_shared.custom import custom_intent
 @click.option("--deadline", default="", help="The member of its deadline in unix milliseconds, if it has one.")
 @click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only")
 @click.option("--route", type=click.Choice(["relayer", "core-api", "twap"]), default="relayer")
+@json_option
 @click.pass_obj
-def COMMAND(state: State, /, encode_type: str, deployment: str, **members: str) -> None:  # noqa: N802
+def COMMAND(state: State, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:  # noqa: N802
     r"""Pin the struct whose EIP-712 encodeType text is ENCODE_TYPE, after an exact Yes.
 
     It is then checked like the structs of the catalogue, but shown raw and marked as such; a plan asks for it with the
@@ -36,13 +37,16 @@ def COMMAND(state: State, /, encode_type: str, deployment: str, **members: str) 
     state.require_pinned(deployment)
     pin = {"encode_type": encode_type, **members}
     intent = custom_intent(pin)
-    if any(known.encode_type == encode_type for known in state.structs(deployment).values()):
+    known = any(known.encode_type == encode_type for known in state.structs(deployment).values())
+    if known:
         say(f"{intent.name} is pinned already, with this encodeType; nothing to do.")
-        return
-    say(f"A struct that Airlock does not know the meaning of, for {deployment}:")
-    say(f"  {encode_type}")
-    for name, value in members.items():
-        say(f"  {name:<12} {value or 'none'}")
-    ask_yes("Is this, letter by letter, what the venue's contract defines?")
-    state.pin_struct(deployment, pin, now_ms())
-    say(f"Pinned {intent.name}.")
+    else:
+        say(f"A struct that Airlock does not know the meaning of, for {deployment}:")
+        say(f"  {encode_type}")
+        for name, value in members.items():
+            say(f"  {name:<12} {value or 'none'}")
+        ask_yes("Is this, letter by letter, what the venue's contract defines?")
+        state.pin_struct(deployment, pin, now_ms())
+        say(f"Pinned {intent.name}.")
+    if as_json:
+        show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known})

@@ -11,6 +11,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.devices import choose_signer, emulator_option, ledger_option, opened, require_rehearsal
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.screens import MESSAGE, MODELS, message_fields, review_pages
+from airlock_offline.preflight.fit import Fitness
 from airlock_offline.quarantine import QUARANTINED, recovered_by
 from airlock_offline.review import screen_lines
 from airlock_offline.seals import SEALED, check_seals, seal_of
@@ -41,7 +42,12 @@ def _entries(state: State, file: Path | None) -> list[Entry]:
 @json_option
 @click.pass_obj
 def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
-    """Show every entry, after verifying the chain."""
+    r"""Show every entry, after verifying the chain.
+
+    \b
+    Example:
+      airlock-offline transcript show
+    """
     for entry in _entries(state, file):
         if as_json:
             show(json.dumps(entry._asdict(), ensure_ascii=False))
@@ -67,9 +73,16 @@ def seal_transcript(
     ledger_path: str | None,
     as_json: bool,
 ) -> None:
-    """Have the transcript's head signed by the signer's Ledger, and record the seal. At the end of a ceremony."""
+    r"""Have the transcript's head signed by the signer's Ledger, and record the seal. At the end of a ceremony.
+
+    \b
+    Example:
+      airlock-offline transcript seal --plan plan.toml
+    """
     plan = parse_plan(read_input(plan_file))
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    fit = Fitness(state.home, emulator_port)
+    fit.begin()
     signer = choose_signer(plan, signer_name)
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
@@ -81,7 +94,7 @@ def seal_transcript(
         say(line)
     ask_yes("Seal the transcript with this head?")
     with opened(emulator_port, ledger_path) as device:
-        app = device.app()
+        app = fit.guarded(device.app)()
         address = require_account(app, signer.path, signer.address)
         rsv = app.sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)
@@ -104,7 +117,12 @@ def seal_transcript(
 @json_option
 @click.pass_obj
 def verify_transcript(state: State, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
-    """Verify the chain and its seals, and show its head, to compare with what was written down."""
+    r"""Verify the chain and its seals, and show its head, to compare with what was written down.
+
+    \b
+    Example:
+      airlock-offline transcript verify --plan plan.toml
+    """
     entries = _entries(state, file)
     seals = check_seals(entries)
     if plan_file is not None:

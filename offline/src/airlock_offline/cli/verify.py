@@ -17,7 +17,7 @@ from airlock_offline.state import State
 from airlock_offline.watch import uncertainty_ms
 from airlock_shared import requests, signatures
 from airlock_shared.batch import BatchReader
-from airlock_shared.checks.batch import examine_header, examine_steps
+from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.run import examine, examine_nonces, refused
@@ -25,7 +25,7 @@ from airlock_shared.command import INPUT, finish, json_option, rows, say, show
 from airlock_shared.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.files import open_input, read_input
-from airlock_shared.listing import fingerprint_lines
+from airlock_shared.listing import fingerprint_lines, part_lines
 from airlock_shared.plan import parse_plan
 from airlock_shared.qr.options import qr_option, restart_option
 from airlock_shared.text import safe, safe_again
@@ -51,9 +51,13 @@ def COMMAND(  # noqa: N802
     restart: bool,
     as_json: bool,
 ) -> None:
-    """Run every check over the requests document SOURCE and print a verdict per item.
+    r"""Run every check over the requests document SOURCE and print a verdict per item.
 
     Exit codes: 0 all passed, 3 something was refused, 4 the document is damaged.
+
+    \b
+    Example:
+      airlock-offline verify requests.json --plan plan.toml
     """
     plan = parse_plan(read_input(plan_file))
     with ExitStack() as files:
@@ -125,14 +129,21 @@ def _report_text(
         for verdict in stopped:
             sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
     sys.stdout.flush()
-    order = examine_steps(steps, list(situation.plan.steps))
+    order = examine_steps(steps, part_of(situation.plan, _part(reader)))
     if order.result == "refused":
         wrong += 1
         show(_line("document", order))
+    for line in part_lines(situation.plan, _part(reader)):
+        say(line)
     say(f"items {len(steps)}, refusals {wrong}")
     for line in fingerprint_lines("requests", reader.fingerprint):
         say(line)
     finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
+
+
+def _part(reader: BatchReader) -> str:
+    """Return the name of the signer whose part of the plan the document is; empty for the whole plan."""
+    return requests.read_header(reader.header).signer
 
 
 def _line(place: str, verdict: Verdict) -> str:
@@ -160,9 +171,16 @@ def _report_json(
         row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}
         show(("," if steps else "") + json.dumps(row))
         steps.append(step)
-    order = examine_steps(steps, list(situation.plan.steps))
+    part = _part(reader)
+    order = examine_steps(steps, part_of(situation.plan, part))
     ok = ok and order.result == "pass"
-    end = {"steps": _row(order), "fingerprint": reader.fingerprint, "words": spoken(reader.fingerprint), "ok": ok}
+    end = {
+        "steps": _row(order),
+        "signer": part,
+        "fingerprint": reader.fingerprint,
+        "words": spoken(reader.fingerprint),
+        "ok": ok,
+    }
     show("],\n" + json.dumps(end)[1:])
     finish(ExitCode.DONE if ok else ExitCode.REFUSED)
 

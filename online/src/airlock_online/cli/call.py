@@ -13,6 +13,7 @@ from airlock_online.builder import BuilderClient, Method
 from airlock_online.cli.build import fields_of
 from airlock_online.cli.filling_options import Filling, filling_of, filling_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
+from airlock_online.cli.referrals import look_before
 from airlock_online.clock import now_ms
 from airlock_online.http import Http
 from airlock_online.prepare import Asked, Sources, fields_to_send
@@ -92,6 +93,8 @@ def _take(
         filler = filling.filler(plan.steps, state, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
         ask_venue(sources, deployment)
+        url = filling.rpc or sources.config.rpc.url
+        look_before(state, plan, list(plan.steps), sources.builder, deployment, url, http)
         prepared = prepare_plan(plan, deployment, sources, {step.id: asked._replace(fields=sent)})
     keep(state, plan, deployment, prepared, output, as_json)
 

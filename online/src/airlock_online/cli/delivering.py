@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from airlock_online.clock import now_ms
 from airlock_online.http import Http
@@ -86,7 +87,8 @@ class Desk:
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing:
-            say(f"    {step}: {text}")
+            for line in rows(f"    {step}: ", text):
+                say(line)
 
     def _heading(self, step: str) -> None:
         if step != self._step:
@@ -151,6 +153,7 @@ class Desk:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
         from airlock_online.builder import BuilderClient
         from airlock_online.readback import read_back
+        from airlock_online.referrals import from_chain
 
         record = self.journal.get(digest).record
         try:
@@ -162,7 +165,9 @@ class Desk:
         if request is None or deployment.fingerprint != header.deployment:
             return []
         builder = BuilderClient(deployment.base_urls["builder"], self.http)
-        return read_back(request, self.journal.events(digest), builder, self.config, now_ms())
+        views = self.config.referral
+        chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
+        return read_back(request, self.journal.events(digest), builder, self.config, now_ms(), chain)
 
     def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
         """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""

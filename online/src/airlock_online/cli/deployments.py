@@ -19,6 +19,7 @@ from airlock_shared.files import require_new, write_new
 from airlock_shared.listing import deployment_lines
 from airlock_shared.text import safe
 from airlock_shared.words import spoken
+from airlock_shared.working import working
 
 
 @click.group("deployment")
@@ -37,14 +38,19 @@ def DEPLOYMENT() -> None:  # noqa: N802
 @json_option
 @click.pass_obj
 def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool, **services: str | None) -> None:
-    """Read GET /v2/meta and the pair catalogue, and write the deployment document.
+    r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
     Nothing in it is believed until people have compared its fingerprint on the offline machine.
+
+    \b
+    Example:
+      airlock-online deployment fetch --name mainnet \
+        --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
     config = state.config()
     urls = {"builder": builder} | {label: url for label, url in services.items() if url}
-    with Http() as http:
+    with working("Waiting for the builder"), Http() as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
         pairs = client.read(config.reads.pairs)
@@ -69,11 +75,16 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
 @json_option
 @click.pass_obj
 def READY(state: State, builder: str | None, name: str | None, as_json: bool) -> None:  # noqa: N802
-    """Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8)."""
+    r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
+
+    \b
+    Example:
+      airlock-online ready
+    """
     if builder is not None and name is not None:
         raise UsageError("--builder and --deployment are two builders", do="give one of them")
     url = builder or state.choose_deployment(name).base_urls["builder"]
-    with Http() as http:
+    with working("Waiting for the builder"), Http() as http:
         readiness = BuilderClient(url, http).ready()
     if as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})

@@ -29,10 +29,14 @@ from airlock_shared.files import read_input, require_new, write_new
 def EXPORT(  # noqa: N802
     state: State, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool
 ) -> None:
-    """Write the signatures in FILE as a package for another sender.
+    r"""Write the signatures in FILE as a package for another sender.
 
     From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
     package can execute what was signed.
+
+    \b
+    Example:
+      airlock-online export signatures.json --step desk-key -o package.json
     """
     whole = read_signatures(state, read_input(file), requests_file)
     require_new(output)
@@ -52,11 +56,12 @@ def EXPORT(  # noqa: N802
             check(delivery)
         for delivery in deliveries:
             export(delivery, desk.world(delivery.step, delivery.digest))
-    facts = {"ceremony": whole.header.ceremony, "digests": [delivery.digest for delivery in deliveries]}
+    digests = [delivery.digest for delivery in deliveries]
+    facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
     state.transcript.record("exported", facts, now_ms())
     write_new(output, package(whole.header, whole.deployment, deliveries))
     if as_json:
-        show_json({"ok": True, "format": FORMAT, "file": str(output), "digests": facts["digests"]})
+        show_json({"ok": True, "format": FORMAT, "file": str(output), "digests": digests})
     for delivery in deliveries:
         if not as_json:
             show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")

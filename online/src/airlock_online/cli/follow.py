@@ -27,7 +27,12 @@ from airlock_shared.text import safe
 @json_option
 @click.pass_obj
 def FOLLOW(state: State, digest: str | None, patience: int, as_json: bool) -> None:  # noqa: N802
-    """Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent."""
+    r"""Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent.
+
+    \b
+    Example:
+      airlock-online follow
+    """
     with open_desk(state, float(patience), as_json=as_json) as desk:
         if digest is not None:
             chosen = [desk.journal.get(digest).record]
@@ -53,7 +58,12 @@ def _job(record: Record, desk: Desk) -> Job[ExitCode]:
 @json_option
 @click.pass_obj
 def STATUS(state: State, as_json: bool) -> None:  # noqa: N802
-    """List what was submitted from this machine and what became of it."""
+    r"""List what was submitted from this machine and what became of it.
+
+    \b
+    Example:
+      airlock-online status
+    """
     with open_journal(state.journal_url(), now_ms) as journal:
         rows = journal.submissions()
     if as_json:

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import click
 
-from airlock_shared.command import LazyCommands, run
+from airlock_shared.command import run
+from airlock_shared.completion import LazyCommands
 
 # name -> (module, attribute, one line for the list of commands): a module is imported only when it is used
 COMMANDS = {
@@ -16,6 +17,7 @@ COMMANDS = {
     "deployment": ("deployments", "DEPLOYMENT", "Fetch a venue's deployment, to be pinned offline."),
     "ready": ("deployments", "READY", "Ask the builder whether it is ready."),
     "actions": ("plans", "ACTIONS_COMMAND", "List the actions that a plan can ask for, with their fields."),
+    "ceremony": ("ceremonies", "CEREMONY", "Record who holds which role, and what people confirm."),
     "prepare": ("prepare", "PREPARE", "Build and check every step of a plan."),
     "build": ("build", "BUILD", "Build and check one action, without a plan file."),
     "call": ("call", "CALL", "Ask the builder for any path; take the answer as a step's payload."),
@@ -25,15 +27,22 @@ COMMANDS = {
     "pairs": ("reads", "PAIRS", "List the venue's pairs."),
     "positions": ("reads", "POSITIONS", "List an account's positions and waiting orders."),
     "nonce": ("reads", "NONCE", "Tell whether a nonce is used."),
+    "delegate": ("delegates", "COMMAND", "Prove a delegate key that lives on a server."),
     "delegation": ("reads", "DELEGATION", "Tell what a delegate may do, and until when."),
+    "referral": ("referrals", "REFERRAL", "Tell who owns a referral code, by builder and chain."),
     "relay": ("reads", "RELAY", "Tell what became of a relayed transaction."),
     "submit": ("submit", "SUBMIT", "Deliver signatures once, and follow what becomes of them."),
     "follow": ("follow", "FOLLOW", "Go on following what was submitted."),
     "resolve": ("resolve", "RESOLVE", "Say what is known of what has not ended, and what it waits for."),
     "status": ("follow", "STATUS", "List what was submitted and what became of it."),
     "export": ("export", "EXPORT", "Write signatures as a package for another sender."),
+    "descriptors": ("descriptors", "DESCRIPTORS", "Write ERC-7730 clear-signing descriptors of a deployment."),
+    "report": ("reports", "COMMAND", "Make the report of a ceremony, or verify one."),
+    "doctor": ("doctor", "DOCTOR", "Find out why something does not work; change nothing."),
     "explain": ("explain", "EXPLAIN", "Say what a code, a check or an exit code means."),
     "rehearse": ("rehearse", "REHEARSE", "Run whole ceremonies on this machine, or serve what they need."),
+    "config": ("config", "CONFIG", "Show the configuration, and where each value comes from."),
+    "completion": ("completion", "COMMAND", "Print what makes a shell complete this program's commands."),
 }
 
 

@@ -1,4 +1,4 @@
-"""``plan show`` and ``actions``: what people agree on, and what they can ask for."""
+"""``plan`` and ``actions``: what people agree on, and what they can ask for."""
 
 from __future__ import annotations
 
@@ -8,36 +8,30 @@ import click
 
 from airlock_shared.actions import ACTIONS, Action, Parameter
 from airlock_shared.command import json_option, show, show_json
-from airlock_shared.plan_command import show_plan
-from airlock_shared.units import (
-    ADDRESS,
-    CHOICE,
-    CODE,
-    COUNT,
-    LEVERAGE,
-    NONCE,
-    PERCENT,
-    PRICE,
-    TEXT,
-    UNIX_MS,
-    UNIX_S,
-    USDC,
-)
+from airlock_shared.plan_command import check_plan, new_plan, show_plan
+from airlock_shared.plan_examples import literal
+from airlock_shared.units import UNIX_MS, UNIX_S
 
 
 @click.group("plan")
 def PLAN() -> None:  # noqa: N802
-    """Show a ceremony plan with its fingerprint."""
+    """Write, check or show a ceremony plan."""
 
 
-PLAN.add_command(show_plan)
+for each in (show_plan, check_plan, new_plan):
+    PLAN.add_command(each)
 
 
 @click.command("actions")
-@click.argument("name", required=False, type=click.Choice(list(ACTIONS)))
+@click.argument("name", required=False, metavar="[ACTION]", type=click.Choice(list(ACTIONS)))
 @json_option
 def ACTIONS_COMMAND(name: str | None, as_json: bool) -> None:  # noqa: N802
-    """List the actions with their endpoints, fields, units and meanings, and an example; or those of one action."""
+    r"""List the actions with their endpoints, fields, units and meanings, and an example; or those of one action.
+
+    \b
+    Example:
+      airlock-online actions delegate
+    """
     chosen = [ACTIONS[name]] if name else list(ACTIONS.values())
     if as_json:
         show_json([_as_json(action) for action in chosen])
@@ -74,23 +68,6 @@ def _parameter_lines(parameter: Parameter) -> list[str]:
     return [f"  {parameter.name:<26} {parameter.unit.name}{optional}{default}", *wrapped]
 
 
-_ACCOUNT = "0x00000000000000000000000000000000000000a1"
-_BY_UNIT = {
-    ADDRESS: _ACCOUNT, COUNT: "0", USDC: "250.5", PRICE: "64000.5", LEVERAGE: "10", PERCENT: "1", CODE: "TREASURY",
-    NONCE: "7", UNIX_MS: "1806451200000", UNIX_S: "1806451200", TEXT: "BTC/USD",
-}  # fmt: skip
-_OTHER = "0x00000000000000000000000000000000000000b2"
-_BY_NAME = {
-    "delegate": _OTHER,
-    "newOwner": _OTHER,
-    "spender": _OTHER,
-    "coinExposure": "0.25",
-    "minLeverage": "9",
-    "maxLeverage": "11",
-    "twapId": "41",
-}
-
-
 def example(action: Action) -> list[str]:
     """Return NAME=VALUE words that the action accepts: what it requires, and one of pair and pairIndex."""
     also = {"pairIndex", "price"} if action.name == "tpsl-partial" else {"pairIndex"}
@@ -99,9 +76,9 @@ def example(action: Action) -> list[str]:
 
 
 def _value(parameter: Parameter) -> str:
-    if parameter.unit is CHOICE:
-        return parameter.choices[0]
-    return _BY_NAME.get(parameter.name) or _BY_UNIT[parameter.unit]
+    if parameter.unit in (UNIX_S, UNIX_MS):
+        return "1806451200" if parameter.unit is UNIX_S else "1806451200000"
+    return literal(parameter).strip('"')
 
 
 def _as_json(action: Action) -> dict[str, object]:

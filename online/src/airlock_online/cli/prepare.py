@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +10,21 @@ import click
 
 from airlock_online.builder import BuilderClient
 from airlock_online.cli.filling_options import filling_of, filling_options
+from airlock_online.cli.referrals import look_before
 from airlock_online.clock import now_ms
 from airlock_online.http import Http
 from airlock_online.meta import decisive_differences
 from airlock_online.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_online.state import State
+from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.run import refused
 from airlock_shared.command import INPUT, json_option, say, show, show_json
 from airlock_shared.deployment import Deployment
-from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.files import read_input, write_new
-from airlock_shared.listing import fingerprint_lines
+from airlock_shared.listing import fingerprint_lines, part_lines
 from airlock_shared.plan import Plan, parse_plan
 from airlock_shared.qr.document_commands import outgoing, require_output
 from airlock_shared.qr.options import qr_option
@@ -40,6 +42,7 @@ NATIVE = Unit("native", 18)  # wei
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
+@click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
 @filling_options
 @json_option
 @click.pass_obj
@@ -50,36 +53,63 @@ def PREPARE(  # noqa: N802
     output: Path | None,
     qr: bool,
     even_if_not_ready: bool,
+    signer: str,
     as_json: bool,
     **filling: Any,
 ) -> None:
-    """Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
+    r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
     A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas and
     fees come from the node, and are bounded by the plan's max_fee_gwei_at_most. With --qr, they are shown as QR codes.
+
+    With --signer, the document holds that signer's steps alone and says so: for a step that can be built only when
+    another custodian's is on the chain. Referral codes are read before, and what is in the way is said.
+
+    \b
+    Example:
+      airlock-online prepare plan.toml -o requests.json
     """
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
+    steps = _part(plan, signer)
     deployment = state.require_deployment(plan.deployment)
     with Http() as http:
-        filler = filling_of(filling).filler(plan.steps, state, deployment, http)
+        given = filling_of(filling)
+        filler = given.filler({step: plan.steps[step] for step in steps}, state, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        prepared = prepare_plan(plan, deployment, sources)
-    keep(state, plan, deployment, prepared, output, as_json, qr=qr)
+        look_before(state, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
+        prepared = prepare_plan(plan, deployment, sources, part=steps)
+    keep(state, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+
+
+def _part(plan: Plan, signer: str) -> list[str]:
+    """Return the steps to prepare. Raises ``UsageError`` for a signer who signs none."""
+    steps = part_of(plan, signer)
+    if not steps:
+        names = ", ".join(dict.fromkeys(step.signer.name for step in plan.steps.values()))
+        raise UsageError(f"no step of the plan is signed by {safe(signer, limit=80)!r}", do=f"name one of: {names}")
+    return steps
 
 
 def prepare_plan(
-    plan: Plan, deployment: Deployment, sources: Sources, asked: Mapping[str, Asked] | None = None
+    plan: Plan,
+    deployment: Deployment,
+    sources: Sources,
+    asked: Mapping[str, Asked] | None = None,
+    *,
+    part: Sequence[str] | None = None,
 ) -> list[Prepared]:
-    """Return every step of a plan prepared and accepted; ``asked`` holds the steps asked for otherwise than documented.
+    """Return every step of a plan, or of a part of it, prepared and accepted.
 
+    ``asked`` holds the steps asked for otherwise than documented.
     Raises ``Refusal`` for the first payload that a check refuses, and as ``prepare_step``.
     """
     ledger = NonceLedger()
     prepared = []
-    for number, step in enumerate(plan.steps.values(), start=1):
-        say(f"[{number}/{len(plan.steps)}] building {step.id} ({step.action.name})")
+    steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
+    for number, step in enumerate(steps, start=1):
+        say(f"[{number}/{len(steps)}] building {step.id} ({step.action.name})")
         situation = Situation(plan, deployment, now_ms())
         prepared.append(accepted(prepare_step(step, situation, sources, ledger, (asked or {}).get(step.id))))
     return prepared
@@ -94,8 +124,12 @@ def keep(
     as_json: bool,
     *,
     qr: bool = False,
+    signer: str = "",
 ) -> None:
-    """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by light."""
+    """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by light.
+
+    ``signer`` names whose part of the plan was prepared; empty for the whole.
+    """
     header = Header(
         ceremony=plan.id,
         plan=plan.fingerprint,
@@ -104,6 +138,7 @@ def keep(
         rehearsal=deployment.rehearsal,
         transcript_head=state.transcript.head(),
         created_ms=now_ms(),
+        signer=signer,
     )
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
@@ -111,13 +146,15 @@ def keep(
     if output is not None:
         write_new(output, data)
     facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
-    state.transcript.record("prepared", facts, now_ms())
+    state.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
     file = output or kept
     if as_json:
         codes = outgoing(state.home, data, as_json=True) if qr else {}
-        _report_json(prepared, requests_fingerprint, file, codes)
+        _report_json(prepared, requests_fingerprint, file, codes | ({"signer": signer} if signer else {}))
         return
     _report(prepared, plan, requests_fingerprint)
+    for line in part_lines(plan, signer):
+        say(line)
     say(f"Wrote {file}")
     say("Carry it to the offline machine, and compare the requests fingerprint there.")
     if qr:
@@ -165,10 +202,10 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
         yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
 
 
-def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, codes: dict[str, Any]) -> None:
+def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
     steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
-    show_json({"ok": True} | codes | names | {"steps": steps})
+    show_json({"ok": True} | also | names | {"steps": steps})
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:

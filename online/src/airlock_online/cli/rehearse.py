@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_online.rehearsal.machines import Stage
 from airlock_online.rehearsal.plans import DELEGATE, TRADER
 from airlock_online.rehearsal.processes import find_command, software_ledger
-from airlock_online.rehearsal.stage import Stage, rehearse, summary_lines
+from airlock_online.rehearsal.stage import rehearse, summary_lines
 from airlock_shared.command import say, show
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.files import require_new
@@ -51,10 +52,14 @@ def REHEARSE(  # noqa: N802
     offline_command: Path | None,
     chain: str | None,
 ) -> None:
-    """Play whole ceremonies on this machine, with simulated services and a software Ledger.
+    r"""Play whole ceremonies on this machine, with simulated services and a software Ledger.
 
     On a terminal you confirm with Yes and see the Ledger's screens; with --yes, or when standard input is not a terminal,
     it runs unattended. Nothing is left running, also after Ctrl-C.
+
+    \b
+    Example:
+      airlock-online rehearse
     """
     if context.invoked_subcommand is not None:
         return
@@ -128,9 +133,13 @@ def _require_services() -> None:
 def SERVE(  # noqa: N802
     port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
-    """Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
+    r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
     An unknown fault's error lists those that there are; GET /rehearsal/faults says what each does.
+
+    \b
+    Example:
+      airlock-online rehearse serve --port 8787
     """
     _require_services()
     from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings, serve_forever

@@ -24,7 +24,12 @@ from airlock_shared.units import utc_text
 @json_option
 @click.pass_obj
 def RESOLVE(state: State, digest: str | None, as_json: bool) -> None:  # noqa: N802
-    """Say what is known of DIGEST, or of everything that has not ended; ask once, and settle what reads settle."""
+    r"""Say what is known of DIGEST, or of everything that has not ended; ask once, and settle what reads settle.
+
+    \b
+    Example:
+      airlock-online resolve
+    """
     reports, codes = [], []
     with open_desk(state, 0, as_json=as_json) as desk:
         if digest is not None:

@@ -91,11 +91,15 @@ def SUBMIT(  # noqa: N802
     patience: int,
     as_json: bool,
 ) -> None:
-    """Deliver the signatures in SOURCE, each once, and follow what becomes of them.
+    r"""Deliver the signatures in SOURCE, each once, and follow what becomes of them.
 
     The journal has each before a byte is sent. What was submitted before is not sent again but followed; when the
     outcome cannot be known yet, the exit code is 9 and `airlock-online follow` goes on. Each is sent when the one before
     it is answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
+
+    \b
+    Example:
+      airlock-online submit signatures.json
     """
     data = incoming(state.home, source, FORMAT, "submit", qr=qr, restart=restart)
     whole = read_signatures(state, data, requests_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -9,20 +10,35 @@ TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 """The software Ledger's account at the path below: its seed is public, so nothing of value is ever behind it."""
 
 PATH = "m/44'/60'/0'/0/0"
-DELEGATE = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
+DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
+"""The software Ledger's account at ``DELEGATE_PATH``, so that it can prove itself."""
+
+DELEGATE_PATH = "m/44'/60'/1'/0/0"
+
+_SERVICE_OPTIONS = {
+    "builder": "--builder", "batched": "--batched-market", "relayer": "--relayer", "twap": "--twap", "core": "--core-api",
+}  # fmt: skip
+
+
+def service_words(urls: dict[str, str]) -> list[str]:
+    """Return the options of ``deployment fetch`` that name the rehearsal's services, by their names in ``urls``."""
+    return [word for name, option in _SERVICE_OPTIONS.items() for word in (option, urls[name])]
 
 
 class Ceremony(NamedTuple):
     """A ceremony to rehearse: its id, what it is for, and its plan in TOML.
 
     ``transaction`` says that a transaction is signed: its nonce, gas and fees come from a node, and the Ledger's app needs
-    Blind signing for its calldata.
+    Blind signing for its calldata. ``delegate_path`` is where the Ledger has the delegate key that proves itself first.
+    ``recorded`` says that its people are named and confirm what they compare; the plans of the others name no roles.
     """
 
     id: str
     title: str
     plan: str
     transaction: bool = False
+    delegate_path: str = ""
+    recorded: bool = False
 
 
 def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[Ceremony]:
@@ -35,7 +51,7 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[
             "A delegate key for the trading desk",
             "delegate",
             f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {expiry}\n',
-        ),
+        )._replace(delegate_path=DELEGATE_PATH),
         _ceremony(
             deployment,
             "referral-code",
@@ -72,11 +88,14 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[
             "close",
             f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
             'expectedPrice = { at_least = "63000", at_most = "65000" }\n',
-        ),
+            roles=("signer", "facilitator", "witness"),
+        )._replace(recorded=True),
     ]
 
 
-def _ceremony(deployment: str, ceremony_id: str, title: str, action: str, fields: str) -> Ceremony:
+def _ceremony(
+    deployment: str, ceremony_id: str, title: str, action: str, fields: str, roles: tuple[str, ...] = ()
+) -> Ceremony:
     plan = f"""\
 format = "airlock/plan@1"
 
@@ -84,7 +103,7 @@ format = "airlock/plan@1"
 id = "{ceremony_id}"
 title = "{title}"
 deployment = "{deployment}"
-roles = ["signer", "facilitator", "witness"]
+roles = {json.dumps(roles)}
 
 [limits]
 deadline_at_most = "30m"

@@ -53,7 +53,9 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> 
     if not tracker.tracking_id:
         tracker.settle(State.UNKNOWN, f"{ended} before a tracking id came")
         return ""
-    world.on_notice(f"{ended}; asking for the status of {safe(tracker.tracking_id)}")
+    world.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
+    world.on_notice(ended)
+    world.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
     return _poll(delivery.base_url, tracker, world)
 
 

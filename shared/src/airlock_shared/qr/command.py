@@ -29,6 +29,7 @@ from airlock_shared.qr.transfer import Transfer, densities_of, ideal_count
 from airlock_shared.text import safe
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.words import spoken
+from airlock_shared.working import working
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -99,7 +100,8 @@ def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, ve
     if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
         say(f"{path} is there already")
     else:
-        _write(transfer, how, path, density)
+        with working("Drawing the codes"):
+            _write(transfer, how, path, density)
         say(f"Wrote {path}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")

@@ -87,7 +87,7 @@ def delegation(world: World, request: Read) -> object:
 
 
 def referral(world: World, request: Read) -> object:
-    """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners.
+    """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners and privacy.
 
     32 zero bytes stand for no code; an owner is empty when there is none.
     """
@@ -97,7 +97,8 @@ def referral(world: World, request: Read) -> object:
     if code is not None:
         key = bytes.fromhex(str(code)[2:])
         owner, pending = world.code_owners(key)
-        return {"code": code, "codeText": _code_text(key), "owner": owner, "pendingOwner": pending}
+        owners = {"owner": owner, "pendingOwner": pending}
+        return {"code": code, "codeText": _code_text(key), **owners, "isPrivate": world.code_is_private(key)}
     adopted = world.adopted_code(str(trader))
     return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
 

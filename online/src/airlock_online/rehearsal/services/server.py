@@ -18,6 +18,7 @@ from typing import Self, TextIO
 import uvicorn
 
 from airlock_online.rehearsal.chain.evm import Evm
+from airlock_online.rehearsal.plans import service_words
 from airlock_online.rehearsal.services.app import make_app
 from airlock_online.rehearsal.services.faults import SERVICES, Faults
 from airlock_online.rehearsal.services.runtime import Runtime
@@ -181,8 +182,8 @@ def serve_forever(
 ) -> None:
     """Serve until SIGINT or SIGTERM, then stop. Call it from the main thread.
 
-    Says on ``err`` that this is a simulator; when ready, writes one JSON line to ``out``: ``simulator``, ``url``,
-    ``services`` (name to base URL), ``chainId`` and ``trader``.
+    Says on ``err`` that this is a simulator, and how its deployment is fetched; when ready, writes one JSON line to
+    ``out``: ``simulator``, ``url``, ``services`` (name to base URL), ``chainId`` and ``trader``.
     """
     out, err = out or sys.stdout, err or sys.stderr
     over = threading.Event()
@@ -200,6 +201,9 @@ def serve_forever(
             json.dumps(ready | {"chainId": services.world.settings.chain_id, "trader": services.world.trader}) + "\n"
         )
         out.flush()
+        words = " ".join(service_words(services.urls))
+        err.write(f"Pin it:\n  airlock-online deployment fetch --name rehearsal {words} -o deployment.json\n")
+        err.flush()
         over.wait()
     finally:
         services.stop()

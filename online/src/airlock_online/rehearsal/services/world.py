@@ -130,6 +130,10 @@ class World:
         owner, offered = (self.venue.read(REFERRAL, view, code) for view in ("codeOwners", "pendingCodeOwners"))
         return _somebody(owner), _somebody(offered)
 
+    def code_is_private(self, code: bytes) -> bool:
+        """Tell whether only the owner of a referral code lets others adopt it."""
+        return bool(self.venue.read(REFERRAL, "isPrivate", code))
+
     def find_pair(self, name: str) -> Pair | None:
         """Return the pair of a symbol: any case, with ``/``, ``-`` or ``_`` between its parts."""
         wanted = _folded(name)

@@ -1,0 +1,55 @@
+"""The tar of a kit, the same bytes from the same files, and the paper with both fingerprints."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+import textwrap
+from pathlib import Path
+
+from airlock_offline.installed import MANIFEST
+from airlock_shared.words import grouped, spoken
+
+PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
+
+
+def settle(kit: Path, epoch_s: int) -> None:
+    """Give every file and folder of a kit its fixed mode and date."""
+    for path in (*sorted(kit.rglob("*"), reverse=True), kit):
+        program = path.is_dir() or path.relative_to(kit).as_posix() in PROGRAMS
+        path.chmod(0o755 if program else 0o644)
+        os.utime(path, (epoch_s, epoch_s))
+
+
+def pack(kit: Path, tar: Path, epoch_s: int) -> None:
+    """Write the tar: sorted by path, nobody's, with fixed modes and dates."""
+    with tarfile.open(tar, "x", format=tarfile.GNU_FORMAT) as archive:
+        for path in (kit, *sorted(kit.rglob("*"))):
+            entry = tarfile.TarInfo(path.relative_to(kit.parent).as_posix())
+            entry.mtime, entry.mode = epoch_s, path.stat().st_mode & 0o777
+            if path.is_dir():
+                entry.type = tarfile.DIRTYPE
+                archive.addfile(entry)
+            else:
+                data = path.read_bytes()
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+
+
+def fingerprints(kit: Path, tar: Path, commit: str) -> str:
+    """Return what goes onto paper: the SHA-256 of the kit's MANIFEST and of the tar, in hex and in words."""
+    with tar.open("rb") as file:
+        of_tar = hashlib.file_digest(file, "sha256").hexdigest()
+    of_kit = hashlib.sha256((kit / MANIFEST).read_bytes()).hexdigest()
+    return (
+        f"{kit.name}\nbuilt from {commit}\n\n"
+        f"The kit (SHA-256 of its MANIFEST): what verify.sh and install.sh ask for\n{_both(of_kit)}\n"
+        f"{tar.name} (SHA-256 of the file)\n{_both(of_tar)}"
+    )
+
+
+def _both(digest: str) -> str:
+    lines = [*textwrap.wrap(grouped(digest), 40), *textwrap.wrap(spoken(digest), 40)]
+    return "".join(f"  {line}\n" for line in lines)

@@ -1,0 +1,36 @@
+"""``config show``: the offline half's settings, and where each comes from."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from airlock_offline.config import read_config
+from airlock_offline.state import HOME_VARIABLE, State, default_home
+from airlock_shared.command import json_option
+from airlock_shared.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.settings_command import show_settings
+
+
+@click.group("config")
+def COMMAND() -> None:  # noqa: N802
+    """Show the configuration of this machine."""
+
+
+@COMMAND.command("show")
+@json_option
+@click.pass_obj
+def show_config(state: State, as_json: bool) -> None:
+    r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
+
+    No setting weakens a check.
+
+    \b
+    Example:
+      airlock-offline config show
+    """
+    file = state.home / FILE
+    origin = f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
+    home = Setting("machine", "home", str(state.home), origin if state.home == default_home() else "--home")
+    show_settings(file, home, settings_of(file, read_config(file), {}), as_json=as_json)

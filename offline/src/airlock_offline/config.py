@@ -1,0 +1,39 @@
+"""The offline half's configuration, ``config.toml`` in its folder. Every value has a default; none changes a check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from airlock_shared.errors import UsageError
+from airlock_shared.settings import FILE, read_settings
+
+
+class LedgerSettings(NamedTuple):
+    """The Ledger of this machine: its model, which decides how its screens are told in the review."""
+
+    model: str = "nanosp"
+
+
+class Config(NamedTuple):
+    """The whole configuration."""
+
+    ledger: LedgerSettings = LedgerSettings()
+
+
+def read_config(path: Path) -> Config:
+    """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for what is not known."""
+    from airlock_offline.ledger.screens import MODELS
+
+    config = read_settings(path, Config())
+    if config.ledger.model not in MODELS:
+        raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {list(MODELS)}")
+    return config
+
+
+def option_defaults(home: Path) -> dict[str, Any]:
+    """Return the options' defaults that the file gives, by command, as click takes them; none without a file."""
+    if not (home / FILE).exists():
+        return {}
+    model = {"model": read_config(home / FILE).ledger.model}
+    return {"sign": model, "transcript": {"seal": model}}

@@ -1,0 +1,5 @@
+"""``completion``: the shared command, under the name that the table of commands looks for."""
+
+from __future__ import annotations
+
+from airlock_shared.completion import COMMAND as COMMAND

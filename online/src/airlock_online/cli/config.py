@@ -1,0 +1,63 @@
+"""``config show``: the online half's settings, and where each comes from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import click
+
+from airlock_online.state import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, State, default_home
+from airlock_shared.command import json_option
+from airlock_shared.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.settings_command import show_settings
+
+
+@click.group("config")
+def CONFIG() -> None:  # noqa: N802
+    """Show the configuration of this machine."""
+
+
+@CONFIG.command("show")
+@json_option
+@click.pass_obj
+def show_config(state: State, as_json: bool) -> None:
+    r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
+
+    Of an address only the service and the host are shown: what follows is often a key.
+
+    \b
+    Example:
+      airlock-online config show
+    """
+    file = state.home / FILE
+    home = Setting("machine", "home", str(state.home), _home_origin(state))
+    show_settings(file, home, _settings(state), as_json=as_json)
+
+
+def _home_origin(state: State) -> str:
+    if state.home != default_home():
+        return "--home"
+    return f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
+
+
+def _settings(state: State) -> Iterator[Setting]:
+    journal = os.environ.get(JOURNAL_VARIABLE)
+    place = _without_key(journal) if journal and "://" in journal else journal or str(state.home / "journal.sqlite3")
+    yield Setting("machine", "journal", place, f"{ENVIRONMENT} {JOURNAL_VARIABLE}" if journal else DEFAULT)
+    variables = {("rpc", "url"): RPC_VARIABLE} if os.environ.get(RPC_VARIABLE) else {}
+    for setting in settings_of(state.home / FILE, state.config(), variables):
+        hidden = (setting.section, setting.name) == ("rpc", "url") and setting.value
+        yield setting._replace(value=_without_key(setting.value)) if hidden else setting
+
+
+def _without_key(url: str) -> str:
+    """Return an address without what may be secret in it: name and password, path, query."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "…"
+    rest = "/…" if parts.path.strip("/") or parts.query or parts.fragment else ""
+    return f"{parts.scheme}://{parts.hostname or '…'}{port}{rest}"

@@ -1,0 +1,168 @@
+"""The report as one JSON value: a pure function of the artefacts, without the moment at which it is made.
+
+``missing`` holds a sentence for each thing that keeps the ceremony incomplete; ``look`` one for each that is done and is
+not as it was hoped. Both are on the first page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from airlock_shared.plan import Plan
+from airlock_shared.possession import is_waived, registrations, waivers
+from airlock_shared.report.evidence import FILES, Evidence
+from airlock_shared.report.judged import Judged, judge
+from airlock_shared.report.match import ELSEWHERE, match
+from airlock_shared.report.standing import HALVES, last_signing, people_row, preflight_row, transcript_rows
+from airlock_shared.report.steps import Row, limit_rows, signer_row, step_rows
+from airlock_shared.words import spoken
+
+FORMAT = "airlock/report@1"
+
+
+def report_of(evidence: Evidence) -> Row:
+    """Return the report.
+
+    Raises ``Refusal``: ``REPORT-MATCH`` for artefacts that contradict each other, family ``PIN``, ``PLAN`` or ``SIG`` for
+    requests or signatures that are not the plan's; ``DocumentError("DOC-SEAL")`` for a seal that does not hold.
+    """
+    judged = judge(evidence)
+    matches = [{"what": found.what, "result": found.result} for found in match(evidence, judged)]
+    plan, deployment = evidence.plan, evidence.deployment
+    steps = step_rows(evidence, judged)
+    transcripts = transcript_rows(evidence)
+    offline = evidence.transcripts.get("offline")
+    people = [people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts]
+    requests = evidence.requests.fingerprint if evidence.requests else ""
+    preflight = preflight_row(offline, requests) if offline is not None else None
+    missing = list(_missing(evidence, judged, steps, people, transcripts, preflight))
+    return {
+        "format": FORMAT,
+        "airlock": version("airlock-shared"),
+        "made_by": evidence.half,
+        "rehearsal": deployment.rehearsal,
+        "complete": not missing,
+        "missing": missing,
+        "look": list(_look(plan, steps, people)),
+        "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles)},
+        "fingerprints": _fingerprints(evidence),
+        "plan": {
+            "deployment": plan.deployment,
+            "limits": limit_rows(plan.limits),
+            "signers": [signer_row(signer) for signer in plan.signers.values()],
+        },
+        "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
+        "people": people,
+        "preflight": preflight,
+        "steps": steps,
+        "transcripts": transcripts,
+        "matches": matches,
+        "artefacts": artefact_rows(evidence.files),
+    }
+
+
+def artefact_rows(files: Any) -> list[Row]:
+    """Return what is in the folder ``artefacts``, in the order of ``FILES``: name, size and SHA-256."""
+    return [
+        {
+            "name": name,
+            "bytes": len(files[name]),
+            "sha256": hashlib.sha256(files[name]).hexdigest(),
+            "what": FILES[name],
+        }
+        for name in FILES
+        if name in files
+    ]
+
+
+def _fingerprints(evidence: Evidence) -> list[Row]:
+    marks = {
+        "plan": evidence.plan.fingerprint,
+        "deployment": evidence.deployment.fingerprint,
+        "requests": evidence.requests.fingerprint if evidence.requests else "",
+        "signatures": evidence.answers.fingerprint if evidence.answers else "",
+    }
+    return [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()]
+
+
+# ---- what is missing, and what to look at ---------------------------------------------------------------------------
+
+
+def _missing(
+    evidence: Evidence,
+    judged: Sequence[Judged],
+    steps: Sequence[Row],
+    people: Sequence[Row],
+    transcripts: Sequence[Row],
+    preflight: Row | None,
+) -> Iterator[str]:
+    for row in people:
+        for sentence in row["missing"]:
+            yield f"{row['machine']} machine: {sentence}"
+    if evidence.requests is None:
+        yield "the requests were not given"
+    if evidence.answers is None:
+        yield "the signatures were not given"
+    for step in steps:
+        yield from _missing_in(step, evidence.half, has_requests=evidence.requests is not None)
+    by_other_wallet = any(each.answer and each.answer.signed.shown == ELSEWHERE for each in judged)
+    if evidence.half == "online" and "offline" not in evidence.transcripts and not by_other_wallet:
+        yield "the offline machine's transcript was not given"
+    if "offline" in evidence.transcripts:
+        yield from _unsealed(evidence, transcripts)
+        yield from _unready(evidence.plan, preflight, steps)
+
+
+def _unready(plan: Plan, preflight: Row | None, steps: Sequence[Row]) -> Iterator[str]:
+    if preflight is None:
+        yield "no preflight is on record before the signing"
+    elif preflight["refused"]:
+        yield f"the preflight before the signing was refused: {', '.join(preflight['refused'])}"
+    needed = {step.id for step in registrations(plan) if not is_waived(step)}
+    for step in steps:
+        if step["signature"] and step["id"] in needed and not step["proofs"]:
+            yield f"step {step['id']}: no proof is on record that anybody holds the delegate key"
+
+
+def _missing_in(step: Row, half: str, *, has_requests: bool) -> Iterator[str]:
+    signature, outcome = step["signature"], step["outcome"]
+    if has_requests and not step["request"]:
+        yield f"step {step['id']}: not among these requests, which are a part of the plan"
+    if step["request"] and step["request"]["checks"]["refused"]:
+        yield f"step {step['id']}: a check refuses what came back"
+    if signature and signature["result"] != "signed":
+        why = f" ({signature['why']})" if signature["why"] else ""
+        yield f"step {step['id']}: {signature['result']}{why}"
+    if half == "online" and signature and signature["result"] == "signed":
+        if outcome is None:
+            yield f"step {step['id']}: signed, and not submitted from this machine"
+        elif not outcome["final"]:
+            yield f"step {step['id']}: its outcome is not known yet ({outcome['state']})"
+
+
+def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
+    seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
+    needed = last_signing(evidence.transcripts["offline"], evidence.answers)
+    if not seals:
+        yield "the offline machine's transcript is not sealed by a signer of the plan"
+    elif seals[-1]["entries"] < needed:
+        yield "the offline machine's transcript was sealed before these signatures were written"
+
+
+def _look(plan: Plan, steps: Sequence[Row], people: Sequence[Row]) -> Iterator[str]:
+    yield from waivers(plan)
+    for row in people:
+        for each in row["exceptions"]:
+            station = f" at station {each['station']}" if each["station"] else ""
+            yield f"exception on the {row['machine']} machine{station}, said by the {each['by']}: {each['reason']}"
+    for step in steps:
+        outcome = step["outcome"]
+        if outcome and outcome["final"] and not outcome["done"]:
+            yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"
+        for promise in outcome["read_back"] if outcome else ():
+            if promise["kept"] is not True:
+                found = "is not what was promised" if promise["kept"] is False else "cannot be told"
+                yield f"step {step['id']}: {promise['what']} {found}: {promise['found']}"

@@ -1,0 +1,57 @@
+"""What became of a step that was submitted: the journal's state and events, and what was read back, in the order told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from airlock_shared.report.evidence import Evidence
+from airlock_shared.transcript import Entry
+from airlock_shared.units import utc_text
+
+_FACTS = ("route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note")
+
+
+def outcome_of(digest: str, evidence: Evidence) -> dict[str, Any] | None:
+    """Return the outcome of what has this digest; None when the journal does not have it."""
+    sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
+    if sent is None:
+        return None
+    told = [
+        e for e in evidence.transcripts.get("online", []) if e.event == "outcome" and e.data.get("digest") == digest
+    ]
+    return {
+        **{name: sent.row[name] for name in _FACTS},
+        "final": sent.row["final"],
+        "done": sent.row["done"],
+        "events": [_event(event) for event in sent.events],
+        "told": [_told(entry) for entry in told],
+        "read_back": _read_back(told),
+    }
+
+
+def _event(event: dict[str, Any]) -> dict[str, Any]:
+    at_ms = event.get("at_ms")
+    return {
+        "kind": event["kind"],
+        "seq": event.get("seq"),
+        "at": "" if at_ms is None else utc_text(at_ms),
+        "type": event["type"],
+        "payload": [{"name": name, "value": _text(value)} for name, value in event["payload"].items()],
+    }
+
+
+def _text(value: object) -> str:
+    return value if type(value) is str else json.dumps(value, ensure_ascii=False)
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    data = entry.data
+    return {"at": utc_text(entry.at_ms), "state": str(data.get("state", "")), "error": str(data.get("error", ""))}
+
+
+def _read_back(told: list[Entry]) -> list[dict[str, Any]]:
+    """Return the last reading back: what was promised, what was found, and whether it was kept (None: not to be told)."""
+    last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    promises = last.data["read_back"] if last else []
+    return [{name: promise.get(name) for name in ("what", "promised", "found", "kept")} for promise in promises]

@@ -1,0 +1,210 @@
+"""The steps of a report: planned, decoded, hashed, checked, shown on the device, signed, and what became of each.
+
+Plain JSON values, not yet escaped: the page escapes what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from airlock_shared.actions import Action
+from airlock_shared.addresses import checksum_address
+from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.decide import Decision, shown_value
+from airlock_shared.plan import Limits, Plan, Signer, Step
+from airlock_shared.possession import PROVED
+from airlock_shared.referral import code_rows
+from airlock_shared.report.evidence import Evidence
+from airlock_shared.report.judged import Judged
+from airlock_shared.report.outcome import outcome_of
+from airlock_shared.transactions import GWEI
+from airlock_shared.transcript import Entry
+from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human, utc_text
+
+Row = dict[str, Any]
+NATIVE = Unit("of the native currency", 18)
+
+
+def named(name: str, value: str) -> Row:
+    """Return a row of a table with two columns."""
+    return {"name": name, "value": value}
+
+
+def moment(at_ms: int) -> Row:
+    """Return a time for machines and for people."""
+    return {"ms": at_ms, "utc": utc_text(at_ms)}
+
+
+def limit_rows(limits: Limits) -> list[Row]:
+    """Return the plan's limits for what the builder chooses."""
+    none = "not given: no choice is left"
+    slippage, fee = limits.slippage_at_most_raw, limits.max_fee_at_most_wei
+    return [
+        named("deadline at most", _span(limits.deadline_at_most_ms) or none),
+        named("remaining at least", _span(limits.remaining_at_least_ms)),
+        named("slippage at most", none if slippage is None else f"{to_human(slippage, PERCENT)} %"),
+        named("max fee at most", none if fee is None else f"{to_human(fee, GWEI)} gwei"),
+    ]
+
+
+def _span(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else span_text(milliseconds // 1000)
+
+
+def signer_row(signer: Signer) -> Row:
+    """Return a signer of the plan."""
+    of = checksum_address(signer.delegate_of) if signer.delegate_of else ""
+    address = checksum_address(signer.address)
+    return {"name": signer.name, "address": address, "path": signer.path, "show": signer.show, "delegate_of": of}
+
+
+def step_rows(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
+    """Return a row for every step of the plan, in its order."""
+    by_step = {each.case.request.step: each for each in judged}
+    return [_step(step, by_step.get(step.id), evidence) for step in evidence.plan.steps.values()]
+
+
+def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
+    action: Action = step.action
+    return {
+        "id": step.id,
+        "title": action.title,
+        "action": action.name,
+        "signer": step.signer.name,
+        "planned": [named(name, value.text) for name, value in step.values.items()],
+        "proofs": _proofs(evidence.transcripts.get("offline", []), evidence.plan, step.id),
+        "request": _request(judged) if judged else None,
+        "device": _device(judged, evidence) if judged else None,
+        "signature": _signature(judged) if judged and judged.answer else None,
+        "outcome": outcome_of(judged.digest, evidence) if judged and evidence.half == "online" else None,
+    }
+
+
+def _proofs(entries: Iterable[Entry], plan: Plan, step: str) -> list[Row]:
+    """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
+    rows = []
+    for entry in entries:
+        if entry.event == PROVED and (entry.data.get("ceremony"), entry.data.get("step")) == (plan.id, step):
+            facts = {name: str(entry.data.get(name, "")) for name in ("delegate", "challenge")}
+            rows.append({"at": moment(entry.at_ms), **facts})
+    return rows
+
+
+# ---- what came back -------------------------------------------------------------------------------------------------
+
+
+def _request(judged: Judged) -> Row:
+    case = judged.case
+    request = case.request
+    return {
+        "endpoint": request.endpoint,
+        "asked": [named(name, value) for name, value in request.fields.items()],
+        "goes_to": request.route,
+        "order_type": request.order_type,
+        "order_reason": request.order_reason,
+        "replaces": request.replaces,
+        "kind": "intent" if request.transaction is None else "transaction",
+        "title": _title(case),
+        "under": _under(case),
+        "decided": [_decided(decision) for decision in getattr(case, "decisions", [])],
+        "claims": _claims(case),
+        "hashes": _hashes(case),
+        "judged_at": moment(judged.at_ms),
+        "checks": _checks(judged.verdicts),
+    }
+
+
+def _title(case: Case) -> str:
+    if case.request.transaction is None:
+        return case.intent.title if hasattr(case, "intent") else ""
+    return case.call.call.title if hasattr(case, "call") else ""
+
+
+def _under(case: Case) -> list[Row]:
+    """Return the domain of an intent; of a transaction what it calls and what it may cost."""
+    payload, filled = case.request.payload, case.request.transaction
+    if filled is None:
+        if not hasattr(case, "intent"):
+            return []
+        domain = case.situation.deployment.domains[case.intent.domain]
+        contract = named("contract", checksum_address(domain.contract))
+        return [named("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}"), contract]
+    calls = case.call.call.name if hasattr(case, "call") else "unknown"
+    fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
+    most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
+    rows = [named("calls", f"{calls} on chain {payload['chainId']}"), named("contract", payload["to"])]
+    rows += [
+        named("from", payload["from"]),
+        named("value", payload["value"]),
+        named("account nonce", str(filled.nonce)),
+    ]
+    return [*rows, named("fee per gas at most", fees), named("gas limit", f"{filled.gas}: at most {most}")]
+
+
+def _decided(decision: Decision) -> Row:
+    field, raw = decision.field, decision.raw
+    codes = list(code_rows(raw)) if field.unit is CODE and type(raw) is bytes else []
+    return {
+        "field": field.path,
+        "value": shown_value(field, raw),
+        "raw": raw_text(raw),
+        "unit": field.unit.name,
+        "notes": codes,
+        "by": decision.decided_by,
+        "expected": decision.expected,
+        "ok": decision.ok,
+    }
+
+
+def _claims(case: Case) -> list[Row]:
+    payload = case.request.payload
+    claims = {"description": payload.get("description"), "meta": payload.get("meta")}
+    return [named(name, json.dumps(value, ensure_ascii=False)) for name, value in claims.items() if value]
+
+
+def _hashes(case: Case) -> list[Row]:
+    if not hasattr(case, "digest"):
+        return []
+    if case.request.transaction is not None:
+        return [named("transaction hash, which is signed", case.digest.hex())]
+    domain, struct = case.hashes.domain_separator.hex(), case.hashes.struct_hash.hex()
+    return [named("domain hash", domain), named("struct hash", struct), named("digest", case.digest.hex())]
+
+
+def _checks(verdicts: Sequence[Verdict]) -> Row:
+    results = [verdict.result for verdict in verdicts]
+    wrong = [
+        {"check": v.check, "where": v.where, "what": v.what, "got": str(v.got), "expected": str(v.expected)}
+        for v in verdicts
+        if v.result == "refused"
+    ]
+    return {"passed": results.count("pass"), "not_reached": results.count("not-reached"), "refused": wrong}
+
+
+# ---- the device and the signature -----------------------------------------------------------------------------------
+
+
+def _device(judged: Judged, evidence: Evidence) -> Row | None:
+    """Return how the device showed it; pages are there when the offline half has computed them."""
+    signed = judged.answer.signed if judged.answer else None
+    if signed is None or signed.result != "signed":
+        return None
+    screens = evidence.screens
+    pages = screens.of(judged.digest) if screens else []
+    return {"shown": signed.shown, "app": signed.app, "model": screens.model if screens else "", "pages": pages}
+
+
+def _signature(judged: Judged) -> Row:
+    assert judged.answer is not None  # noqa: S101 (the caller has looked)
+    signed, sha256 = judged.answer
+    row: Row = {"result": signed.result, "why": signed.why, "at": moment(judged.entry.at_ms) if judged.entry else None}
+    if signed.result != "signed":
+        return row
+    return row | {
+        "digest": signed.digest,
+        "signer": signed.signer,
+        "sha256": sha256,
+        "bytes": signed.signature,
+    }

@@ -1,0 +1,169 @@
+"""Where each name and value of a TOML text stands, which Python's own reader does not tell.
+
+For a text that ``tomllib`` has accepted: only outlines are read here (headers, keys, where a value ends), no value. A path
+is written as in the errors of a plan: ``steps[2].fields.price``. Source of the grammar: TOML 1.0.0.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import NamedTuple
+
+_BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_SPACE = re.compile(r"[ \t]*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"{3,5}|\'\'\'(?:[^\']|\'(?!\'\'))*\'{3,5}|"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL
+)
+_SCALAR = re.compile(r"[^,\]}\n#]*")
+
+
+class Span(NamedTuple):
+    """A piece of one line: the line and the column, both from 1, and how many characters."""
+
+    line: int
+    column: int
+    length: int
+
+
+class Place(NamedTuple):
+    """Where a name stands, and its value; for a table or an array's element both are where it begins."""
+
+    name: Span
+    value: Span
+
+
+def places(text: str) -> dict[str, Place]:
+    """Return the place of every table, name, array element and value, by its path. ``tomllib`` has read the text before."""
+    scanner = _Scanner(text.replace("\r\n", "\n"))
+    scanner.document()
+    return scanner.found
+
+
+def nearest(found: dict[str, Place], path: str) -> tuple[str, Place]:
+    """Return the path itself with its place, or those of the innermost table around it; the first line at worst."""
+    while path and path not in found:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    start = Span(1, 1, 0)
+    return path, found.get(path, Place(start, start))
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.found: dict[str, Place] = {}
+        self._text = text
+        self._at = 0
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._counts: dict[str, int] = {}
+
+    def document(self) -> None:
+        base = ""
+        self._skip(_BLANK)
+        while self._at < len(self._text):
+            if self._text[self._at] == "[":
+                base = self._header()
+            else:
+                self._pair(base)
+            self._skip(_BLANK)
+
+    def _header(self) -> str:
+        start = self._at
+        many = self._text.startswith("[[", self._at)
+        self._at += 2 if many else 1
+        *parents, last = self._key()
+        self._at += 2 if many else 1
+        path = f"{self._joined(parents, self._span(start))}.{last}".lstrip(".")
+        if many:
+            count = self._counts.get(path, 0)
+            self._counts[path] = count + 1
+            span = self._span(start)
+            self.found.setdefault(path, Place(span, span))
+            path = f"{path}[{count}]"
+        span = self._span(start)
+        self.found[path] = Place(span, span)
+        return path
+
+    def _joined(self, parts: list[str], header: Span) -> str:
+        """Return a path; the name of an array of tables stands for its last table."""
+        base = ""
+        for part in parts:
+            base = f"{base}.{part}".lstrip(".")
+            self.found.setdefault(base, Place(header, header))
+            if base in self._counts:
+                base = f"{base}[{self._counts[base] - 1}]"
+        return base
+
+    def _pair(self, base: str) -> None:
+        start = self._at
+        *parents, last = self._key()
+        name = self._span(start)
+        self._at += 1  # the sign between
+        self._skip(_SPACE)
+        for part in parents:
+            base = f"{base}.{part}".lstrip(".")
+            self.found.setdefault(base, Place(name, name))
+        path = f"{base}.{last}".lstrip(".")
+        value = self._value(path)
+        self.found[path] = Place(name, value)
+
+    def _key(self) -> list[str]:
+        """Return a key's parts, and stand at what follows it."""
+        parts = []
+        while True:
+            self._skip(_SPACE)
+            match = _BARE_KEY.match(self._text, self._at)
+            parts.append(match[0] if match else self._quoted())
+            self._at = match.end() if match else self._at
+            self._skip(_SPACE)
+            if self._text[self._at : self._at + 1] != ".":
+                return parts
+            self._at += 1
+
+    def _quoted(self) -> str:
+        import tomllib
+
+        start = self._at
+        self._skip(_STRING)
+        text: str = tomllib.loads(f"key = {self._text[start : self._at]}")["key"]
+        return text
+
+    def _value(self, path: str) -> Span:
+        start = self._at
+        opening = self._text[start : start + 1]
+        if opening == "[":
+            self._members(path, "]")
+        elif opening == "{":
+            self._members(path, "}")
+        else:
+            self._skip(_STRING if opening in ('"', "'") else _SCALAR)
+        return self._span(start)
+
+    def _members(self, path: str, closing: str) -> None:
+        """Read an array's elements or an inline table's pairs, and stand behind its end."""
+        self._at += 1
+        count = 0
+        self._skip(_BLANK)
+        while self._text[self._at] != closing:
+            if closing == "]":
+                element = f"{path}[{count}]"
+                span = self._value(element)
+                self.found[element] = Place(span, span)
+                count += 1
+            else:
+                self._pair(path)
+            self._skip(_BLANK)
+            if self._text[self._at] == ",":
+                self._at += 1
+                self._skip(_BLANK)
+        self._at += 1
+
+    def _skip(self, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+
+    def _span(self, start: int) -> Span:
+        """Return what was read since ``start``, as far as its first line goes."""
+        line = bisect_right(self._lines, start)
+        piece = self._text[start : self._at].split("\n", 1)[0].rstrip()
+        return Span(line, start - self._lines[line - 1] + 1, len(piece))

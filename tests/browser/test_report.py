@@ -1,0 +1,209 @@
+"""The report's page in a real Chromium: readable on screens and on paper, harmless, and asking for nothing."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from airlock_shared.qr.read import texts_in
+from airlock_shared.report.pdf import print_page
+from airlock_shared.report.verify import make
+from airlock_shared.words import grouped
+from browser.chromium import Page, chromium
+from shared.report.day import HOSTILE, offline_files, online_files, signed
+
+WIDTHS = [1280, 768, 375]
+PAPERS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
+OVERFLOWING = """[...document.querySelectorAll('body *')].filter((e) => !e.closest('svg')
+  && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.outerHTML.slice(0, 80))"""
+CLIPPED = """[...document.querySelectorAll('td, th, li, p, h1, h2, h3, caption')]
+  .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture(scope="module")
+def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with chromium(tmp_path_factory.mktemp("browser") / "profile") as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(one_browser: Page) -> Page:
+    one_browser.forget()
+    return one_browser
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    for half, files in (("offline", offline_files()), ("online", online_files())):
+        (folder / f"{half}.html").write_bytes(make(files).html)
+    return {half: folder / f"{half}.html" for half in ("offline", "online")}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("half", ["offline", "online"])
+def test_nothing_is_wider_than_the_screen_and_nothing_is_cut(
+    browser: Page, reports: dict[str, Path], half: str, width: int
+) -> None:
+    browser.resize(width, 900)
+    browser.open(reports[half])
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth") is True
+    assert browser.evaluate(OVERFLOWING) == []
+    assert browser.evaluate(CLIPPED) == []
+    assert browser.evaluate("[...document.querySelectorAll('caption')].every((e) => e.offsetWidth > 150)") is True
+
+
+@pytest.mark.parametrize("half", ["offline", "online"])
+def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
+    browser: Page, reports: dict[str, Path], half: str
+) -> None:
+    browser.open(reports[half])
+    assert browser.requests() == [reports[half].as_uri()]
+    assert browser.complaints() == []
+    assert browser.evaluate("document.title") == f"2026-09-everything: report of {half}"
+    assert browser.evaluate("document.querySelectorAll('script, img, iframe, link, a, form, object').length") == 0
+    text = browser.evaluate("document.body.innerText")
+    assert HOSTILE in text
+    assert "a\\u{202e}b\\u{200b}c\\u{1b}[31m" in text
+    assert not re.search("[\u202e\u200b\x1b]", text)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<script>window.owned = true</script>",
+        "<img src='x' onerror='window.owned = true'>",
+        "<style>body{--o: 1}</style>",
+    ],
+)
+def test_what_is_added_to_the_page_neither_runs_nor_loads(
+    browser: Page, reports: dict[str, Path], tmp_path: Path, added: str
+) -> None:
+    path = tmp_path / "changed.html"
+    path.write_bytes(reports["online"].read_bytes().replace(b"</main>", f"{added}</main>".encode()))
+    browser.open(path)
+    assert browser.evaluate("window.owned === undefined") is True
+    assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--o')") == ""
+    assert browser.complaints() != []
+
+
+def test_incomplete_is_the_largest_word_of_the_first_screen(browser: Page, reports: dict[str, Path]) -> None:
+    browser.resize(1280, 900)
+    browser.open(reports["offline"])
+    box = browser.evaluate("(() => { const b = document.querySelector('.mark strong').getBoundingClientRect();"
+                           " return [b.top, b.bottom]; })()")  # fmt: skip
+    assert 0 < box[0] < box[1] < 300
+    assert browser.evaluate("document.querySelector('.mark strong').textContent") == "INCOMPLETE"
+    sizes = browser.evaluate("[...document.querySelectorAll('body *')].map((e) => "
+                             "parseFloat(getComputedStyle(e).fontSize))")  # fmt: skip
+    assert max(sizes) == browser.evaluate(
+        "parseFloat(getComputedStyle(document.querySelector('.mark strong')).fontSize)"
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+def test_its_codes_are_scanned_from_the_screen_in_either_theme(
+    browser: Page, reports: dict[str, Path], theme: str, width: int
+) -> None:
+    browser.resize(width, 900)
+    browser.use_theme(theme)
+    browser.open(reports["online"])
+    marks = browser.evaluate(
+        "[...document.querySelectorAll('.marks .hex')].map((e) => e.textContent.replaceAll(' ', ''))"
+    )
+    assert len(marks) == 4
+    for number, mark in enumerate(marks):
+        browser.evaluate(f"document.querySelectorAll('svg.code')[{number}].scrollIntoView({{block: 'center'}})")
+        box = browser.evaluate(f"(() => {{ const b = document.querySelectorAll('svg.code')[{number}]"
+                               ".getBoundingClientRect(); return [b.x, b.y, b.right, b.bottom]; })()")  # fmt: skip
+        seen = browser.screenshot().convert("RGB").crop((int(box[0]), int(box[1]), int(box[2]), int(box[3])))
+        assert seen.getpixel((1, 1)) == (255, 255, 255)
+        bigger = seen.resize((seen.width * 3, seen.height * 3), Image.Resampling.NEAREST)
+        assert texts_in(bigger) == [mark.upper()]
+
+
+def test_headings_and_tables_have_their_names(browser: Page, reports: dict[str, Path]) -> None:
+    browser.open(reports["online"])
+    assert browser.evaluate("document.documentElement.lang") == "en"
+    assert browser.evaluate("document.querySelectorAll('h1').length") == 1
+    assert browser.evaluate("[...document.querySelectorAll('table')].every((t) => t.caption?.textContent)") is True
+    assert browser.evaluate("[...document.querySelectorAll('th')].every((e) => e.scope)") is True
+    levels = browser.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((e) => Number(e.tagName[1]))")
+    assert all(later - level <= 1 for level, later in pairwise(levels))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_it_prints_with_page_numbers_and_repeats_incomplete_on_every_page(
+    browser: Page, reports: dict[str, Path], tmp_path: Path, paper: str
+) -> None:
+    browser.resize(1280, 900)
+    browser.open(reports["offline"])
+    width, height = PAPERS[paper]
+    pdf = browser.send("Page.printToPDF", paperWidth=width, paperHeight=height, preferCSSPageSize=False)["data"]
+    data = base64.b64decode(pdf)
+    assert data.startswith(b"%PDF-")
+    pages = len(re.findall(rb"/Type\s*/Page\b", data))
+    steps = browser.evaluate("document.querySelectorAll('.step').length")
+    assert pages >= steps + 2  # each step and the signatures begin on a page of their own
+    sheet = browser.evaluate("document.querySelector('style').textContent")
+    assert 'content: "page " counter(page) " of " counter(pages)' in sheet
+    assert 'content: "2026-09-everything, INCOMPLETE"' in sheet
+
+
+def test_the_printed_text_has_every_hash_and_page_number(reports: dict[str, Path], tmp_path: Path) -> None:
+    pdf, program = tmp_path / "report.pdf", shutil.which("gs")
+    if program is None:
+        pytest.skip("Ghostscript is not installed: on Debian, apt-get install ghostscript")
+    if why := print_page(reports["online"], pdf):
+        pytest.skip(why)
+    words = [program, "-q", "-dNOPAUSE", "-dBATCH", "-dSAFER", "-sDEVICE=txtwrite", "-sOutputFile=-", str(pdf)]
+    text = subprocess.run(words, capture_output=True, check=True, text=True).stdout
+    pages = int(re.findall(r"page 1 of (\d+)", text)[0])
+    assert [f"page {number} of {pages}" in text for number in range(1, pages + 1)] == [True] * pages
+    assert text.count("2026-09-everything, INCOMPLETE") == pages
+    for each in signed():
+        assert all(group in text for group in grouped(each.digest).split())
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_nothing_is_cut_on_paper(browser: Page, reports: dict[str, Path], paper: str) -> None:
+    margins_px = 2 * 15 / 25.4 * 96
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    browser.resize(int(PAPERS[paper][0] * 96 - margins_px), 900)
+    browser.open(reports["online"])
+    assert browser.evaluate(OVERFLOWING) == []
+    assert browser.evaluate(CLIPPED) == []
+    browser.send("Emulation.setEmulatedMedia", media="")
+
+
+def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str, Path], tmp_path: Path) -> None:
+    pdf = tmp_path / "report.pdf"
+    why = print_page(reports["offline"], pdf)
+    if why.startswith("no browser"):
+        pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
+    assert why == ""
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 10
+    assert pdf.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_browser_it_says_so_and_goes_on(
+    reports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert print_page(reports["offline"], tmp_path / "report.pdf") == "no browser is installed here that could print it"
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    assert print_page(reports["offline"], tmp_path / "report.pdf") == "the browser ended with 3"
+    broken.write_text("#!/bin/sh\nexit 0\n")
+    assert print_page(reports["offline"], tmp_path / "report.pdf") == "the browser printed nothing"
+    assert not (tmp_path / "report.pdf").exists()

@@ -1,0 +1,391 @@
+"""Both programs as a shell meets them: a terminal and its keys, completion, streams that fail, folders of no use."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_shared.plan import parse_plan
+from e2e.conftest import OFFLINE, ONLINE, ROOT
+
+HALVES = {"online": ONLINE, "offline": OFFLINE}
+PLAN = ROOT / "tests/vectors/plans/good/every-struct.toml"
+TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+DESK = "0x52908400098527886E0F7030069857D2E4169EE7"
+QUESTIONS = {
+    "id": "desk-2027",
+    "title": "Delegate keys",
+    "deployment": "mainnet",
+    "action": "delegate",
+    "signer": "treasury",
+    "treasury: address": TREASURY,
+    "delegate": DESK,
+    "expiry (a time in UTC)": "2027-03-31T00:00:00Z",
+}
+PATIENCE_S = 60
+
+half = pytest.mark.parametrize("program", HALVES.values(), ids=HALVES)
+
+
+class Terminal:
+    """A command in a terminal of its own: what it shows is read, keys are typed."""
+
+    def __init__(self, *words: object, **environment: str) -> None:
+        self.shown = ""
+        self.pid, self.outside = pty.fork()
+        if not self.pid:  # pragma: no cover
+            os.execve(str(words[0]), [str(word) for word in words], {**os.environ, "COLUMNS": "80", **environment})
+
+    def more(self) -> bool:
+        """Take what is shown next; False at the end."""
+        ready, _, _ = select.select([self.outside], [], [], PATIENCE_S)
+        assert ready, f"nothing more after: {self.shown[-400:]}"
+        try:
+            data = os.read(self.outside, 1 << 16)
+        except OSError:  # the command has ended
+            return False
+        self.shown += data.decode()
+        return bool(data)
+
+    def until_question(self) -> str | None:
+        """Wait for a question, and return it; None when the command ended."""
+        start = len(self.shown)
+        while self.more():
+            if re.search(r"\n[^\n]*: $", self.shown[start:]) or ("\n" not in self.shown and self.shown.endswith(": ")):
+                return self.shown.rsplit("\n", 1)[-1].removesuffix(": ")
+        return None
+
+    def press(self, keys: str) -> None:
+        os.write(self.outside, keys.encode())
+
+    def end(self) -> int:
+        """Wait for the command's end, and return its exit code."""
+        while self.more():
+            pass
+        os.close(self.outside)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def _answer(question: str) -> str:
+    return "Yes" if question.startswith("Type Yes") else QUESTIONS.get(question, "")
+
+
+@half
+def test_a_plan_is_written_by_answering_in_a_terminal(program: Path, tmp_path: Path) -> None:
+    terminal = Terminal(program, "plan", "new", "-o", tmp_path / "plan.toml")
+    while (question := terminal.until_question()) is not None:
+        terminal.press(f"{_answer(question)}\n")
+    assert terminal.end() == 0, terminal.shown
+    plan = parse_plan((tmp_path / "plan.toml").read_bytes())
+    assert (plan.id, list(plan.steps)) == ("desk-2027", ["delegate"])
+    assert max(len(line.rstrip("\r")) for line in terminal.shown.split("\n") if "Wrote" not in line) <= 80
+
+
+@half
+@pytest.mark.parametrize("answered", [0, 1, 9, 13, 100])
+def test_ctrl_c_leaves_nothing_behind(program: Path, tmp_path: Path, answered: int) -> None:
+    terminal = Terminal(program, "plan", "new", "-o", tmp_path / "plan.toml")
+    while (question := terminal.until_question()) is not None:
+        if not answered or question.startswith("Type Yes"):
+            terminal.press("\x03")
+            break
+        answered -= 1
+        terminal.press(f"{_answer(question)}\n")
+    assert terminal.end() == 130
+    assert "Nothing was written." in terminal.shown
+    assert "Traceback" not in terminal.shown
+    assert list(tmp_path.iterdir()) == []
+
+
+@half
+def test_the_end_of_the_input_leaves_nothing_behind(program: Path, tmp_path: Path) -> None:
+    terminal = Terminal(program, "plan", "new", "-o", tmp_path / "plan.toml")
+    terminal.until_question()
+    terminal.press("\x04")
+    assert terminal.end() == 6
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- colour -----------------------------------------------------------------------------------------------------------
+
+
+@half
+@pytest.mark.parametrize(
+    "words", [["plan", "show", PLAN], ["plan", "check", ROOT / "README.md"], ["config", "show"], ["--help"]]
+)
+def test_nothing_is_coloured_in_a_terminal_with_no_color_or_without(
+    program: Path, words: list[Any], tmp_path: Path
+) -> None:
+    shown = []
+    for environment in ({"NO_COLOR": "1"}, {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"}):
+        terminal = Terminal(program, "--home", tmp_path, *words, **environment)
+        terminal.end()
+        shown.append(terminal.shown)
+    assert shown[0] == shown[1]
+    assert len(shown[0]) > 100
+    assert "\x1b" not in shown[0]
+
+
+def test_no_source_colours_anything() -> None:
+    sources = [path for folder in ("shared", "online", "offline") for path in (ROOT / folder / "src").rglob("*.py")]
+    assert len(sources) > 100
+    colours = re.compile(r"click\.(style|secho)\b|\bfg=|(\\x1b|\\033|\\e)\[[0-9;]*m")
+    coloured = [path.name for path in sources if colours.search(path.read_text())]
+    assert coloured == [
+        "terminal.py"
+    ]  # a QR code is dark on white, whatever the terminal: it is a picture, not a signal
+
+
+# ---- completion -------------------------------------------------------------------------------------------------------
+
+
+def _completed(program: Path, *typed: str) -> list[str]:
+    """Return what bash itself would offer for a line, its last word unfinished."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not here")
+    name = program.name
+    words = " ".join(f"'{word}'" for word in (name, *typed))
+    lines = (
+        f'eval "$({name} completion bash)"',
+        f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}",
+        f"$(complete -p {name} | sed 's/.*-F \\([^ ]*\\).*/\\1/') {name}",
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+    )
+    environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    ended = subprocess.run(
+        [bash, "--norc", "-c", "\n".join(lines)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+    assert ended.stderr == ""
+    return ended.stdout.split()
+
+
+@half
+def test_bash_completes_commands_members_options_and_choices(program: Path) -> None:
+    assert _completed(program, "pl") == ["plan"]
+    assert {"show", "check", "new"} <= set(_completed(program, "plan", ""))
+    assert "--output" in _completed(program, "plan", "new", "--o")
+    assert _completed(program, "completion", "") == ["bash", "zsh", "fish"]
+    assert _completed(program, "nothing-like-this") == []
+
+
+def test_bash_completes_the_actions_by_name() -> None:
+    assert _completed(ONLINE, "actions", "delegate") == ["delegate", "delegate-set", "delegate-remove"]
+
+
+@half
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_lines(program: Path, shell: str) -> None:
+    ended = _run(program, "completion", shell)
+    assert (ended.returncode, program.name in ended.stdout) == (0, True)
+    told = json.loads(_run(program, "completion", shell, "--json").stdout)
+    assert told["script"] == ended.stdout.rstrip("\n") or told["script"] == ended.stdout[:-1]
+
+
+# ---- what a machine does wrong ----------------------------------------------------------------------------------------
+
+
+def _run(program: Path, *words: Any, **more: Any) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [str(program), *map(os.fsdecode, words)], text=True, check=False, timeout=60,
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
+    )  # fmt: skip
+    assert "Traceback" not in (ended.stderr or "")
+    return ended
+
+
+def _shell(program: Path, line: str) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        ["sh", "-c", line.replace("PROGRAM", str(program)).replace("PLAN", str(PLAN))],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr
+    return ended
+
+
+@half
+@pytest.mark.parametrize("words", ["plan show PLAN", "plan show --json PLAN", "--help", "completion bash"])
+def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
+    ended = _shell(program, f"PROGRAM {words} > /dev/full")
+    assert ended.returncode == 2
+    assert "No space left on device" in ended.stderr
+    assert "  do:       check" in ended.stderr
+
+
+@half
+def test_a_closed_stdout_is_not_success(program: Path) -> None:
+    ended = _shell(program, "PROGRAM plan show PLAN >&-")
+    assert (ended.returncode, "no stdout" in ended.stderr) == (2, True)
+
+
+@half
+def test_a_closed_stderr_changes_no_exit_code(program: Path) -> None:
+    assert _shell(program, "PROGRAM plan show PLAN 2>&-").returncode == 0
+    assert _shell(program, "PROGRAM plan show /nothing/here 2>&-").returncode == 2
+
+
+@half
+def test_a_reader_that_goes_away_ends_the_command_quietly(program: Path) -> None:
+    ended = _shell(program, "{ PROGRAM plan show PLAN; echo $? >&2; } | true")
+    assert ended.stderr in ("130\n", "0\n")  # 0: everything was in the pipe before
+
+
+@half
+@pytest.mark.parametrize("line", ["PROGRAM plan new -o never.toml <&-", "PROGRAM plan new -o never.toml </dev/null"])
+def test_without_an_input_nobody_is_asked(program: Path, line: str) -> None:
+    ended = _shell(program, line)
+    assert (ended.returncode, "the input has ended" in ended.stderr) == (6, True)
+    assert not Path("never.toml").exists()
+
+
+@half
+def test_an_answer_that_is_no_text_is_asked_again(program: Path) -> None:
+    ended = _shell(program, r"printf '\377\376\nid\n' | PROGRAM plan new -o never.toml")
+    assert (ended.returncode, "PLAN-FORM" in ended.stderr) == (6, True)
+    assert "title: " in ended.stderr
+
+
+@half
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["plan", "show", b"\xff\xfe.toml"], "cannot be opened"),
+        (["plan", "check", "nothing.toml"], "No such file"),
+        (["plan", "check", "/"], "is a directory"),
+        ([b"\xff\x1b[2J"], "No such command"),
+        (["plan", "show"], "Missing argument"),
+        (["plan", "show", str(PLAN), "--force"], "No such option"),
+        (["--home", str(PLAN), "plan", "show", str(PLAN)], "is a file"),
+        (["completion", "csh"], "is not one of"),
+        (["plan", "new", "-o", "/nothing/here/plan.toml"], "is not a folder"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_in_80_columns(program: Path, words: list[Any], said: str) -> None:
+    ended = _run(program, *words)
+    assert ended.returncode == 2, ended.stderr
+    assert said in ended.stderr.replace("\n", " ")
+    assert "do:" in ended.stderr
+    assert max(map(len, ended.stderr.splitlines())) <= 80
+    assert ended.stderr.replace("\n", "").isprintable()
+    assert ended.stdout == ""
+
+
+@half
+def test_a_wrong_command_line_is_json_where_json_was_asked_for(program: Path) -> None:
+    ended = _run(program, "plan", "show", "--json", "--force")
+    error = json.loads(ended.stdout)["error"]
+    assert (ended.returncode, error["exit_code"], error["kind"]) == (2, 2, "UsageError")
+    assert "--force" in error["what"]
+
+
+@pytest.mark.parametrize("blocked", ["a file", "a file above"])
+def test_a_home_that_cannot_be_made_is_said(tmp_path: Path, blocked: str) -> None:
+    (tmp_path / "file").write_text("")
+    home = tmp_path / "file" if blocked == "a file" else tmp_path / "file" / "home"
+    ended = _run(OFFLINE, "--home", home, "preflight", "--time", "2026-12-01T10:00:00Z")
+    assert ended.returncode == 2, ended.stderr
+    assert "do:" in ended.stderr
+    status = _run(ONLINE, "--home", home, "status")
+    assert status.returncode == 2, status.stderr
+
+
+@half
+def test_a_terminal_of_another_encoding_ends_nothing(program: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.read_text().replace('title = "', 'title = "Schlüssel für 東京 '))
+    ended = _run(program, "plan", "show", plan, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
+    assert ended.returncode == 0
+    assert "Schlüssel für \\u6771\\u4eac" in ended.stdout
+
+
+@half
+def test_ctrl_c_has_no_stack_trace(program: Path) -> None:
+    process = subprocess.Popen(
+        [str(program), "plan", "new", "-o", "never.toml"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    while process.stderr.read(1) != ":":
+        pass
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)[1]
+    assert (process.returncode, "Traceback" in said) == (130, False)
+
+
+# ---- waits ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_service_that_does_not_answer_is_told_while_it_is_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/builder"
+        process = subprocess.Popen([str(ONLINE), "ready", "--builder", url], stderr=subprocess.PIPE, text=True)
+        asked, _ = silent.accept()
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("Waiting for the builder ... (1 s)")
+        asked.close()
+    assert process.wait(60) == 8
+    process.stderr.close()
+
+
+# ---- configuration ----------------------------------------------------------------------------------------------------
+
+
+def test_the_ledgers_model_in_the_file_is_the_options_default(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[ledger]\nmodel = "flex"\n')
+    shown = _run(OFFLINE, "--home", tmp_path, "sign", "--help").stdout
+    assert "default: flex" in shown
+    settings = json.loads(_run(OFFLINE, "--home", tmp_path, "config", "show", "--json").stdout)["settings"]
+    assert {"section": "ledger", "name": "model", "value": "flex", "from": "file"} in settings
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[ledger]\nmodle = "flex"', "did you mean model?"),
+        ('[leger]\nmodel = "flex"', "did you mean ledger?"),
+        ('[ledger]\nmodel = "nano"', "use one of"),
+        ("[ledger]\nmodel = 1", "mistyped"),
+        ("[ledger", "not TOML"),
+        ('[checks]\nskip = "TIME-PAST"', "unknown section"),
+    ],
+)
+def test_a_wrong_offline_configuration_is_refused_by_every_command(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    for words in (["config", "show"], ["plan", "show", PLAN]):
+        ended = _run(OFFLINE, "--home", tmp_path, *words)
+        assert (ended.returncode, said in ended.stderr.replace("\n", " ")) == (2, True), ended.stderr
+
+
+def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[reads]\nrelay = "/v3/relay"\n')
+    environment = {
+        **os.environ,
+        "AIRLOCK_RPC": "https://user:secret-one@node.example:8545/v3/secret-two?key=secret-three",
+        "AIRLOCK_JOURNAL": "postgresql://desk:secret-four@db.example/journal",
+    }
+    shown = _run(ONLINE, "--home", tmp_path, "config", "show", env=environment).stdout
+    told = json.loads(_run(ONLINE, "--home", tmp_path, "config", "show", "--json", env=environment).stdout)["settings"]
+    origins = {(row["section"], row["name"]): (row["value"], row["from"]) for row in told}
+    assert origins["reads", "relay"] == ("/v3/relay", "file")
+    assert origins["reads", "pairs"] == ("/v2/pairs", "default")
+    assert origins["rpc", "url"] == ("https://node.example:8545/…", "environment AIRLOCK_RPC")
+    assert origins["machine", "journal"] == ("postgresql://db.example/…", "environment AIRLOCK_JOURNAL")
+    assert origins["machine", "home"] == (str(tmp_path), "--home")
+    assert "secret" not in shown
+    assert "secret" not in json.dumps(told)

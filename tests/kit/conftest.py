@@ -1,0 +1,158 @@
+"""A kit built as an operator builds it, and an installation of it, made without a network and with the system's Python."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WORKSHOP = ROOT / ".venvs/kit/bin/python"
+UNSHARED = ("sh", str(ROOT / "tests/unshared.sh"))
+OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+class Ended(NamedTuple):
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Kit(NamedTuple):
+    """A kit: its folder, its tar, the paper with the fingerprints, and the fingerprint itself."""
+
+    folder: Path
+    tar: Path
+    paper: Path
+    fingerprint: str
+
+    def verify(self, *words: object, fingerprint: str = "") -> Ended:
+        return run("sh", self.folder / "verify.sh", fingerprint or self.fingerprint, *words)
+
+
+def run(*words: object, env: Mapping[str, str] | None = None) -> Ended:
+    ended = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, timeout=300, env=env)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def copy_source(source: Path, target: Path) -> Path:
+    """Copy what a kit is built from, and return the copy."""
+    for name in ("shared", "offline", "docs"):
+        shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return target
+
+
+def build(out: Path, source: Path = ROOT, python: str = OWN, machine: str = "x86_64") -> Ended:
+    """Build a kit from a copy of the workspace at ``source``, which has the workspace's own history."""
+    history = {"GIT_DIR": str(ROOT / ".git"), "GIT_WORK_TREE": str(source), "GIT_OPTIONAL_LOCKS": "0"}
+    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | history
+    return run(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
+
+
+def built(out: Path, source: Path) -> Kit:
+    ended = build(out, source)
+    if ended.code:
+        pytest.fail(
+            f"no kit could be built; the wheels come from the registry that pip is configured with\n{ended.err}"
+        )
+    (tar,) = out.glob("*.tar")
+    return kit_in(tar.with_suffix(""))
+
+
+def kit_in(folder: Path) -> Kit:
+    digest = hashlib.sha256((folder / "MANIFEST").read_bytes()).hexdigest()
+    return Kit(
+        folder, folder.with_name(f"{folder.name}.tar"), folder.with_name(f"{folder.name}.fingerprint.txt"), digest
+    )
+
+
+def sum_up(folder: Path) -> Kit:
+    """Write the MANIFEST of an altered kit anew, as somebody would who can make kits."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / "MANIFEST")
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files]
+    (folder / "MANIFEST").write_text("".join(lines))
+    return kit_in(folder)
+
+
+def installer_python() -> Path:
+    """Return the system's Python, or ours where the system has another version."""
+    script = "import sys; print('%d.%d' % sys.version_info[:2])"
+    system = Path("/usr/bin/python3")
+    fits = system.exists() and run(system, "-I", "-c", script).out.strip() == OWN
+    return (system if fits else Path(sys.executable)).resolve()
+
+
+@contextmanager
+def changed(path: Path, at: int | None = None) -> Iterator[None]:
+    """Change one byte of a file, in its middle unless said where, and put it right again."""
+    data = path.read_bytes()
+    place = len(data) // 2 if at is None else at
+    path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    try:
+        yield
+    finally:
+        path.write_bytes(data)
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_source(ROOT, tmp_path_factory.mktemp("source"))
+
+
+@pytest.fixture(scope="session")
+def kit(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Kit:
+    return built(tmp_path_factory.mktemp("kit"), source)
+
+
+@pytest.fixture
+def thin(kit: Kit, tmp_path: Path) -> Kit:
+    """A kit with every file of the real one, the wheels cut to their first kilobyte: quick to read."""
+    folder = tmp_path / kit.folder.name
+
+    def copy(source: str, target: str) -> None:
+        data = Path(source).read_bytes()
+        Path(target).write_bytes(data[:1024] if source.endswith(".whl") else data)
+
+    shutil.copytree(kit.folder, folder, copy_function=copy)
+    return sum_up(folder)
+
+
+class Installed(NamedTuple):
+    """An installation, and the Python that it was made with."""
+
+    folder: Path
+    python: Path
+    said: str
+
+    def run(self, *words: object) -> Ended:
+        """Run its program with nothing of this environment, without a network."""
+        return run(
+            *UNSHARED, "env", "-i", self.folder / "bin/airlock-offline", "--home", self.folder.parent / "home", *words
+        )
+
+    def examine(self) -> Ended:
+        """Let it examine itself, as ``preflight`` does."""
+        script = (
+            "from airlock_offline.installed import examine_installation as examine\n"
+            "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"
+        )
+        return run(self.folder / "bin/python3", "-I", "-B", "-c", script)
+
+
+@pytest.fixture(scope="session")
+def installed(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder, python = tmp_path_factory.mktemp("machine") / "airlock", installer_python()
+    ended = run(*UNSHARED, "env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
+    assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-offline\n"), ended.err
+    return Installed(folder, python, ended.err)

@@ -1,0 +1,269 @@
+"""Installing from the kit: without a network, into a new folder, whole or not at all; and what changes later is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from airlock_online.rehearsal.plans import TRADER
+from airlock_online.rehearsal.services import RehearsalServices, Settings
+from airlock_shared.words import spoken
+from e2e.conftest import Desk
+from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up
+
+VECTORS = ROOT / "tests/vectors"
+
+
+def _install(kit: Kit, folder: Path, python: Path | str) -> Ended:
+    return run("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
+
+
+# ---- an installation works ------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_was_installed_and_what_to_do_next(installed: Installed, kit: Kit) -> None:
+    assert spoken(kit.fingerprint) in installed.said
+    for word in ("udev", "SYSTEM-LIBRARIES", "preflight"):
+        assert word in installed.said
+
+
+def test_the_program_runs_with_nothing_around_it(installed: Installed) -> None:
+    ended = installed.run("--version")
+    assert (ended.code, ended.out.startswith("airlock-offline, version ")) == (0, True), ended.err
+
+
+def test_it_computes_the_hashes_of_a_document(installed: Installed) -> None:
+    vector = json.loads((VECTORS / "typed-data/good/every-atomic-type.json").read_text())
+    document = installed.folder.parent / "typed.json"
+    document.write_text(json.dumps(vector["document"]))
+    ended = installed.run("digest", document, "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["digest"].startswith("0x")
+
+
+def test_it_runs_through_a_link_and_ignores_pythons_variables(installed: Installed, tmp_path: Path) -> None:
+    link = tmp_path / "airlock"
+    link.symlink_to(installed.folder / "bin/airlock-offline")
+    (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
+    assert run("env", "-i", "-C", tmp_path, f"PYTHONPATH={tmp_path}", link, "--version").code == 0
+
+
+@pytest.fixture
+def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setattr("e2e.conftest.OFFLINE", installed.folder / "bin/airlock-offline")
+    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as services:
+        made = Desk(tmp_path, services)
+        made.pin()
+        yield made
+
+
+def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: Installed) -> None:
+    plan, requests = desk.prepare("referral-code")
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
+    program, home, output = (
+        installed.folder / "bin/airlock-offline",
+        desk.path("offline-home"),
+        desk.path("signed.json"),
+    )
+    words = (requests, "--plan", plan, "-o", output)
+    steps = len(json.loads(requests.read_text())["requests"])
+    typed = "Yes\n" * (steps + 2)
+    there = (installed.python, "-I", ROOT / "tests/kit/there.py", program, home, typed)
+    ended = run(*UNSHARED, "env", "-i", *there, *words)
+    assert ended.code == 0, ended.err
+    assert all(len(one["signature"]) == 132 for one in json.loads(output.read_text())["signatures"])
+
+
+# ---- an installation is examined ------------------------------------------------------------------------------------
+
+
+def _found(ended: Ended) -> set[tuple[str, str]]:
+    rows = (line.split("|") for line in ended.out.splitlines())
+    return {(check, path) for check, path, _ in rows}
+
+
+def test_what_is_installed_is_the_kits(installed: Installed, kit: Kit) -> None:
+    assert installed.examine() == (0, "", "")
+    ended = kit.verify(installed.folder, installed.python)
+    assert (ended.code, "The installation is the kit's" in ended.err) == (0, True), ended.err
+
+
+def test_every_kind_of_installed_file_is_looked_at(installed: Installed, kit: Kit) -> None:
+    site = f"lib/{next((installed.folder / 'lib').iterdir()).name}/site-packages"
+    compiled = next((installed.folder / site / "airlock_offline/__pycache__").glob("review.*.pyc"))
+    native = next((installed.folder / site).glob("coincurve/*.so"))
+    names = {
+        "bin/airlock-offline", "pyvenv.cfg", f"{site}/airlock_shared/eip712.py", f"{site}/eth_account/account.py",
+        str(compiled.relative_to(installed.folder)), str(native.relative_to(installed.folder)),
+        next(str(p.relative_to(installed.folder)) for p in (installed.folder / site).glob("click-*.dist-info/METADATA")),
+        "share/airlock-offline/KIT", "share/airlock-offline/SYSTEM-LIBRARIES", "share/airlock-offline/guides/kit.md",
+        "share/airlock-offline/udev/70-airlock-ledger.rules",
+    }  # fmt: skip
+    added = (
+        "evil.pth",
+        "sitecustomize.py",
+        "airlock_shared/eip712.pyc",
+        "airlock_shared/__pycache__/x.cpython-311.pyc",
+    )
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(changed(installed.folder / name))
+        for name in added:
+            path = installed.folder / site / name
+            path.write_bytes(b"#")
+            stack.callback(path.unlink)
+        link = installed.folder / site / "linked"
+        link.symlink_to("/tmp")
+        stack.callback(link.unlink)
+        missing, elsewhere = installed.folder / site / "click/core.py", installed.folder.parent / "core.py"
+        missing.rename(elsewhere)
+        stack.callback(elsewhere.rename, missing)
+        ended = kit.verify(installed.folder, installed.python)
+    expected = names | {f"{site}/{name}" for name in (*added, "linked", "click/core.py")}
+    lines = [line for line in ended.err.splitlines() if line.startswith("KIT-INSTALLED: ")]
+    assert {line.split(": ")[1] for line in lines} == expected
+    assert ended.code == 3
+    assert installed.examine().out == ""
+
+
+@pytest.mark.parametrize("name", ["MANIFEST", "INSTALLED", "FINGERPRINT"])
+def test_a_changed_byte_in_what_it_keeps_of_the_kit_is_found_by_itself(name: str, installed: Installed) -> None:
+    with changed(installed.folder / "share/airlock-offline" / name):
+        assert "KIT-MANIFEST" in {check for check, _ in _found(installed.examine())}
+
+
+def _preflight(installed: Installed, *words: object) -> set[str]:
+    """Return the kit's checks by which ``preflight`` refuses this machine."""
+    ended = installed.run("preflight", *words)
+    refused = [line for line in ended.err.splitlines() if line.startswith("REFUSED: ")]
+    return {check for line in refused for check in line[9:].split(", ") if check.startswith("KIT-")}
+
+
+def test_preflight_refuses_a_changed_installation_and_a_changed_kit(installed: Installed, kit: Kit) -> None:
+    medium = ("--kit", kit.folder, "--fingerprint", kit.fingerprint)
+    assert _preflight(installed, *medium) == set()
+    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/words.py"))):
+        assert _preflight(installed) == {"KIT-INSTALLED"}
+    with changed(installed.folder / "share/airlock-offline/INSTALLED"):
+        assert _preflight(installed) == {"KIT-MANIFEST"}
+    for name in ("install.sh", "requirements.txt", f"wheels/{next((kit.folder / 'wheels').glob('click-*')).name}"):
+        with changed(kit.folder / name):
+            assert _preflight(installed, *medium) == {"KIT-FILE"}, name
+    with changed(kit.folder / "MANIFEST"):
+        assert _preflight(installed, *medium) == {"KIT-MANIFEST"}
+
+
+def test_an_installation_that_agrees_with_itself_is_refused_from_the_kits_medium(
+    installed: Installed, thin: Kit, kit: Kit
+) -> None:
+    """Whoever writes all the lists anew has another fingerprint, and the paper has the old one."""
+    papers = installed.folder / "share/airlock-offline"
+    kept = {name: (papers / name).read_bytes() for name in ("MANIFEST", "FINGERPRINT")}
+    (papers / "MANIFEST").write_bytes((thin.folder / "MANIFEST").read_bytes())
+    (papers / "FINGERPRINT").write_text(thin.fingerprint)
+    try:
+        ended = kit.verify(installed.folder, installed.python)
+    finally:
+        for name, data in kept.items():
+            (papers / name).write_bytes(data)
+    assert (ended.code, "KIT-MANIFEST: share/airlock-offline/MANIFEST" in ended.err) == (3, True), ended.err
+
+
+def test_another_python_in_the_installation_is_refused(installed: Installed, kit: Kit) -> None:
+    link = installed.folder / "bin/python3"
+    target = link.readlink()
+    link.unlink()
+    link.symlink_to("/bin/sh")
+    try:
+        ended = kit.verify(installed.folder, installed.python)
+    finally:
+        link.unlink()
+        link.symlink_to(target)
+    assert (ended.code, "KIT-INSTALLED: bin/python3: another Python" in ended.err) == (3, True), ended.err
+
+
+def test_a_folder_that_is_no_installation_is_refused(kit: Kit, tmp_path: Path, installed: Installed) -> None:
+    ended = kit.verify(tmp_path, installed.python)
+    assert (ended.code, "was not installed from a kit" in ended.err) == (3, True)
+
+
+# ---- an installation is made whole or not at all --------------------------------------------------------------------
+
+
+def test_nothing_is_installed_over_anything(kit: Kit, installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    for folder in (installed.folder, tmp_path, tmp_path / "link"):
+        ended = _install(kit, folder, installed.python)
+        assert (ended.code, "exists already" in ended.err) == (2, True)
+
+
+def test_a_changed_kit_installs_nothing(thin: Kit, installed: Installed, tmp_path: Path) -> None:
+    with changed(thin.folder / "requirements.txt"):
+        ended = _install(thin, tmp_path / "new", installed.python)
+    assert (ended.code, "KIT-FILE: requirements.txt: changed" in ended.err) == (3, True)
+    assert not (tmp_path / "new").exists()
+
+
+def test_wheels_that_are_not_the_pinned_ones_leave_nothing_behind(
+    thin: Kit, kit: Kit, installed: Installed, tmp_path: Path
+) -> None:
+    """The MANIFEST agrees with them: pip's own hashes stand behind it."""
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    pip = next((thin.folder / "wheels").glob("pip-*"))
+    shutil.copy(next((kit.folder / "wheels").glob("pip-*")), pip)
+    ended = _install(sum_up(thin.folder), machine / "new", installed.python)
+    assert (ended.code, "could not be installed" in ended.err) == (2, True), ended.err
+    assert list(machine.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [("python=", "python=9.", "the kit is for CPython 9."), ("machine=", "machine=pdp", "the kit is for 64-bit pdp"),
+     ("glibc=2", "glibc=99", "the kit needs glibc 99")],
+)  # fmt: skip
+def test_on_another_machine_it_says_for_which_the_kit_is(
+    old: str, new: str, said: str, thin: Kit, installed: Installed, tmp_path: Path
+) -> None:
+    description = thin.folder / "KIT"
+    description.write_text(description.read_text().replace(f"\n{old}", f"\n{new}"))
+    ended = _install(sum_up(thin.folder), tmp_path / "new", installed.python)
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_stopped_half_way_it_leaves_nothing_behind(name: str, thin: Kit, installed: Installed, tmp_path: Path) -> None:
+    machine, python = tmp_path / "machine", tmp_path / "python"
+    machine.mkdir()
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in *" interpreter") echo "$0" ;; *pip*) ls {machine}; kill -{name} $PPID ;; esac\n'
+    )
+    python.chmod(0o755)
+    ended = _install(thin, machine / "new", python)
+    assert "new.part." in ended.err  # it was under way
+    assert ended.code == (130 if name == "INT" else 143)
+    assert list(machine.iterdir()) == []
+
+
+def test_what_differs_from_the_list_after_installing_leaves_nothing_behind(
+    kit: Kit, installed: Installed, tmp_path: Path
+) -> None:
+    machine, folder = tmp_path / "machine", tmp_path / kit.folder.name
+    machine.mkdir()
+    shutil.copytree(kit.folder, folder, copy_function=os.link)
+    listed = (folder / "INSTALLED").read_text().replace("/airlock_shared/eip712.py\n", "/airlock_shared/eip713.py\n")
+    for name in ("INSTALLED", "MANIFEST"):
+        (folder / name).unlink()
+    (folder / "INSTALLED").write_text(listed)
+    ended = _install(sum_up(folder), machine / "new", installed.python)
+    assert ended.code == 3, ended.err
+    assert "airlock_shared/eip712.py: not in the list" in ended.err
+    assert "airlock_shared/eip713.py: missing" in ended.err
+    assert list(machine.iterdir()) == []

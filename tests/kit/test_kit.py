@@ -1,0 +1,254 @@
+"""The kit: what is in it, that it comes out the same, and that no byte of it changes unnoticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.installed import examine_kit
+from airlock_shared.errors import UsageError
+from airlock_shared.words import grouped, spoken
+from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, copy_source, run
+from workspace.test_requirements import OFFLINE_CLOSURE
+
+CAMERA = {"numpy", "opencv-python-headless"}
+OURS = {"airlock-shared", "airlock-offline"}
+WORKSPACE = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXCLUDED = set(WORKSPACE["tool"]["uv"]["exclude-dependencies"])
+
+
+def _packages(kit: Kit) -> dict[str, str]:
+    """Return the hash of each package of the kit's requirements."""
+    lines = (kit.folder / "requirements.txt").read_text().splitlines()
+    return {line.split("==")[0]: line.split(" --hash=sha256:")[1] for line in lines}
+
+
+def test_two_kits_built_in_two_directories_are_identical(kit: Kit, source: Path, tmp_path: Path) -> None:
+    other = built(tmp_path / "out", copy_source(source, tmp_path / "elsewhere" / "workspace"))
+    assert other.fingerprint == kit.fingerprint
+    assert other.paper.read_bytes() == kit.paper.read_bytes()
+    assert hashlib.sha256(other.tar.read_bytes()).digest() == hashlib.sha256(kit.tar.read_bytes()).digest()
+
+
+def test_it_holds_the_closure_of_the_signing_machine_and_nothing_else(kit: Kit) -> None:
+    packages = _packages(kit)
+    assert set(packages) - CAMERA == (OFFLINE_CLOSURE - {"flit-core"}) | OURS
+    wheels = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in (kit.folder / "wheels").iterdir()}
+    (pip,) = set(wheels) - set(packages.values())
+    assert wheels[pip].name.startswith("pip-")
+    assert len(wheels) == len(packages) + 1
+    assert all(path.suffix == ".whl" for path in wheels.values())
+
+
+def test_the_network_bluetooth_and_nfc_packages_of_ledgerblue_are_in_no_part_of_it(kit: Kit) -> None:
+    assert {"bleak", "websocket-client", "nfcpy", "ndeflib", "requests"} <= EXCLUDED
+    bill = json.loads((kit.folder / "sbom.cdx.json").read_text())
+    wheels = {path.name.split("-")[0].replace("_", "-").lower() for path in (kit.folder / "wheels").iterdir()}
+    assert wheels & EXCLUDED == set()
+    assert {one["name"] for one in bill["components"]} & EXCLUDED == set()
+    assert set(_packages(kit)) & EXCLUDED == set()
+
+
+def test_the_bill_names_every_wheel_with_its_hash_and_what_it_carries(kit: Kit) -> None:
+    bill = json.loads((kit.folder / "sbom.cdx.json").read_text())
+    stated = {one["name"]: one["hashes"][0]["content"] for one in bill["components"]}
+    assert {name: stated[name] for name in _packages(kit)} == _packages(kit)
+    assert set(stated) == set(_packages(kit)) | {"pip"}
+    (hidapi,) = (one for one in bill["components"] if one["name"] == "hidapi")
+    assert any("libusb" in carried["name"] for carried in hidapi["components"])
+    asked = {one["ref"]: one.get("dependsOn", []) for one in bill["dependencies"]}
+    (ledgerblue,) = (refs for ref, refs in asked.items() if ref.startswith("pkg:pypi/ledgerblue@"))
+    assert not any(name in ref for ref in ledgerblue for name in EXCLUDED)
+
+
+def test_every_package_is_in_the_list_of_licences_and_one_without_a_text_is_named(kit: Kit) -> None:
+    rows = (kit.folder / "licences/LIST").read_text().splitlines()[3:]
+    assert {row.split(" ")[0] for row in rows} == set(_packages(kit)) | {"pip"}
+    for row in rows:
+        name, version = row.split(":")[0].split(" ")
+        assert (kit.folder / "licences" / f"{name}-{version}").is_dir() != ("NO LICENCE TEXT" in row), row
+
+
+def test_the_systems_libraries_are_named_with_their_packages(kit: Kit) -> None:
+    rows = [line.split("\t") for line in (kit.folder / "SYSTEM-LIBRARIES").read_text().splitlines()[2:]]
+    found = {row[0]: (row[1], row[2]) for row in rows}
+    assert found["libstdc++.so.6"] == ("libstdc++6", "required")
+    assert found["libzbar.so.0"] == ("libzbar0", "optional")
+    assert all(len(row) == 4 and row[3] for row in rows)
+
+
+def test_the_systems_own_tool_agrees_with_the_list(kit: Kit) -> None:
+    ended = subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "MANIFEST"], cwd=kit.folder, capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"")
+
+
+def test_the_tar_is_the_folder_and_nobodys(kit: Kit) -> None:
+    with tarfile.open(kit.tar) as archive:
+        entries = archive.getmembers()
+        names = [entry.name for entry in entries]
+        assert names == sorted(names, key=lambda name: Path(name).parts)
+        assert {(entry.uid, entry.gid, entry.uname, entry.gname) for entry in entries} == {(0, 0, "", "")}
+        assert len({entry.mtime for entry in entries}) == 1
+        files = {entry.name: archive.extractfile(entry) for entry in entries if entry.isfile()}
+        for name, file in files.items():
+            assert file is not None
+            assert file.read() == (kit.folder.parent / name).read_bytes(), name
+    assert len(files) == sum(1 for path in kit.folder.rglob("*") if path.is_file())
+
+
+def test_the_paper_says_both_fingerprints_in_hex_and_words(kit: Kit) -> None:
+    paper = " ".join(kit.paper.read_text().split())
+    for digest in (kit.fingerprint, hashlib.sha256(kit.tar.read_bytes()).hexdigest()):
+        assert f"{grouped(digest)} {spoken(digest)}" in paper
+
+
+def test_it_is_never_built_over_another(kit: Kit) -> None:
+    ended = build(kit.folder.parent)
+    assert (ended.code, "exists already" in ended.err) == (2, True)
+
+
+def test_for_a_target_without_wheels_nothing_is_built(tmp_path: Path) -> None:
+    ended = build(tmp_path / "out", machine="s390x")
+    assert (ended.code, "there is no wheel of" in ended.err) == (2, True), ended.err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(("python", "machine"), [("2.7", "x86_64"), ("3.11.2", "x86_64"), (OWN, "../x86"), ("", "")])
+def test_what_is_no_python_or_machine_is_named(python: str, machine: str, tmp_path: Path) -> None:
+    ended = build(tmp_path / "out", python=python, machine=machine)
+    assert (ended.code, "not a folder, a Python and a machine" in ended.err) == (2, True), ended.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_long_name_fits_into_the_tar(tmp_path: Path) -> None:
+    wheel = tmp_path / "kit/wheels" / f"{'a' * 150}.whl"
+    wheel.parent.mkdir(parents=True)
+    wheel.write_bytes(b"wheel")
+    script = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'offline/kit')!r}); import archive; from pathlib import Path\n"
+        "archive.pack(Path('kit'), Path('kit.tar'), 1)"
+    )
+    subprocess.run([WORKSHOP, "-c", script], cwd=tmp_path, check=True)
+    assert run("tar", "-xOf", tmp_path / "kit.tar", f"kit/wheels/{wheel.name}").out == "wheel"
+
+
+# ---- verify.sh, and the same judgement in Python --------------------------------------------------------------------
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_whole_kit_is_accepted_by_both(kit: Kit) -> None:
+    for typed in (kit.fingerprint, kit.fingerprint.upper(), f" {grouped(kit.fingerprint)}\n"):
+        ended = kit.verify(fingerprint=typed)
+        assert (ended.code, ended.out) == (0, ""), ended.err
+        assert examine_kit(kit.folder, typed) == ()
+
+
+def test_one_changed_byte_in_any_file_is_refused_by_both_with_its_name(thin: Kit, kit: Kit) -> None:
+    paths = _files(thin.folder)
+    assert [p.relative_to(thin.folder) for p in paths] == [p.relative_to(kit.folder) for p in _files(kit.folder)]
+    for path in paths:
+        name = path.relative_to(thin.folder).as_posix()
+        with changed(path, at=20 if name == "verify.sh" else None):  # in its comment, so that it still runs
+            ended = thin.verify()
+            (finding,) = examine_kit(thin.folder, thin.fingerprint)
+        check = "KIT-MANIFEST" if name == "MANIFEST" else "KIT-FILE"
+        assert ended.code == 3, name
+        assert check in ended.err
+        assert name == "MANIFEST" or f"KIT-FILE: {name}: changed\n" in ended.err
+        assert (finding.check, finding.path) == (check, name)
+        assert finding.got in ended.err
+        assert finding.expected in ended.err
+    assert thin.verify().code == 0
+
+
+def test_of_the_real_wheels_too(kit: Kit) -> None:
+    wheel = max((kit.folder / "wheels").iterdir(), key=lambda path: path.stat().st_size)
+    with changed(wheel, at=wheel.stat().st_size - 1):
+        assert f"KIT-FILE: wheels/{wheel.name}: changed" in kit.verify().err
+        assert [one.path for one in examine_kit(kit.folder, kit.fingerprint)] == [f"wheels/{wheel.name}"]
+
+
+def _say(kit: Kit) -> tuple[str, set[tuple[str, str]]]:
+    """Return what verify.sh says, and what Python finds."""
+    ended = kit.verify()
+    assert ended.code == 3, ended.err
+    return ended.err, {(one.path, one.what) for one in examine_kit(kit.folder, kit.fingerprint)}
+
+
+def test_a_file_that_is_not_listed_is_refused(thin: Kit) -> None:
+    (thin.folder / "wheels/requests-9-py3-none-any.whl").write_bytes(b"")
+    said, found = _say(thin)
+    assert "KIT-FILE: wheels/requests-9-py3-none-any.whl: not in the list" in said
+    assert found == {("wheels/requests-9-py3-none-any.whl", "not in the list")}
+
+
+def test_an_unlisted_name_cannot_act_on_the_terminal(thin: Kit) -> None:
+    (thin.folder / "a\x1b[2J\nKIT: fine").write_bytes(b"")
+    said, found = _say(thin)
+    assert "not in the list" in said
+    assert "\x1b" not in said
+    assert "\nKIT: fine" not in said
+    assert len(found) == 1
+
+
+def test_a_missing_file_is_refused(thin: Kit) -> None:
+    (thin.folder / "udev/70-airlock-ledger.rules").unlink()
+    said, found = _say(thin)
+    assert "KIT-FILE: udev/70-airlock-ledger.rules: missing" in said
+    assert found == {("udev/70-airlock-ledger.rules", "missing")}
+
+
+def test_a_link_is_refused_even_to_the_same_bytes(thin: Kit) -> None:
+    rule = thin.folder / "udev/70-airlock-ledger.rules"
+    elsewhere = thin.folder.parent / "rule"
+    rule.rename(elsewhere)
+    rule.symlink_to(elsewhere)
+    said, found = _say(thin)
+    assert "neither a file nor a folder: ./udev/70-airlock-ledger.rules" in said
+    assert ("udev/70-airlock-ledger.rules", "a symbolic link") in found
+
+
+def test_a_kit_that_agrees_with_itself_but_not_with_the_paper_is_refused(thin: Kit, kit: Kit) -> None:
+    ended = thin.verify(fingerprint=kit.fingerprint)
+    assert (ended.code, "KIT-MANIFEST" in ended.err) == (3, True)
+    assert thin.fingerprint in ended.err
+    assert kit.fingerprint in ended.err
+    (finding,) = examine_kit(thin.folder, kit.fingerprint)
+    assert (finding.check, finding.got, finding.expected) == ("KIT-MANIFEST", thin.fingerprint, kit.fingerprint)
+
+
+def test_without_its_list_it_is_refused(thin: Kit) -> None:
+    (thin.folder / "MANIFEST").rename(thin.folder.parent / "list")
+    assert thin.verify().code == 3
+    assert [one.what for one in examine_kit(thin.folder, thin.fingerprint)] == ["missing"]
+    (thin.folder / "MANIFEST").symlink_to(thin.folder.parent / "list")
+    assert thin.verify().code == 3
+    assert [one.what for one in examine_kit(thin.folder, thin.fingerprint)] == ["missing"]
+
+
+@pytest.mark.parametrize("typed", ["", "d", "0" * 63, "0" * 65, "g" * 64, "-" + "0" * 63])
+def test_without_a_whole_fingerprint_nothing_is_verified(typed: str, thin: Kit) -> None:
+    ended = run("sh", thin.folder / "verify.sh", *([typed] if typed else []))
+    assert ended.code == 2
+    assert "fingerprint" in ended.err
+    with pytest.raises(UsageError, match="64 hex digits"):
+        examine_kit(thin.folder, typed)
+
+
+def test_the_scripts_are_plain_shell(kit: Kit) -> None:
+    for name in ("install.sh", "verify.sh", "program/airlock-offline"):
+        for shell in filter(None, map(shutil.which, ("sh", "dash", "bash"))):
+            assert run(shell, "-n", kit.folder / name) == (0, "", ""), (name, shell)
+        assert (kit.folder / name).read_text().startswith("#!/bin/sh\n")

@@ -1,0 +1,18 @@
+"""Run inside a network of its own, by the system's Python alone: start the installed software Ledger, then sign with it.
+
+``there.py PROGRAM HOME TYPED WORDS...``: the words of ``sign`` without its port. Leaves with the exit code of ``sign``.
+"""
+
+import json
+import subprocess
+import sys
+
+program, home, typed, *words = sys.argv[1:]
+with subprocess.Popen([program, "emulator"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as ledger:
+    assert ledger.stdout is not None
+    port = str(json.loads(ledger.stdout.readline())["port"])
+    ended = subprocess.run(
+        [program, "--home", home, "sign", *words, "--emulator", port], input=typed, text=True, check=False
+    )
+    ledger.terminate()
+sys.exit(ended.returncode)

@@ -1,0 +1,161 @@
+"""Artefacts of a whole day without machines: every struct signed, both transcripts, a journal, pages, hostile texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+from airlock_shared import requests as requests_document
+from airlock_shared import signatures as signatures_document
+from airlock_shared.batch import read_batch
+from airlock_shared.possession import PROVED, challenge_of, registrations
+from airlock_shared.report.screens import Screens, Shown, write_screens
+from airlock_shared.report.withheld import withhold
+from airlock_shared.signatures import parse_signatures
+from airlock_shared.transcript import next_entry, read_entries
+from shared.make_payloads import KEYS, NOW_MS, signed_item
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
+
+HOSTILE = '<script>document.title="owned"</script><img src=x onerror=alert(1)> " \' & </td></table>'
+HIDDEN = "a\u202eb\u200bc\x1b[31m"
+Event = tuple[str, dict[str, Any]]
+
+
+@cache
+def requests_bytes() -> bytes:
+    return to_bytes(whole())
+
+
+@cache
+def requests_fingerprint() -> str:
+    return read_batch(requests_bytes(), format_name=requests_document.FORMAT, list_name="requests")[2]
+
+
+@cache
+def signatures_bytes() -> bytes:
+    """Return the signatures document: each step signed by its own key."""
+    items = [signed_item(item) for item in whole()["requests"]]
+    header = {"count": len(items), "ceremony": plan().id, "requests": requests_fingerprint(), "rehearsal": False}
+    header |= {"transcript_head": "0" * 64, "created_ms": NOW_MS}
+    return to_bytes({"format": signatures_document.FORMAT, "header": header, "signatures": items})
+
+
+@cache
+def signed() -> tuple[signatures_document.Signed, ...]:
+    return tuple(parse_signatures(signatures_bytes())[1])
+
+
+def digests() -> list[str]:
+    return [each.digest for each in signed()]
+
+
+def chain(events: Sequence[Event]) -> bytes:
+    """Return a transcript of these events, a second apart, of which the last is at the vectors' time."""
+    last = None
+    lines = []
+    for number, (event, data) in enumerate(events):
+        last = next_entry(last, NOW_MS - 1000 * (len(events) - 1 - number), event, data)
+        lines.append(last.line() + b"\n")
+    return b"".join(lines)
+
+
+def offline_events() -> list[Event]:
+    people = {"signer": HOSTILE[:60], "witness": "Mary Somerville"}
+    marks = {"requests": requests_fingerprint(), "signatures": parse_signatures(signatures_bytes())[2]}
+    proofs = [(PROVED, challenge_of(plan(), deployment(), step).as_data()) for step in registrations(plan())]
+    lines = [{"group": "network", "what": HOSTILE, "found": "x" * 300, "verdict": "LOOK"}]
+    return [
+        ("deployment-pinned", {"name": deployment().name, "fingerprint": deployment().fingerprint}),
+        ("ceremony-begun", {"ceremony": plan().id, "plan": plan().fingerprint, "roles": people}),
+        ("preflight", {"airlock": "1", "lines": lines, "refused": [], HOSTILE: {"of": [{"x": HIDDEN}]}}),
+        *proofs,
+        ("exception", {"ceremony": plan().id, "station": "", "by": "witness", "reason": HOSTILE}),
+        ("sign-begun", {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id}),
+        *(("signed", {"step": each.step, "digest": each.digest}) for each in signed()),
+        ("signatures-written", marks),
+    ]
+
+
+def timeline_bytes() -> bytes:
+    """Return a journal in which the first step is filled, the second unknown, the third failed; no other was sent."""
+    states = (("FILLED", True, True), ("UNKNOWN", False, False), ("FAILED", True, False))
+    rows: list[dict[str, Any]] = []
+    for item, (state, final, done) in zip(signed(), states, strict=False):
+        rows.append({
+            "kind": "submission", "digest": item.digest, "step": item.step, "route": "batched", "method": "POST",
+            "state": state, "meaning": "it is so", "final": final, "done": done, "tracking_id": HOSTILE,
+            "transaction_hash": "0x" + "ab" * 32, "entity_id": "", "code": HIDDEN, "note": HOSTILE, "created_ms": NOW_MS,
+            "updated_ms": NOW_MS,
+        })  # fmt: skip
+        rows.append({"kind": "event", "digest": item.digest, "type": HOSTILE, "seq": 0, "at_ms": NOW_MS,
+                     "payload": {HOSTILE: HIDDEN, "long": "0x" + "cd" * 200, "n": {"deep": [1, None, True]}}})  # fmt: skip
+        rows.append({"kind": "anomaly", "digest": item.digest, "type": "event-without-seq", "payload": {}})
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def online_events(timeline: bytes) -> list[Event]:
+    first = signed()[0]
+    promise = {"what": HOSTILE, "promised": "this", "found": "that", "kept": False}
+    facts = {"ceremony": plan().id, "requests": requests_fingerprint()}
+    signatures = parse_signatures(signatures_bytes())[2]
+    return [
+        ("prepared", {**facts, "plan": plan().fingerprint}),
+        ("submit-begun", {**facts, "signatures": signatures, "offline_transcript_head": "0" * 64}),
+        (
+            "outcome",
+            {"step": first.step, "digest": first.digest, "state": "FILLED", "code": "", "read_back": [promise]},
+        ),
+        ("outcome", {"step": signed()[1].step, "digest": signed()[1].digest, "error": HOSTILE}),
+        ("timeline-exported", {**facts, "sha256": hashlib.sha256(timeline).hexdigest()}),
+    ]
+
+
+def sealed(key: str, over: int | None = None, **altered: Any) -> bytes:
+    """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
+
+    The members ``altered`` are put in after it was signed.
+    """
+    lines = chain(offline_events()).splitlines()
+    entries = read_entries(lines)
+    count = len(entries) if over is None else over
+    head = entries[count - 1].hash
+    text = f"Airlock transcript of {plan().id}, {count} entries, head {head}"
+    signature = "0x" + Account.sign_message(encode_defunct(text=text), KEYS[key]).signature.hex()
+    data = {"ceremony": plan().id, "entries": count, "head": head, "address": key, "signature": signature}
+    seal = next_entry(entries[-1], NOW_MS, "sealed", data | altered)
+    return b"".join(line + b"\n" for line in [*lines, seal.line()])
+
+
+def screens_bytes() -> bytes:
+    pages = [["Review typed ", "message"], [HOSTILE, "0x" + "EF" * 60], ["Sign message"]]
+    shown = tuple(Shown(each.step, each.digest, pages) for each in signed())
+    return write_screens(Screens("nanosp", requests_fingerprint(), shown))
+
+
+def offline_files() -> dict[str, bytes]:
+    """Return the artefacts of the offline machine's report."""
+    return {
+        "plan.toml": PLAN_TEXT.encode(),
+        "deployment.json": DEPLOYMENT_TEXT.encode(),
+        "requests.json": requests_bytes(),
+        "signatures.json": withhold(signatures_bytes(), ()),
+        "screens.json": screens_bytes(),
+        "offline-transcript.jsonl": chain(offline_events()),
+    }
+
+
+def online_files() -> dict[str, bytes]:
+    """Return the artefacts of the online machine's report; the first and the third step have ended."""
+    timeline = timeline_bytes()
+    ended = {digests()[0], digests()[2]}
+    return offline_files() | {
+        "signatures.json": withhold(signatures_bytes(), ended),
+        "online-transcript.jsonl": chain(online_events(timeline)),
+        "timeline.jsonl": timeline,
+    }

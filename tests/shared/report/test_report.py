@@ -1,0 +1,562 @@
+"""A report is what its artefacts give: nothing more, nothing else, and nothing that was put together or changed."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.report.compare import Difference, first_difference
+from airlock_shared.report.evidence import FILES, read_evidence
+from airlock_shared.report.model import report_of
+from airlock_shared.report.screens import parse_screens
+from airlock_shared.report.timeline import parse_timeline
+from airlock_shared.report.verify import make, verify
+from airlock_shared.report.withheld import parse_withheld, withheld_steps, withhold
+from airlock_shared.signatures import parse_signatures
+from airlock_shared.transcript import next_entry, read_entries
+from shared.make_payloads import KEYS
+from shared.report.day import (
+    HIDDEN,
+    HOSTILE,
+    Event,
+    chain,
+    digests,
+    offline_events,
+    offline_files,
+    online_events,
+    online_files,
+    requests_fingerprint,
+    screens_bytes,
+    sealed,
+    signatures_bytes,
+    timeline_bytes,
+)
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes, whole
+
+OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
+
+
+def _refused(files: dict[str, bytes]) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        make(files)
+    return caught.value
+
+
+# ---- what is in it --------------------------------------------------------------------------------------------------
+
+
+def test_the_same_artefacts_give_the_same_bytes() -> None:
+    for files in (offline_files(), online_files()):
+        one, other = make(files), make(dict(reversed(files.items())))
+        assert (one.json, one.html) == (other.json, other.html)
+
+
+def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed() -> None:
+    steps = make(offline_files()).value["steps"]
+    assert len(steps) == len(digests()) == 14
+    for step, digest in zip(steps, digests(), strict=True):
+        request = step["request"]
+        assert {row["by"] for row in request["decided"]} <= {"plan", "fixed", "builder"}
+        assert all(row["ok"] for row in request["decided"])
+        assert (request["checks"]["refused"], request["checks"]["not_reached"]) == ([], 0)
+        assert ("0x" + request["hashes"][-1]["value"], request["hashes"][-1]["name"]) == (digest, "digest")
+        assert step["signature"]["digest"] == digest
+
+
+def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
+    report = make(offline_files()).value
+    events = offline_events()
+    before = next(n for n, (event, _) in enumerate(events) if event == "signed") - 1
+    entry = json.loads(offline_files()[OFFLINE].splitlines()[before])
+    assert report["steps"][0]["request"]["judged_at"]["ms"] == entry["at_ms"]
+    late = [json.loads(line) for line in offline_files()[OFFLINE].splitlines()]
+    assert all(line["at_ms"] <= late[-1]["at_ms"] for line in late)
+
+
+def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
+    whole = {item.digest: item.signature[2:] for item in parse_signatures(signatures_bytes())[1]}
+    for files, shown in ((offline_files(), set()), (online_files(), {digests()[0], digests()[2]})):
+        report = make(files)
+        everything = b"".join([*files.values(), report.json, report.html]).replace(b" ", b"")
+        assert {digest for digest, signature in whole.items() if signature.encode() in everything} == shown
+
+
+def test_each_thing_that_is_missing_has_its_sentence() -> None:
+    files = online_files()
+    given = make(files).value["missing"]
+    assert "step open-pnl: its outcome is not known yet (UNKNOWN)" in given
+    assert "step close: signed, and not submitted from this machine" in given
+    assert "the offline machine's transcript is not sealed by a signer of the plan" in given
+    events = offline_events()
+    for event, sentence in (
+        ("preflight", "no preflight is on record before the signing"),
+        ("delegate-proved", "step desk-key: no proof is on record that anybody holds the delegate key"),
+        ("ceremony-begun", "offline machine: no ceremony was begun with this plan on this machine"),
+    ):
+        assert sentence not in given
+        without = chain([(name, data) for name, data in events if name != event])
+        assert sentence in make(files | {OFFLINE: without}).value["missing"]
+
+
+def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
+    refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
+    found = make(offline_files() | {OFFLINE: chain(refused)}).value["missing"]
+    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in found
+    late = [each for each in offline_events() if each[0] != "preflight"]
+    late += [each for each in offline_events() if each[0] == "preflight"]
+    found = make(offline_files() | {OFFLINE: chain(late)}).value["missing"]
+    assert "no preflight is on record before the signing" in found
+
+
+def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
+    report = make(online_files())
+    look = report.value["look"]
+    assert "step open-coin ended as FAILED: it is so" in look
+    assert f"step open: {HOSTILE} is not what was promised: that" in look
+    assert f"exception on the offline machine, said by the witness: {HOSTILE}" in look
+
+
+def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
+    html = make(online_files()).html.decode()
+    assert HIDDEN not in html
+    for tag in ("<script", "<img", "onerror=alert(1)>"):
+        assert tag not in html
+    assert "&lt;script&gt;document.title=&quot;owned&quot;&lt;/script&gt;" in html
+    assert html.isprintable() is False  # line breaks alone
+    assert {c for c in html if not c.isprintable()} == {"\n"}
+
+
+def test_a_text_that_pretends_to_be_an_escape_is_told_apart() -> None:
+    events = [(e, d | {"reason": "a\\u{202e}"} if e == "exception" else d) for e, d in offline_events()]
+    assert '<td data-name="reason">a\\\\u{202e}</td>' in make(offline_files() | {OFFLINE: chain(events)}).html.decode()
+
+
+def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
+    document = whole()
+    mine = [step.id for step in plan().steps.values() if step.signer.name == "desk"]
+    assert 0 < len(mine) < 14
+    document["requests"] = [item for item in document["requests"] if item["step"] in mine]
+    document["header"] |= {"count": len(mine), "signer": "desk"}
+    files = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
+    missing = make(files | {"requests.json": to_bytes(document)}).value["missing"]
+    assert "step open: not among these requests, which are a part of the plan" in missing
+    assert sum("not among these requests" in sentence for sentence in missing) == 14 - len(mine)
+    document["header"]["signer"] = "treasury"
+    assert _refused(files | {"requests.json": to_bytes(document)}).check == "PLAN-STEPS"
+
+
+def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
+    files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
+    report = make(files | {"requests.json": to_bytes(whole("transactions"))})
+    for step in report.value["steps"]:
+        request = step["request"]
+        assert request["kind"] == "transaction"
+        assert [row["name"] for row in request["under"]][:2] == ["calls", "contract"]
+        assert [row["name"] for row in request["hashes"]] == ["transaction hash, which is signed"]
+        assert request["checks"]["refused"] == []
+    assert len(report.value["steps"]) > 10
+
+
+def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
+    document = json.loads(signatures_bytes())
+    for item in document["signatures"]:
+        item["shown"] = "by another wallet"
+    given = ("plan.toml", "deployment.json", "requests.json")
+    files = {n: d for n, d in offline_files().items() if n in given}
+    files |= {"signatures.json": withhold(to_bytes(document), ())}
+    report = make(files).value
+    assert "signed by another wallet" in [row["result"] for row in report["matches"]]
+    exported = {"requests": requests_fingerprint(), "sha256": hashlib.sha256().hexdigest()}
+    online = chain([online_events(b"")[0], ("timeline-exported", exported)])
+    report = make(files | {ONLINE: online, "timeline.jsonl": b""}).value
+    assert "the offline machine's transcript was not given" not in report["missing"]
+
+
+def test_a_resumed_signing_is_judged_as_when_each_step_was_signed() -> None:
+    events = offline_events()
+    begun = next(each for each in events if each[0] == "sign-begun")
+    later = chain([*events, begun, events[-1]])
+    one = make(offline_files()).value["steps"][0]
+    other = make(offline_files() | {OFFLINE: later}).value["steps"][0]
+    assert one["request"]["checks"] == other["request"]["checks"]
+    assert other["signature"]["at"] is not None
+
+
+def test_the_signing_of_other_requests_does_not_count_for_these() -> None:
+    others = [(e, d | {"requests": "f" * 64} if e == "sign-begun" else d) for e, d in offline_events()]
+    begun = next(each for each in offline_events() if each[0] == "sign-begun")
+    assert _refused(offline_files() | {OFFLINE: chain([*others, begun])}).check == "REPORT-MATCH"
+
+
+def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
+    some = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
+    report = make(some)
+    assert report.value["missing"] == ["the requests were not given", "the signatures were not given"]
+    assert report.html.count(b"not given") > 5
+    assert verify(report.json, report.html, some).value["complete"] is False
+
+
+# ---- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["plan.toml", "deployment.json"])
+def test_without_plan_or_deployment_there_is_no_report(missing: str) -> None:
+    files = {n: d for n, d in offline_files().items() if n != missing}
+    assert _refused(files).check == "REPORT-ARTEFACT"
+
+
+def test_a_file_that_is_no_artefact_is_refused() -> None:
+    assert _refused(offline_files() | {"notes.txt": b""}).check == "REPORT-ARTEFACT"
+    assert len(FILES) == 8
+
+
+def _without(events: list[Event], name: str) -> bytes:
+    return chain([(event, data) for event, data in events if event != name])
+
+
+@pytest.mark.parametrize("event", ["deployment-pinned", "sign-begun", "signed", "signatures-written"])
+def test_an_offline_transcript_of_another_ceremony_is_refused(event: str) -> None:
+    files = offline_files()
+    assert _refused(files | {OFFLINE: _without(offline_events(), event)}).check == "REPORT-MATCH"
+
+
+@pytest.mark.parametrize("event", ["prepared", "submit-begun", "timeline-exported"])
+def test_an_online_transcript_of_another_ceremony_is_refused(event: str) -> None:
+    files = online_files()
+    assert _refused(files | {ONLINE: _without(online_events(timeline_bytes()), event)}).check == "REPORT-MATCH"
+
+
+@pytest.mark.parametrize(
+    ("event", "member"),
+    [
+        ("deployment-pinned", "fingerprint"), ("sign-begun", "plan"), ("sign-begun", "requests"), ("signed", "digest"),
+        ("signatures-written", "requests"), ("signatures-written", "signatures"), ("prepared", "plan"),
+        ("prepared", "requests"), ("submit-begun", "requests"), ("submit-begun", "signatures"),
+        ("submit-begun", "offline_transcript_head"), ("timeline-exported", "sha256"), ("timeline-exported", "requests"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_names_something_else_is_refused(event: str, member: str) -> None:
+    files = online_files()
+    for name, events in ((OFFLINE, offline_events()), (ONLINE, online_events(timeline_bytes()))):
+        changed = [(e, d | {member: "f" * 64} if e == event else d) for e, d in events]
+        if changed != events:
+            assert _refused(files | {name: chain(changed)}).check == "REPORT-MATCH"
+            return
+    pytest.fail("no such event")
+
+
+def test_a_changed_transcript_breaks_its_chain() -> None:
+    files = offline_files()
+    assert _refused(files | {OFFLINE: files[OFFLINE].replace(b"Mary", b"Mara")}).check == "DOC-CHAIN"
+
+
+TREASURY, STRANGER = next(iter(KEYS)), "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
+def test_a_seal_by_a_signer_of_the_plan_holds_and_is_shown() -> None:
+    report = make(offline_files() | {OFFLINE: sealed(TREASURY)}).value
+    (seal,) = report["transcripts"][0]["seals"]
+    assert (seal["by"], seal["entries"]) == (TREASURY, report["transcripts"][0]["entries"] - 1)
+    assert not any("sealed" in sentence for sentence in report["missing"])
+
+
+def test_a_seal_by_another_key_is_refused() -> None:
+    files = offline_files()
+    alone = files["plan.toml"].replace(f'address = "{STRANGER}"'.encode(), f'address = "{TREASURY}"'.encode())
+    bare = {"plan.toml": alone, "deployment.json": files["deployment.json"], OFFLINE: sealed(STRANGER)}
+    assert _refused(bare).check == "DOC-SEAL"
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        {"entries": 3}, {"head": "f" * 64}, {"address": STRANGER}, {"signature": "0x" + "11" * 65}, {"signature": "x"},
+        {"signature": 7}, {"more": ""},
+    ],
+)  # fmt: skip
+def test_a_seal_that_does_not_hold_is_refused(altered: dict[str, Any]) -> None:
+    assert _refused(offline_files() | {OFFLINE: sealed(TREASURY, **altered)}).check in ("DOC-SEAL", "DOC-FIELD")
+
+
+def test_a_seal_over_fewer_entries_than_are_before_it_is_refused() -> None:
+    assert _refused(offline_files() | {OFFLINE: sealed(TREASURY, over=3)}).check == "DOC-SEAL"
+
+
+def test_a_seal_of_another_ceremony_is_not_this_ones() -> None:
+    report = make(offline_files() | {OFFLINE: sealed(TREASURY, ceremony="another")}).value
+    assert report["transcripts"][0]["seals"] == []
+
+
+def test_a_seal_before_the_signatures_does_not_cover_them() -> None:
+    lines = sealed(TREASURY)
+    last = read_entries(lines.splitlines())[-1]
+    marks = next(data for event, data in offline_events() if event == "signatures-written")
+    later = lines + next_entry(last, last.at_ms, "signatures-written", marks).line() + b"\n"
+    found = make(offline_files() | {OFFLINE: later}).value["missing"]
+    assert "the offline machine's transcript was sealed before these signatures were written" in found
+
+
+def test_a_head_that_no_transcript_has_is_refused() -> None:
+    files = offline_files()
+    document = json.loads(signatures_bytes())
+    document["header"]["transcript_head"] = "f" * 64
+    other = json.dumps(document).encode()
+    marks = {"signatures": parse_signatures(other)[2]}
+    events = [(e, d | marks if e == "signatures-written" else d) for e, d in offline_events()]
+    refusal = _refused(files | {"signatures.json": withhold(other, ()), OFFLINE: chain(events)})
+    assert (refusal.check, "head" in refusal.got) == ("REPORT-MATCH", True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["header"].update(requests="f" * 64),
+        lambda d: d["header"].update(ceremony="another"),
+        lambda d: d["header"].update(rehearsal=True),
+        lambda d: d["header"].update(fingerprint="f" * 64),
+        lambda d: d["signatures"].reverse(),
+        lambda d: d["signatures"].pop(),
+        lambda d: d["signatures"][0].update(digest="0x" + "0" * 64),
+        lambda d: d["signatures"][0].update(signer=d["signatures"][0]["signer"][:-1] + "0"),
+        lambda d: d["signatures"][0].update(step="close"),
+    ],
+)
+def test_signatures_of_another_ceremony_are_refused(change: Any) -> None:
+    files = offline_files()
+    document = json.loads(files["signatures.json"])
+    change(document)
+    assert _refused(files | {"signatures.json": json.dumps(document).encode()}).check == "REPORT-MATCH"
+
+
+def test_bytes_that_are_not_the_signers_are_refused() -> None:
+    files = online_files()
+    document = json.loads(files["signatures.json"])
+    other = "0x" + document["signatures"][2]["signature"][2:]
+    row = document["signatures"][0]
+    row |= {"signature": other, "signature_sha256": hashlib.sha256(bytes.fromhex(other[2:])).hexdigest()}
+    assert _refused(files | {"signatures.json": json.dumps(document).encode()}).check == "SIG-SIGNER"
+
+
+def _altered(value: Any) -> Iterator[Any]:
+    """Yield a JSON value with each of its members, at any depth, replaced by values of other types, or taken away."""
+    places = list(value) if type(value) is dict else range(len(value)) if type(value) is list else ()
+    for place in places:
+        for other in (None, 7, -1, "x", [], {}, [7], {"x": 7}, True, 1e9):
+            changed = copy.copy(value)
+            changed[place] = other
+            yield changed
+        for inner in _altered(value[place]):
+            changed = copy.copy(value)
+            changed[place] = inner
+            yield changed
+        shorter = copy.copy(value)
+        del shorter[place]
+        yield shorter
+
+
+def _settles(files: dict[str, bytes]) -> None:
+    with suppress(AirlockError):
+        report_of(read_evidence(files))
+
+
+@pytest.mark.parametrize("name", [OFFLINE, ONLINE])
+def test_no_changed_entry_makes_the_report_fall(name: str) -> None:
+    """In a chain that was made anew around it."""
+    events = offline_events() if name == OFFLINE else online_events(timeline_bytes())
+    first = next(n for n, (event, _) in enumerate(events) if event == "signed") if name == OFFLINE else len(events)
+    files = online_files() if name == ONLINE else offline_files()
+    for number, (event, data) in enumerate(events):
+        if event == "signed" and number > first:
+            continue
+        for changed in _altered(data):
+            _settles(files | {name: chain([*events[:number], (event, changed), *events[number + 1 :]])})
+
+
+@pytest.mark.parametrize("name", ["timeline.jsonl", "screens.json", "signatures.json"])
+def test_no_changed_document_of_a_report_makes_it_fall(name: str) -> None:
+    files = online_files()
+    lines = files[name].splitlines() if name.endswith("l") else [files[name]]
+    for changed in _altered(json.loads(lines[0]) if name.endswith("l") else _short(json.loads(lines[0]))):
+        _settles(files | {name: b"\n".join([json.dumps(changed).encode(), *lines[1:]])})
+
+
+def _short(document: dict[str, Any]) -> dict[str, Any]:
+    last = list(document)[-1]
+    return document | {last: document[last][:2]}
+
+
+@pytest.mark.parametrize("line", [b"7", b'{"seq":0}', b'{"seq":"0","at_ms":0,"event":"x","data":[],"hash":""}'])
+def test_lines_that_are_no_entries_are_refused(line: bytes) -> None:
+    assert _refused(offline_files() | {OFFLINE: line}).check == "DOC-CHAIN"
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "event", "data"),
+    [(1.5, "x", {}), (True, "x", {}), (0, 7, {}), (0, "x", []), (0, "outcome", {"digest": 1})],
+)
+def test_entries_of_the_wrong_types_are_refused_although_their_chain_holds(at_ms: Any, event: Any, data: Any) -> None:
+    line = next_entry(None, at_ms, event, data).line()
+    assert _refused(offline_files() | {OFFLINE: line}).check == "DOC-FIELD"
+
+
+# ---- the verification --------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
+    files = online_files()
+    made = make(files)
+    assert verify(made.json, made.html, files).value == made.value
+    value = copy.deepcopy(made.value)
+    value["steps"][3]["request"]["decided"][0]["raw"] += "0"
+    for report, html, given, check, where in (
+        (
+            json.dumps(value, indent=1).encode() + b"\n",
+            made.html,
+            files,
+            "REPORT-FIELD",
+            "steps[3].request.decided[0].raw",
+        ),
+        (json.dumps(made.value).encode(), made.html, files, "REPORT-FIELD", ""),
+        (made.json.replace(b'"complete": false', b'"complete": 0'), made.html, files, "REPORT-FIELD", "complete"),
+        (b"[]", made.html, files, "REPORT-ARTEFACT", "artefacts"),
+        (made.json, made.html[:-1], files, "REPORT-PAGE", f"byte {len(made.html) - 1}"),
+        (
+            made.json,
+            made.html.replace(b"Mary", b"Mara", 1),
+            files,
+            "REPORT-PAGE",
+            f"byte {made.html.index(b'Mary') + 3}",
+        ),
+        (
+            made.json,
+            made.html,
+            files | {"plan.toml": files["plan.toml"] + b"\n"},
+            "REPORT-ARTEFACT",
+            "artefacts[0].bytes",
+        ),
+    ):
+        with pytest.raises(DocumentError) as caught:
+            verify(report, html, given)
+        assert (caught.value.check, caught.value.where, caught.value.exit_code) == (check, where, 4)
+
+
+def test_every_signature_is_recovered_again_with_the_whole_document() -> None:
+    files = offline_files()
+    made = make(files)
+    assert any("withheld" in sentence for sentence in verify(made.json, made.html, files).open)
+    found = verify(made.json, made.html, files, signatures=signatures_bytes())
+    assert not any("withheld" in sentence for sentence in found.open)
+    document = json.loads(signatures_bytes())
+    document["header"]["created_ms"] += 1
+    with pytest.raises(Refusal, match="not the one that the report was made from"):
+        verify(made.json, made.html, files, signatures=json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "where"),
+    [
+        ({"a": 1}, {"a": True}, "a"), ({"a": 1}, {"a": 1.0}, "a"), ({"a": None}, {}, "a"), ({}, {"a": None}, "a"),
+        ({"a": [1, 2]}, {"a": [1]}, "a[1]"), ({"a": [1]}, {"a": [1, 2]}, "a[1]"),
+        ({"a": {"b": ["x"]}}, {"a": {"b": ["y"]}}, "a.b[0]"),
+        ([], {}, ""), ("a", "b", ""),
+    ],
+)  # fmt: skip
+def test_the_place_of_the_first_difference_is_named(got: Any, expected: Any, where: str) -> None:
+    found = first_difference(got, expected)
+    assert isinstance(found, Difference)
+    assert found.where == where
+    assert first_difference(got, copy.deepcopy(got)) is None
+
+
+# ---- the documents of a report -----------------------------------------------------------------------------------------
+
+
+def test_withheld_signatures_are_read_back_as_they_were_written() -> None:
+    answers = parse_withheld(withhold(signatures_bytes(), {digests()[0]}))
+    assert [bool(a.signed.signature) for a in answers.items] == [True, *[False] * 13]
+    assert withheld_steps(answers) == [a.signed.step for a in answers.items[1:]]
+    whole = parse_withheld(withhold(signatures_bytes(), digests()))
+    assert (withheld_steps(whole), whole.fingerprint) == ([], parse_signatures(signatures_bytes())[2])
+
+
+def test_a_whole_document_must_have_the_fingerprint_that_it_names() -> None:
+    document = json.loads(withhold(signatures_bytes(), digests()))
+    document["header"]["created_ms"] += 1
+    with pytest.raises(Refusal) as caught:
+        parse_withheld(json.dumps(document).encode())
+    assert caught.value.check == "REPORT-MATCH"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(format="airlock/signatures@1"),
+        lambda d: d.update(more=1),
+        lambda d: d["header"].pop("fingerprint"),
+        lambda d: d["signatures"][0].pop("signature_sha256"),
+        lambda d: d["signatures"][0].update(signature_sha256="F" * 64),
+        lambda d: d["signatures"][0].update(signature="0x"),
+        lambda d: d["signatures"].append(7),
+    ],
+)
+def test_malformed_withheld_signatures_are_refused(change: Any) -> None:
+    document = json.loads(withhold(signatures_bytes(), ()))
+    change(document)
+    with pytest.raises(DocumentError) as caught:
+        parse_withheld(json.dumps(document).encode())
+    assert caught.value.check in ("DOC-FORMAT", "DOC-FIELD")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"7", b"{}", b'{"kind":"other"}', b'{"kind":"event","digest":"0x","type":"a","payload":{}}',
+        b'{"kind":"submission","digest":"0x"}',
+    ],
+)  # fmt: skip
+def test_a_malformed_timeline_is_refused(line: bytes) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_timeline(line)
+    assert caught.value.check == "DOC-FIELD"
+
+
+def test_a_submission_twice_in_a_timeline_is_refused() -> None:
+    first = timeline_bytes().splitlines()[0]
+    with pytest.raises(DocumentError):
+        parse_timeline(first + b"\n" + first)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(format="other"),
+        lambda d: d.update(model="<b>"),
+        lambda d: d.update(requests="x"),
+        lambda d: d["steps"][0].update(digest="0x"),
+        lambda d: d["steps"][0].update(pages=[7]),
+        lambda d: d["steps"][0].update(pages=[[7]]),
+    ],
+)
+def test_malformed_screens_are_refused(change: Any) -> None:
+    document = json.loads(screens_bytes())
+    change(document)
+    with pytest.raises(DocumentError):
+        parse_screens(json.dumps(document).encode())
+
+
+def test_screens_of_other_requests_are_refused() -> None:
+    document = json.loads(screens_bytes())
+    document["requests"] = "f" * 64
+    assert _refused(offline_files() | {"screens.json": json.dumps(document).encode()}).check == "REPORT-MATCH"
+
+
+def test_the_half_that_made_it_is_the_one_with_a_timeline() -> None:
+    assert read_evidence(offline_files()).half == "offline"
+    assert read_evidence(online_files()).half == "online"

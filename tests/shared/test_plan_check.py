@@ -1,0 +1,243 @@
+"""``plan check``: every mistake of a plan by its line and column, none hidden by another, and none where there is none."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.actions import ACTIONS
+from airlock_shared.errors import PlanError
+from airlock_shared.plan import parse_plan
+from airlock_shared.plan_check import MAX_MISTAKES, find_mistakes
+from airlock_shared.plan_command import check_plan
+from airlock_shared.plan_examples import literal
+from airlock_shared.plan_values import read_values
+from shared.world import PLAN_TEXT
+
+WRONG = """format = "airlock/plan@1"
+[ceremony]
+id = "Bad Id"
+title = "a title"
+deployment = "mainnet"
+rolls = ["signer"]
+[limits]
+deadline_at_most = "soon"
+slippage_percent_at_most = 1.5
+[signers.treasury]
+address = "0xdad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+path = "m/44'/60'/0'/0/0"
+shows = "fields"
+[[steps]]
+id = "a"
+action = "delegate"
+signer = "tresury"
+fields = { trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", delegat = "0x1", expiry = 12.5 }
+[[steps]]
+id = "a"
+action = "open"
+signer = "treasury"
+[steps.fields]
+trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+collateralUsdc = "250.1234567"
+leverage = 10
+side = "up"
+[[steps]]
+id = "c"
+action = "delegat"
+"""
+MISTAKES = [
+    (3, 6, "PLAN-FORM", "ceremony.id"),
+    (6, 1, "PLAN-FIELD", "ceremony.rolls"),
+    (8, 20, "PLAN-FORM", "limits.deadline_at_most"),
+    (9, 28, "PLAN-AMOUNT", "limits.slippage_percent_at_most"),
+    (11, 11, "PLAN-ADDRESS", "signers.treasury.address"),
+    (13, 1, "PLAN-FIELD", "signers.treasury.shows"),
+    (17, 10, "PLAN-SIGNER", "steps[0].signer"),
+    (18, 10, "PLAN-FIELD", "steps[0].fields.delegate"),
+    (18, 67, "PLAN-FIELD", "steps[0].fields.delegat"),
+    (18, 93, "PLAN-FIELD", "steps[0].fields.expiry"),
+    (20, 6, "PLAN-FORM", "steps[1].id"),
+    (23, 1, "PLAN-FIELD", "steps[1].fields.pairIndex"),
+    (25, 18, "PLAN-AMOUNT", "steps[1].fields.collateralUsdc"),
+    (27, 8, "PLAN-FIELD", "steps[1].fields.side"),
+    (28, 1, "PLAN-SIGNER", "steps[2].signer"),
+    (30, 10, "PLAN-ACTION", "steps[2].action"),
+]
+
+
+def test_every_mistake_is_told_by_its_line_and_column() -> None:
+    told = [(m.span.line, m.span.column, m.error.check, m.error.where) for m in find_mistakes(WRONG.encode())]
+    assert told == MISTAKES
+
+
+def test_a_name_that_is_nearly_right_gets_the_right_one() -> None:
+    advice = {m.error.where: (m.error.do, m.error.expected) for m in find_mistakes(WRONG.encode())}
+    assert advice["ceremony.rolls"][0] == "did you mean roles?"
+    assert advice["steps[0].fields.delegat"][0] == "did you mean delegate?"
+    assert advice["steps[2].action"][1] == "delegate"
+
+
+def test_each_mistake_corrected_leaves_the_others() -> None:
+    text = WRONG.replace('"Bad Id"', '"good-id"').replace("rolls", "roles").replace('"soon"', '"30m"')
+    told = [m.error.where for m in find_mistakes(text.encode())]
+    assert told == [where for _, _, _, where in MISTAKES[3:]]
+
+
+def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
+    own = """[[steps]]
+id = "trigger"
+action = "tpsl-partial"
+signer = "treasury"
+[steps.fields]
+trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+pairIndex = 0
+tradeIndex = 0
+kind = "take_profit"
+coinExposure = "1"
+side = "long"
+triggerType = "percentage"
+price = "64000"
+"""
+    told = find_mistakes((PLAN_TEXT.replace("[limits]", "[limits]\nmore = 1") + own).encode())
+    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]
+
+
+def test_a_plan_without_mistakes_has_none() -> None:
+    assert find_mistakes(PLAN_TEXT.encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("a = 1\nb = 0x1 x\n", 2, 9, "Expected newline"),
+        ('a = "x\n', 1, 7, "Illegal character"),
+        ("a = [1,\n2", 2, 2, "Unclosed array"),
+        ("[a\n", 1, 3, "Expected ']'"),
+        ("a = 1\na = 2\n", 2, 6, "Cannot overwrite"),
+        ("a = 1\n[b]\n[b]\n", 3, 3, "Cannot declare"),
+        ("a = 1\nb = \xff\n", 2, 5, "not UTF-8"),
+        ("", 1, 1, "the table is missing"),
+    ],
+)
+def test_what_is_not_toml_is_told_by_its_place(text: str, line: int, column: int, what: str) -> None:
+    mistake = find_mistakes(text.encode("latin-1"))[0]
+    if text:
+        assert (mistake.span.line, mistake.span.column) == (line, column)
+        assert what in mistake.error.what
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("format", "formats"),
+        ("[[steps]]", "[[step]]"),
+        ('title = "', 'title = "\\u0007'),
+        ("[limits]", "[limits]\nx = 1979-05-27T07:32:00"),
+        ("[signers", "[signer"),
+    ],
+)
+def test_what_the_reader_of_plans_refuses_has_a_mistake(old: str, new: str) -> None:
+    text = PLAN_TEXT.replace(old, new)
+    with pytest.raises(PlanError):
+        parse_plan(text.encode())
+    assert find_mistakes(text.encode())
+
+
+@given(st.data())
+def test_mistakes_are_found_exactly_where_the_reader_of_plans_refuses(data: st.DataObject) -> None:
+    text = PLAN_TEXT
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        length = data.draw(st.integers(0, 12))
+        text = (
+            text[:start]
+            + data.draw(st.sampled_from(["", '"', "x", "1.5", "\n", "[", "=", "-1", "é"]))
+            + text[start + length :]
+        )
+    try:
+        parse_plan(text.encode())
+        refused = False
+    except PlanError:
+        refused = True
+    mistakes = find_mistakes(text.encode())
+    assert bool(mistakes) == refused
+    lines = text.split("\n")
+    assert all(1 <= m.span.line <= len(lines) and m.span.column >= 1 for m in mistakes)
+
+
+def test_a_plan_full_of_mistakes_is_told_up_to_a_number() -> None:
+    text = PLAN_TEXT + "[[steps]]\nid = 1\n" * 400
+    assert len(find_mistakes(text.encode())) == MAX_MISTAKES
+
+
+def _checked(path: Path, *words: str) -> tuple[int, str]:
+    ended = CliRunner().invoke(check_plan, [str(path), *words])
+    return ended.exit_code, ended.output
+
+
+def test_the_line_is_quoted_with_a_caret_below_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(WRONG)
+    code, shown = _checked(path)
+    assert code == 2
+    assert (
+        'plan.toml:25:18: PLAN-AMOUNT: more decimals than USDC holds; nothing is rounded\n    collateralUsdc = "250.'
+        in shown
+    )
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    at = next(n for n, line in enumerate(lines) if line.startswith("plan.toml:25:18"))
+    begin = lines[at + 1].index('"250')
+    assert lines[at + 2] == " " * begin + "^" * 13
+    assert '  example:  collateralUsdc = "250.5"' in lines
+    assert "16 mistakes in plan.toml" in shown
+
+
+def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN_TEXT.replace("[limits]", '[limits]\n"\\u001b[2J\u202e" = "\u202e\u0085" # \u202e'))
+    code, shown = _checked(path)
+    assert code == 2
+    assert re.fullmatch(r"[\n -~]*", shown), shown
+
+
+def test_a_mistake_far_to_the_right_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN_TEXT.replace("[limits]", f'[limits]\n"{"x" * 300}" = 1'))
+    _, shown = _checked(path)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "^^^" in shown
+
+
+def test_json_names_every_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(WRONG)
+    ended = CliRunner().invoke(check_plan, [str(path), "--json"])
+    told = json.loads(ended.stdout)
+    assert (ended.exit_code, told["ok"]) == (2, False)
+    assert [(m["line"], m["column"], m["check"], m["where"]) for m in told["mistakes"]] == MISTAKES
+
+
+def test_every_example_is_one_that_the_reader_of_plans_takes() -> None:
+    import tomllib
+
+    for action in ACTIONS.values():
+        for parameter in action.parameters:
+            value = tomllib.loads(f"x = {literal(parameter)}")["x"]
+            alone = action._replace(
+                name="", parameters=(parameter._replace(name=parameter.name.replace("pair", "thePair")),)
+            )
+            read_values(alone, {alone.parameters[0].name: value}, "")
+
+
+def test_a_wrong_custom_step_is_a_mistake_too() -> None:
+    text = PLAN_TEXT + '[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { struct = 1 }\n'
+    assert [m.error.where for m in find_mistakes(text.encode())] == [
+        f"steps[{PLAN_TEXT.count('[[steps]]')}].fields.struct"
+    ]

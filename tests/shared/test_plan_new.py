@@ -1,0 +1,258 @@
+"""``plan new``: what is answered is what the plan says, a wrong answer is asked again, nothing is half-written."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.actions import ACTIONS, SIDES
+from airlock_shared.errors import Declined, PlanError
+from airlock_shared.plan import Bounds, Exact, Plan, parse_plan
+from airlock_shared.plan_command import new_plan
+from airlock_shared.plan_examples import literal
+from airlock_shared.plan_new import ask_plan
+from airlock_shared.plan_text import toml, write_plan
+from airlock_shared.questions import People
+
+TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+DESK = "0x52908400098527886E0F7030069857D2E4169EE7"
+CEREMONY = ["desk-2027", "Delegate keys", "mainnet", ""]
+LIMITS = ["", "", "", ""]
+SIGNER = ["treasury", TREASURY, "", ""]
+DELEGATE = ["delegate", "", *SIGNER, "", DESK, "2027-03-31T00:00:00Z", "", "", "", ""]
+
+
+class Room:
+    """People who answer from a list; what they were told is kept."""
+
+    def __init__(self, answers: Iterable[str]) -> None:
+        self.answers = list(answers)
+        self.told: list[str] = []
+        self.mistakes: list[PlanError] = []
+
+    def ask(self, question: str) -> str:
+        self.told.append(question)
+        if not self.answers:
+            raise Declined(f"no answer to {question}")
+        return self.answers.pop(0)
+
+    def table(self) -> dict[str, Any]:
+        return ask_plan(People(self.ask, self.told.append, self.mistakes.append))
+
+    def plan(self) -> Plan:
+        table = self.table()
+        assert self.answers == []
+        text = write_plan(table)
+        assert tomllib.loads(text) == table
+        return parse_plan(text.encode())
+
+
+def test_the_answers_are_what_the_plan_says() -> None:
+    plan = Room([*CEREMONY, *LIMITS, *DELEGATE, ""]).plan()
+    assert (plan.id, plan.title, plan.deployment) == ("desk-2027", "Delegate keys", "mainnet")
+    assert plan.roles == ("signer", "facilitator", "witness")
+    assert plan.limits == (1_800_000, 10**10, 5 * 10**9, 180_000)
+    step = plan.steps["delegate"]
+    assert (step.action.name, step.signer.path) == ("delegate", "m/44'/60'/0'/0/0")
+    assert step.values["trader"] == Exact(bytes.fromhex(TREASURY[2:]), TREASURY)
+    assert step.values["delegate"] == Exact(bytes.fromhex(DESK[2:]), DESK)
+    assert step.values["expiry"].raw == 1806451200  # type: ignore[union-attr]
+    assert set(step.values) <= {"trader", "delegate", "expiry", "possession"}
+
+
+@pytest.mark.parametrize(
+    ("position", "wrong", "check"),
+    [
+        (0, "Desk 2027", "PLAN-FORM"),
+        (1, "\x1b[2J", "PLAN-FORM"),
+        (2, "main net", "PLAN-FORM"),
+        (3, "Signer", "PLAN-FORM"),
+        (4, "soon", "PLAN-FORM"),
+        (5, "1 %", "PLAN-AMOUNT"),
+        (6, "5.0000000001", "PLAN-AMOUNT"),
+        (7, "none", "PLAN-FORM"),
+        (8, "steal", "PLAN-ACTION"),
+        (9, "Two words", "PLAN-FORM"),
+        (10, "Treasury", "PLAN-FORM"),
+        (11, TREASURY.lower().replace("0xd", "0xD"), "PLAN-ADDRESS"),
+        (11, "0x" + "0" * 40, "PLAN-ADDRESS"),
+        (12, "44/60", "PLAN-FORM"),
+        (13, "somebody", "PLAN-ADDRESS"),
+        (14, "0x1", "PLAN-ADDRESS"),
+        (15, "none", "PLAN-ADDRESS"),
+        (16, "tomorrow", "PLAN-FIELD"),
+        (16, "2027-13-31T00:00:00Z", "PLAN-FIELD"),
+        (16, "2027-03-31T00:00:00", "PLAN-FIELD"),
+        (16, "1806451200000", "PLAN-FIELD"),
+        (17, "5A" * 32, "PLAN-FIELD"),
+    ],
+)
+def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, check: str) -> None:
+    answers = [*CEREMONY, *LIMITS, *DELEGATE, ""]
+    room = Room([*answers[:position], wrong, *answers[position:]])
+    assert room.plan() == Room(answers).plan()
+    assert [error.check for error in room.mistakes] == [check]
+    questions = [line for line in room.told if line.endswith(": ")]
+    assert questions[position] == questions[position + 1]
+
+
+def test_a_question_mark_and_an_empty_answer_explain() -> None:
+    answers = [*CEREMONY, *LIMITS, *DELEGATE, ""]
+    room = Room(["?", "", *answers])
+    assert room.plan() == Room(answers).plan()
+    assert [line.strip() for line in room.told].count("for example: 2027-03-delegates") == 2
+
+
+def test_limits_may_be_none_but_for_the_remaining_time() -> None:
+    plan = Room([*CEREMONY, "none", "none", "none", "90s", *DELEGATE, ""]).plan()
+    assert plan.limits == (None, None, None, 90_000)
+
+
+def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
+    second = ["delegate", "delegate", "", "", "", DESK, "1806451200", "", "", "", ""]
+    room = Room([*CEREMONY, *LIMITS, *DELEGATE, *second, ""])
+    plan = room.plan()
+    assert list(plan.steps) == ["delegate", "delegate-2"]
+    assert [error.what for error in room.mistakes] == ["two steps have the same id"]
+    assert len(plan.signers) == 1
+
+
+def test_a_delegate_signs_for_its_account() -> None:
+    answers = [*CEREMONY, *LIMITS, "twap-cancel", "", "desk", DESK, "m/44'/60'/1'/0/0", TREASURY, "", "41", "", "", ""]
+    plan = Room(answers).plan()
+    assert plan.signers["desk"].delegate_of == bytes.fromhex(TREASURY[2:])
+    assert plan.steps["twap-cancel"].values["trader"].raw == bytes.fromhex(TREASURY[2:])  # type: ignore[union-attr]
+
+
+def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() -> None:
+    begin = [*CEREMONY, *LIMITS, "close", "", *SIGNER, ""]
+    by_name = Room([*begin, "BTC/USD", "3", "250.5", "60000..64000", "", "", "", ""]).plan()
+    by_number = Room([*begin, "none", "0", "3", "250.5", "..64000", "", "", "", ""]).plan()
+    assert "pairIndex" not in by_name.steps["close"].values
+    assert by_name.steps["close"].values["expectedPrice"] == Bounds(
+        60000 * 10**10, 64000 * 10**10, "at least 60000, at most 64000"
+    )
+    assert by_number.steps["close"].values["pairIndex"] == Exact(0, "0")
+    assert by_number.steps["close"].values["expectedPrice"] == Bounds(None, 64000 * 10**10, "at most 64000")
+
+
+def test_bounds_the_wrong_way_round_are_asked_again() -> None:
+    room = Room([*CEREMONY, *LIMITS, "close", "", *SIGNER, "", "BTC/USD", "3", "9", "2..1", "1..2", "", "", "", ""])
+    room.plan()
+    assert [error.what for error in room.mistakes] == ["at_least is above at_most"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "not_asked"), [("fixed", "price", "percentage"), ("percentage", "percentage", "price")]
+)
+def test_a_trigger_asks_for_what_its_type_needs(kind: str, asked: str, not_asked: str) -> None:
+    head = [
+        *CEREMONY,
+        *LIMITS,
+        "tpsl-partial",
+        "",
+        *SIGNER,
+        "",
+        "BTC/USD",
+        "0",
+        "take_profit",
+        "0.5",
+        next(iter(SIDES)),
+    ]
+    plan = Room([*head, kind, "70000" if kind == "fixed" else "25", "", "", "", ""]).plan()
+    assert asked in plan.steps["tpsl-partial"].values
+    assert not_asked not in plan.steps["tpsl-partial"].values
+
+
+@pytest.mark.parametrize("name", list(ACTIONS))
+def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
+    examples = {p.name: literal(p).strip('"') for p in ACTIONS[name].parameters}
+    room = Room([])
+
+    def ask(question: str) -> str:
+        label = question.split(" [")[0].split(" (")[0].rstrip(": ")
+        fixed = {
+            "id": name, "title": "t", "deployment": "mainnet", "action": name, "signer": "treasury",
+            "treasury: address": TREASURY, "action of the next step": "none",
+        }  # fmt: skip
+        if label in fixed:
+            return fixed[label]
+        return examples[label] if label in examples and "[" not in question else ""
+
+    table = ask_plan(People(ask, room.told.append, lambda error: pytest.fail(str(error))))
+    text = write_plan(table)
+    assert tomllib.loads(text) == table
+    assert list(parse_plan(text.encode()).steps) == [name]
+    for parameter in ACTIONS[name].parameters:
+        if parameter.name in table["steps"][0]["fields"]:
+            assert f"{parameter.meaning}" in text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
+    written = toml(text)
+    assert tomllib.loads(f"x = {written}") == {"x": text}
+    assert written.isascii()
+    assert "\n" not in written
+
+
+def test_values_are_written_as_toml_reads_them() -> None:
+    value = {"at_least": "1", "at_most": "2"}
+    when = datetime(2027, 3, 31, tzinfo=UTC)
+    assert tomllib.loads(f"x = {toml([value, when, 7, True])}") == {"x": [value, when, 7, True]}
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+def _run(path: Path, answers: list[str], *words: str) -> Any:
+    return CliRunner().invoke(new_plan, ["-o", str(path), *words], input="".join(f"{answer}\n" for answer in answers))
+
+
+def test_it_is_written_after_yes_and_the_summary_says_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    ended = _run(path, [*CEREMONY, *LIMITS, *DELEGATE, "", "Yes"])
+    assert ended.exit_code == 0, ended.output
+    plan = parse_plan(path.read_bytes())
+    assert "plan fingerprint" in ended.stderr
+    assert DESK in ended.stderr
+    assert plan.id == "desk-2027"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert max(map(len, path.read_text().splitlines())) <= 160
+
+
+@pytest.mark.parametrize("last", ["yes", "y", "", "No"])
+def test_anything_but_yes_writes_nothing(tmp_path: Path, last: str) -> None:
+    ended = _run(tmp_path / "plan.toml", [*CEREMONY, *LIMITS, *DELEGATE, "", last])
+    assert isinstance(ended.exception, Declined)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("answered", range(0, 20, 3))
+def test_an_input_that_ends_writes_nothing(tmp_path: Path, answered: int) -> None:
+    ended = _run(tmp_path / "plan.toml", [*CEREMONY, *LIMITS, *DELEGATE, ""][:answered])
+    assert isinstance(ended.exception, Declined)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_told_before_the_first_question(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text("mine")
+    ended = _run(path, ["x"])
+    assert "exists already" in str(ended.exception)
+    assert "title" not in ended.output
+    assert path.read_text() == "mine"
+
+
+def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
+    ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
+    assert isinstance(ended.exception, Declined)
+    assert "no answer to 'id' that can be used" in str(ended.exception)

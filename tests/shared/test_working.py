@@ -1,0 +1,50 @@
+"""A word about a wait: said when it is long, not when it is short, and never after its end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from airlock_shared import working as module
+from airlock_shared.working import working
+
+
+class Said:
+    """What was said, and a signal after so many lines."""
+
+    def __init__(self, lines: int) -> None:
+        self.lines: list[str] = []
+        self.wanted = lines
+        self.enough = threading.Event()
+
+    def __call__(self, text: str) -> None:
+        self.lines.append(text)
+        if len(self.lines) >= self.wanted:
+            self.enough.set()
+
+
+def test_a_long_wait_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(3)
+    monkeypatch.setattr(module, "say", said)
+    with working("Drawing", first_s=0.0, again_s=0.0):
+        assert said.enough.wait(60)
+    assert said.lines[0].startswith("Drawing ... (")
+
+
+def test_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    with working("Drawing", first_s=3600.0):
+        pass
+    assert said.lines == []
+
+
+def test_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), working("Drawing", first_s=3600.0):
+        _ = 1 // 0
+    assert threading.active_count() == before
+    assert said.lines == []
