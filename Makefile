@@ -61,7 +61,7 @@ speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## T
 	@AIRLOCK_ETH_ELF=$(abspath $(ELF)) $(VENVS)/dev/bin/python -m pytest -q tests/speculos
 	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
 
-offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64)
+offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/kit.md)
 	@$(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files

@@ -47,6 +47,9 @@ def main(words: list[str]) -> int:
     except AirlockError as error:
         say(f"{error.what}\n  do:       {error.do}")
         return int(error.exit_code)
+    except OSError as error:
+        say(f"{error.filename or words[0]}: {error.strerror}\n  do:       check the folder and the free space")
+        return int(ExitCode.USAGE)
     except KeyboardInterrupt:
         say("Interrupted. Nothing was left behind.")
         return int(ExitCode.INTERRUPTED)

@@ -50,7 +50,8 @@ def test_the_help_is_a_sentence_and_an_example_in_80_columns(words: str) -> None
     assert re.match(r"  [A-Z][a-z]+ ", first), first
     assert re.search(r"(?m)^  Example", shown), "no example"
     example = shown[shown.index("  Example") :]
-    assert words in example or "PROGRAM" not in shown
+    assert words.split(" ")[0] in example
+    assert "PROGRAM" not in shown
     assert "\\b" not in shown
     assert max(map(len, lines)) <= 80, max(lines, key=len)
 

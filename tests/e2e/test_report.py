@@ -430,6 +430,32 @@ def test_the_pages_of_a_transaction_are_computed_for_either_model(tmp_path: Path
         assert {shown.pages[-1][-1] for shown in screens.steps} == {last}
 
 
+def test_the_offline_machine_may_be_given_the_online_transcript(day: Day) -> None:
+    transcript = day.desk.path("online") / "artefacts/online-transcript.jsonl"
+    name = "offline-with-online"
+    if not day.desk.path(name).exists():
+        assert day.report_offline(name, "--transcript", transcript).code == 0
+    report = _report(day, name)
+    assert (report["made_by"], report["complete"]) == ("offline", True)
+    told = {row["what"]: row["result"] for row in report["matches"]}
+    assert told["the online transcript prepared these requests for this plan"] == "holds"
+    assert told["the online transcript submitted these signatures"] == "holds"
+    assert told["the online transcript has the SHA-256 of the timeline"] == "not given"
+    assert [row["given"] for row in report["transcripts"]] == [True, True]
+
+
+def test_the_wrong_transcript_is_refused_and_nothing_is_written(day: Day) -> None:
+    wrong = day.desk.path("online") / "artefacts/online-transcript.jsonl"
+    ended = day.report_online("never", "--transcript", wrong, "--json")
+    assert (ended.code, ended.json()["error"]["check"]) == (3, "REPORT-MATCH")
+    assert not any("never" in path.name for path in day.desk.folder.iterdir())
+
+
+def test_a_folder_that_is_no_evidence_is_a_usage_error(day: Day) -> None:
+    assert day.desk.offline("report", "verify", day.desk.folder).code == 2
+    assert day.desk.online("report", "verify", day.desk.path("nowhere")).code == 2
+
+
 # ---- days that went otherwise -----------------------------------------------------------------------------------------
 
 

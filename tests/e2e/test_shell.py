@@ -229,6 +229,12 @@ def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
     assert "  do:       check" in ended.stderr
 
 
+def test_what_could_not_be_written_is_never_success() -> None:
+    """The online half alone, because the mutants of this are tried where no offline half is installed."""
+    assert _shell(ONLINE, "PROGRAM completion bash > /dev/full").returncode == 2
+    assert _shell(ONLINE, "PROGRAM plan show PLAN >&-").returncode == 2
+
+
 @half
 def test_a_closed_stdout_is_not_success(program: Path) -> None:
     ended = _shell(program, "PROGRAM plan show PLAN >&-")

@@ -129,6 +129,12 @@ def test_what_is_no_python_or_machine_is_named(python: str, machine: str, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    ended = build(tmp_path / "file" / "out")
+    assert (ended.code, f"{tmp_path}/file/out: Not a directory" in ended.err) == (2, True), ended.err
+
+
 def test_a_long_name_fits_into_the_tar(tmp_path: Path) -> None:
     wheel = tmp_path / "kit/wheels" / f"{'a' * 150}.whl"
     wheel.parent.mkdir(parents=True)

@@ -23,7 +23,7 @@ def show_ceremony(place: Place, plan_file: Path, as_json: bool) -> None:
 
     \b
     Example:
-      airlock-offline ceremony show --plan plan.toml
+      PROGRAM ceremony show --plan plan.toml
     """
     plan = plan_with_roles(plan_file)
     stands = place.standing(plan)
@@ -45,7 +45,7 @@ def end(place: Place, plan_file: Path, as_json: bool) -> None:
 
     \b
     Example:
-      airlock-offline ceremony end --plan plan.toml
+      PROGRAM ceremony end --plan plan.toml
     """
     plan = plan_with_roles(plan_file)
     stands = place.standing(plan)

@@ -48,7 +48,7 @@ def begin(place: Place, plan_file: Path, given: tuple[str, ...], as_json: bool) 
 
     \b
     Example:
-      airlock-offline ceremony begin --plan plan.toml \
+      PROGRAM ceremony begin --plan plan.toml \
         --role signer="Ada Lovelace" --role witness="Mary Somerville"
     """
     plan = plan_with_roles(plan_file)
@@ -104,7 +104,7 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
-@click.argument("station", type=click.Choice(list(STATIONS)))
+@click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
 @plan_option
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
 @json_option
@@ -112,12 +112,12 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
 def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
     r"""Confirm STATION: say what is compared there and what stands on record, and ask Yes.
 
-    When what stands on record changes afterwards, confirm again.
+    The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
+    seal. When what stands on record changes afterwards, confirm again.
 
     \b
     Example:
-      airlock-offline ceremony confirm review --plan plan.toml \
-        --by signer --by witness
+      PROGRAM ceremony confirm requests --plan plan.toml --by witness
     """
     plan, here = plan_with_roles(plan_file), STATIONS[station]
     stands = place.standing(plan)
@@ -169,7 +169,7 @@ def exception(place: Place, plan_file: Path, station: str, by: str, reason: str,
 
     \b
     Example:
-      airlock-offline ceremony exception --plan plan.toml --station preflight \
+      PROGRAM ceremony exception --plan plan.toml --station preflight \
         --by facilitator --reason "The camera was replaced by the spare one."
     """
     plan = plan_with_roles(plan_file)
