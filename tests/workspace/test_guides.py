@@ -31,7 +31,10 @@ def _lines(page: Path) -> Iterator[str]:
             if going_on.endswith("\\"):
                 going_on = going_on[:-1]
                 continue
-            yield from (found[0] for found in COMMAND.finditer(re.sub(r"/\S*/bin/", "", going_on)))
+            typed = re.sub(r"/\S*/bin/", "", going_on)
+            yield from (
+                found[0] for found in COMMAND.finditer(typed) if not typed[: found.start()].rstrip(" ").endswith(" of")
+            )
             going_on = ""
         else:
             yield from (span for span in re.findall(r"`([^`]+)`", line) if COMMAND.match(span))
