@@ -19,7 +19,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse test check lint lock bench bench-qr docs mutate clean speculos offline-kit
+.PHONY: help rehearse test test-offline test-online test-together check lint lock bench bench-qr docs mutate clean speculos offline-kit
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -28,17 +28,27 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
-test: $(VENVS)/dev/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done $(VENVS)/erc7730/.done $(VENVS)/kit/.done ## Run all tests
+test: test-together test-offline test-online ## Run all tests (with make -j2 two parts of them at a time)
+
+test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
 	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
-	@echo "== the online half, the rehearsal services, and both halves together"
-	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		$(VENVS)/dev/bin/python -m pytest -q tests/online tests/browser tests/e2e tests/erc7730 tests/kit tests/workspace
 
-lint: $(VENVS)/dev/.done ## Run ruff, mypy and import-linter
+test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/erc7730/.done
+	@echo "== the online half, the rehearsal services, and the workspace itself"
+	@$(VENVS)/dev/bin/python -m pytest -q tests/online tests/erc7730 tests/workspace
+
+test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
+	@echo "== both halves together, in a browser, and installed from a kit"
+	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+		$(VENVS)/dev/bin/python -m pytest -q tests/e2e tests/browser tests/kit
+
+lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/ruff check --quiet .
 	@$(VENVS)/dev/bin/ruff format --quiet --check .
 	@$(VENVS)/dev/bin/mypy
+	@MYPYPATH=offline/kit:shared/src:offline/src $(VENVS)/dev/bin/mypy --python-executable $(VENVS)/kit/bin/python \
+		offline/kit/build.py offline/kit/program/packages.py
 	@$(VENVS)/dev/bin/lint-imports
 
 mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices

@@ -30,18 +30,6 @@ SIZES = [(1280, 720), (1920, 1080)]
 SHOTS = 600  # far more than any of these transfers takes
 
 
-@pytest.fixture(scope="module")
-def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("browser") / "profile") as opened:
-        yield opened
-
-
-@pytest.fixture
-def browser(one_browser: Page) -> Page:
-    one_browser.forget()
-    return one_browser
-
-
 def show(browser: Page, tmp_path: Path, transfer: Transfer, **settings: int) -> Path:
     path = tmp_path / "transfer.html"
     path.write_bytes(page(transfer, **settings))

@@ -6,7 +6,6 @@ import base64
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from airlock_shared.qr.read import texts_in
 from airlock_shared.report.pdf import print_page
 from airlock_shared.report.verify import make
 from airlock_shared.words import grouped
-from browser.chromium import Page, chromium
-from shared.report.day import HOSTILE, offline_files, online_files, signed
+from browser.chromium import Page
+from shared.report.day import HOSTILE, offline_files, online_files, part_files, signed
 
 WIDTHS = [1280, 768, 375]
 PAPERS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
@@ -28,16 +27,8 @@ CLIPPED = """[...document.querySelectorAll('td, th, li, p, h1, h2, h3, caption')
   .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.outerHTML.slice(0, 80))"""
 
 
-@pytest.fixture(scope="module")
-def one_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("browser") / "profile") as opened:
-        yield opened
-
-
-@pytest.fixture
-def browser(one_browser: Page) -> Page:
-    one_browser.forget()
-    return one_browser
+HASHES = """[...document.querySelectorAll('.hex')].filter((e) => e.querySelector('br')).map((e) =>
+  [e.innerText, Math.round(e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))])"""
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +50,30 @@ def test_nothing_is_wider_than_the_screen_and_nothing_is_cut(
     assert browser.evaluate(OVERFLOWING) == []
     assert browser.evaluate(CLIPPED) == []
     assert browser.evaluate("[...document.querySelectorAll('caption')].every((e) => e.offsetWidth > 150)") is True
+
+
+def _shows_every_hash_in_two_lines(browser: Page) -> bool:
+    shown = browser.evaluate(HASHES)
+    assert len(shown) > 60
+    return all([len(line.split()) for line in text.split("\n")] == [8, 8] and lines == 2 for text, lines in shown)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_hash_stands_in_two_lines_of_eight_groups(browser: Page, reports: dict[str, Path], width: int) -> None:
+    browser.resize(width, 900)
+    browser.open(reports["online"])
+    assert _shows_every_hash_in_two_lines(browser)
+
+
+def test_a_part_of_a_plan_fits_a_narrow_screen_and_says_so_below_incomplete(browser: Page, tmp_path: Path) -> None:
+    path = tmp_path / "part.html"
+    path.write_bytes(make(part_files("desk")).html)
+    browser.resize(375, 900)
+    browser.open(path)
+    assert browser.evaluate(OVERFLOWING) == []
+    assert browser.evaluate(CLIPPED) == []
+    strong = browser.evaluate("[...document.querySelectorAll('strong')].map((e) => e.textContent)")
+    assert strong[:2] == ["INCOMPLETE", "This is part of the plan: the steps that desk signs"]
 
 
 @pytest.mark.parametrize("half", ["offline", "online"])
@@ -182,6 +197,7 @@ def test_nothing_is_cut_on_paper(browser: Page, reports: dict[str, Path], paper:
     browser.open(reports["online"])
     assert browser.evaluate(OVERFLOWING) == []
     assert browser.evaluate(CLIPPED) == []
+    assert _shows_every_hash_in_two_lines(browser)
     browser.send("Emulation.setEmulatedMedia", media="")
 
 

@@ -172,6 +172,18 @@ def test_a_removal_of_a_key_that_is_replaced_or_gone_is_told_before_it_is_signed
     assert not plan.with_suffix(".requests.json").exists()
 
 
+@pytest.mark.parametrize(("named", "warned"), [(False, True), (True, False)])
+def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(desk: Desk, named: bool, warned: bool) -> None:
+    relayer = ("--relayer", desk.services.relayer_url) if named else ()
+    words = ("--name", "rehearsal", "--builder", desk.services.builder_url, *relayer, "-o", desk.path("again.json"))
+    assert desk.online("deployment", "fetch", *words).code == 0
+    ended = prepared(desk, example(desk, "registration"), node=False)
+    told = " ".join(ended.err.split())
+    assert ended.code == 0, ended.err
+    assert ("WARNING: the deployment has no address for the relayer" in told) == warned
+    assert ("again with --relayer URL, before anybody signs" in told) == warned
+
+
 # ---- without a proof ------------------------------------------------------------------------------------------------
 
 
@@ -184,8 +196,11 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: Desk, 
     assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
     item = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"][0]
     assert (item["result"], item["why"]) == ("refused", "PROOF-DELEGATE")
+    assert "Nothing in it is signed" in ended.err
+    assert "it is a secret" not in ended.err
     desk.prove(plan)
-    assert signed(desk, blind, plan, "again").code == 0
+    again = signed(desk, blind, plan, "again")
+    assert (again.code, "it is a secret" in again.err, "Nothing in it" in again.err) == (0, True, False)
 
 
 def test_the_other_steps_of_a_plan_are_signed_without_it(desk: Desk, blind: Ledger) -> None:

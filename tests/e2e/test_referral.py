@@ -238,3 +238,28 @@ def test_each_custodian_s_part_stops_at_the_other_s_ledger(table: Table) -> None
 def test_a_signer_who_signs_no_step_is_named(table: Table, signer: str) -> None:
     ended = table.prepare(signer)
     assert (ended.code, "name one of: owner, heir" in ended.err) == (2, True), ended.err
+
+
+def test_the_report_of_a_part_has_what_was_read_before_and_asks_nothing_of_the_other_part(table: Table) -> None:
+    assert table.prepare("heir").code == 8  # too early, and read all the same
+    assert table.prepare("owner").code == 0
+    assert table.sign("owner").code == 0
+    assert table.submit("owner").code == 0
+    desk, given = table.online, ("--plan", table.plan, "--signatures", table.online.path("owner.signatures.json"))
+    made = desk.offline("report", "make", *given, "--requests", table.requests("owner"), "-o", desk.path("offline"))
+    assert made.code == 0, made.err
+    assert "PART        part of the plan: the steps that owner signs; not in it: accept" in made.out
+    inside = desk.path("offline") / "artefacts"
+    carried = ("--transcript", inside / "offline-transcript.jsonl", "--screens", inside / "screens.json")
+    told = desk.online("report", "make", *given, *carried, "-o", desk.path("evidence"), "--json")
+    assert told.code == 0, told.err
+    assert told.json()["part"]["not_in_it"] == ["accept"]
+    assert not any("accept" in sentence for sentence in told.json()["missing"])
+    assert any(sentence.startswith("step accept, read before") for sentence in told.json()["look"])
+    report = json.loads((desk.path("evidence") / "report.json").read_text())
+    offer, accept = report["steps"]
+    assert (offer["in_part"], accept["in_part"]) == (True, False)
+    assert [read["seen"][1]["owner"] for read in offer["reads"]] == [TRADER]
+    assert offer["outcome"]["state"] == "CONFIRMED"
+    assert (accept["request"], accept["signature"], accept["outcome"]) == (None, None, None)
+    assert desk.online("report", "verify", desk.path("evidence")).code == 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.report import screens_of
+from airlock_offline.report import model_of, screens_of
 from airlock_online.journal import Record, open_journal
 from airlock_online.lifecycle import FINAL, State
 from airlock_online.rehearsal.plans import TRADER
@@ -428,6 +428,49 @@ def test_the_pages_of_a_transaction_are_computed_for_either_model(tmp_path: Path
         screens = screens_of(evidence, model)
         assert len(screens.steps) == len(items)
         assert {shown.pages[-1][-1] for shown in screens.steps} == {last}
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [(["flex"], "flex"), (["flex", "nanosp"], "nanosp"), ([], "flex"), (["nobody's"], "flex"), ([7], "flex")],
+)
+def test_the_model_is_that_of_the_last_signing_else_the_configured_one(
+    day: Day, told: list[Any], expected: str
+) -> None:
+    name, files = "offline-transcript.jsonl", _files(day)
+    entries = read_entries(files[name].splitlines())
+    begun = next(entry for entry in entries if entry.event == "sign-begun")
+    assert begun.data["model"] == "nanosp"
+    others = [
+        begun.data | {"requests": "f" * 64, "model": "nanosp"},
+        {k: v for k, v in begun.data.items() if k != "model"},
+    ]
+    anew: list[Entry] = []
+    for data in [*(begun.data | {"model": model} for model in told), *others]:
+        anew.append(next_entry(anew[-1] if anew else None, begun.at_ms, "sign-begun", data))
+    evidence = read_evidence(files)._replace(transcripts={"offline": anew})
+    assert model_of(evidence, "flex") == expected
+
+
+def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: Desk, ledger: Ledger) -> None:
+    day = Day(desk, ledger, "referral-code")
+    assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
+    words = ("--plan", day.plan, "-o", day.signatures, "--model", "flex", *day.emulator)
+    assert desk.offline("sign", day.requests, *words, typed="Yes\n" * 4).code == 0
+    assert day.report_offline("evidence").code == 0
+    assert _report(day, "evidence")["steps"][0]["device"]["model"] == "flex"
+    assert desk.offline("report", "verify", desk.path("evidence")).code == 0
+
+
+def test_what_the_seal_shows_fits_a_terminal_and_is_grouped(desk: Desk, ledger: Ledger) -> None:
+    day = Day(desk, ledger, "referral-code")
+    ended = day.seal()
+    assert ended.code == 0, ended.err
+    head = desk.offline("transcript", "verify", "--json").json()["head"]
+    lines = [*ended.out.splitlines(), *desk.offline("transcript", "verify").out.splitlines()]
+    assert max(map(len, lines)) <= 80
+    grouped = [" ".join(half[at : at + 4] for at in range(0, 32, 4)) for half in (head[:32], head[32:])]
+    assert [line.strip() for line in ended.out.splitlines()][:3] == ["head after the seal", *grouped]
 
 
 def test_the_offline_machine_may_be_given_the_online_transcript(day: Day) -> None:

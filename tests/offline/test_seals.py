@@ -8,8 +8,8 @@ import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.seals import SEALED, Seal, check_seals, seal_of
 from airlock_shared.errors import DocumentError
+from airlock_shared.seals import SEALED, Seal, check_seals, seal_of
 from airlock_shared.transcript import GENESIS, Entry, next_entry
 from offline.recordings import SIGNER
 
@@ -37,13 +37,13 @@ def sealed(before: list[Entry], **changed: Any) -> list[Entry]:
 def test_a_seal_by_the_ledger_holds(events: tuple[str, ...]) -> None:
     entries = chain(*events)
     head = entries[-1].hash if entries else GENESIS
-    assert check_seals(sealed(entries)) == [(Seal("desk", len(events), head), SIGNER)]
+    assert check_seals(sealed(entries)) == [(Seal("desk", len(events), head), SIGNER, 2_000)]
 
 
 def test_a_transcript_may_go_on_and_be_sealed_again() -> None:
     entries = sealed(chain("pinned"))
     entries = sealed([*entries, next_entry(entries[-1], 3_000, "signed", {})])
-    assert [seal.entries for seal, _ in check_seals(entries)] == [1, 3]
+    assert [seal.entries for seal, _, _ in check_seals(entries)] == [1, 3]
 
 
 def test_a_transcript_without_a_seal_has_none() -> None:

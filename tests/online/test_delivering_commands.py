@@ -17,6 +17,8 @@ from airlock_online.rehearsal.services.submission import Signed
 from airlock_online.rehearsal.services.world import World
 from airlock_shared.abi import decode
 from airlock_shared.documents import parse_json
+from airlock_shared.signatures import parse_signatures
+from airlock_shared.words import grouped, spoken
 from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
 
 PART = CLOSE.replace("500", "200")
@@ -72,6 +74,16 @@ def test_the_screen_has_whole_lines_of_80_columns_each_under_its_step(machine: M
     lines = ended.out.splitlines()
     assert [line for line in lines if len(line) > 80] == []
     assert lines[0].strip() in ("sell", "buy")
+
+
+def test_the_words_to_compare_stand_before_anything_is_sent(machine: Machine) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    fingerprint = parse_signatures(Path(signatures).read_bytes())[2]
+    told = machine("submit", signatures).err
+    first, _, rest = told.partition("step sell")
+    assert grouped(fingerprint)[:39] in first
+    assert spoken(fingerprint) in first
+    assert "signatures fingerprint" not in rest
 
 
 def test_one_refused_order_does_not_keep_the_others(machine: Machine) -> None:
@@ -209,6 +221,7 @@ def test_nothing_open_is_nothing_to_resolve(machine: Machine) -> None:
     assert machine("resolve").code == 0
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     assert machine("resolve").out == ""
+    assert "go on with" not in machine("status").out
     [row] = json.loads(machine("status", "--json").out)
     assert (row["state"], row["method"], len(row["requests"])) == ("CONFIRMED", "POST", 64)
 

@@ -12,7 +12,7 @@ import airlock_online
 from airlock_online.cli.main import COMMANDS, program
 from airlock_online.error_catalogue import ENTRIES, PLACES, SPEC, VENUES, entry
 from airlock_online.explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
-from airlock_online.lifecycle import ANOMALIES, OrderEvent, is_end_of_view
+from airlock_online.lifecycle import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
 from airlock_shared.checks.table import CHECKS
 from airlock_shared.command import run
 from airlock_shared.errors import ExitCode
@@ -112,10 +112,18 @@ def test_a_name_with_two_meanings_gives_both() -> None:
     assert [item.kind for item in explanations_of("3")] == ["rpc code", "exit code"]
 
 
-@pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3)])
+@pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3),
+                                             ("REPORT-FIELD", 4), ("REPORT-MATCH", 3), ("SIGNER-DEVICE", 5)])  # fmt: skip
 def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
     [item] = explanations_of(check)
     assert item.exit_code == code
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: State) -> None:
+    [item] = [item for item in explanations_of(state.value) if item.kind == "outcome"]
+    error = error_of(Outcome("0x", state))
+    assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
 def test_names_are_found_whatever_their_case() -> None:
@@ -154,7 +162,9 @@ def test_explain_takes_the_numbers_of_json_rpc(capsys: pytest.CaptureFixture[str
     assert (code, out.splitlines()[0]) == (0, "-32003: rpc code")
 
 
-@pytest.mark.parametrize("words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("9",)])
+@pytest.mark.parametrize(
+    "words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)]
+)
 def test_explain_keeps_to_80_columns(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     _, out, _ = outcome(capsys, *words)
     assert max(map(len, out.splitlines())) <= 80

@@ -268,6 +268,23 @@ def test_ready_takes_the_fetched_deployments_builder(ask: Ask, capsys: pytest.Ca
     assert "down" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"ok": True, "chainId": 31337}, "ok true, chainId 31337"),
+        ({"ok": False, "why": "late"}, "ok false, why late"),
+        (True, "true"),
+        ([1, None], "[1, null]"),
+    ],
+)
+def test_ready_says_in_words_what_a_component_tells(
+    ask: Ask, capsys: pytest.CaptureFixture[str], told: object, said: str
+) -> None:
+    answer = reply(200, {"ok": True, "data": {"ready": True, "components": {"rpc": told}}})
+    assert ask({"GET /b/ready": [answer]}, "ready") == 0
+    assert capsys.readouterr().out == f"ready\n  {'rpc':<24} {said}\n"
+
+
 # ---- the reader ------------------------------------------------------------------------------------------------------
 
 ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")

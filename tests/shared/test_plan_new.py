@@ -20,7 +20,7 @@ from airlock_shared.plan_command import new_plan
 from airlock_shared.plan_examples import literal
 from airlock_shared.plan_new import ask_plan
 from airlock_shared.plan_text import toml, write_plan
-from airlock_shared.questions import People
+from airlock_shared.questions import AGAIN, People
 
 TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 DESK = "0x52908400098527886E0F7030069857D2E4169EE7"
@@ -234,6 +234,37 @@ def test_anything_but_yes_writes_nothing(tmp_path: Path, last: str) -> None:
     ended = _run(tmp_path / "plan.toml", [*CEREMONY, *LIMITS, *DELEGATE, "", last])
     assert isinstance(ended.exception, Declined)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_letter_at_the_end_loses_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    ended = _run(path, [*CEREMONY, *LIMITS, *DELEGATE, "", "yes", "", "Yes"])
+    assert ended.exit_code == 0
+    assert ended.stderr.count("Type Yes to write it, no to forget it:") == 3
+    assert parse_plan(path.read_bytes()).id == "desk-2027"
+
+
+def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
+    answers = [*CEREMONY, *LIMITS, "?", *DELEGATE, "?", "", "Yes"]
+    ended = _run(tmp_path / "plan.toml", answers)
+    assert ended.exit_code == 0
+    lines = ended.stderr.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert f"    Enter takes {TREASURY}" in lines
+    assert f"trader [Enter]: {TREASURY}" not in lines
+    assert "increase-" not in {line.split()[-1] for line in lines if line.split()}
+
+
+@pytest.mark.parametrize(("position", "wrong", "expected"), [
+    (0, "Desk 2027", "a short name of the ceremony: small letters, digits, dashes"),
+    (12, "44/60", "its derivation path"),
+    (15, "none", "0x and 40 hex digits"),
+])  # fmt: skip
+def test_a_mistake_says_what_belongs_there_and_to_answer_again(position: int, wrong: str, expected: str) -> None:
+    answers = [*CEREMONY, *LIMITS, *DELEGATE, ""]
+    room = Room([*answers[:position], wrong, *answers[position:]])
+    room.table()
+    assert [(error.expected, error.do) for error in room.mistakes] == [(expected, AGAIN)]
 
 
 @pytest.mark.parametrize("answered", range(0, 20, 3))

@@ -109,7 +109,9 @@ def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> N
 def test_without_the_witness_at_one_station_it_ends_incomplete(table: Table, station: str) -> None:
     table.sign()
     for name in STATIONS_HERE:
-        table.done("confirm", name, *(BOTH if name != station else ("--by", "signer")))
+        said = table.done("confirm", name, *(BOTH if name != station else ("--by", "signer"))).stderr
+        told = f"Still missing: station {name} is not confirmed by witness\n"
+        assert (said.count("Still missing"), told in said) == ((1, True) if name == station else (0, False))
     table.done("exception", "--station", station, "--by", "signer", "--reason", "She was called away.")
     ended = table.run("end")
     assert ended.exit_code == 3

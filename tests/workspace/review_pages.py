@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from airlock_offline.cli import sign
 from airlock_offline.ledger.screens import FLEX_MODEL
+from airlock_offline.pages import pages_of
 from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.run import examine, examine_nonces, refused
@@ -36,7 +37,8 @@ def screen_of(folder: str, step: str) -> list[str]:
     verdicts = examine(case) + examine_nonces(case, NonceLedger())
     lines = list(review_lines(case, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
     if not refused(verdicts):
-        lines += [*hash_lines(case), *screen_lines(sign._screens(case, MODEL), MODEL)]
+        pages = pages_of(case, MODEL, by_hashes=case.step.signer.show == "hashes")
+        lines += [*hash_lines(case), *screen_lines(pages, MODEL)]
         lines += note_lines(sign._unshown(case, MODEL))
     return said([*lines, *verdict_lines(verdicts)])
 

@@ -15,10 +15,11 @@ Nothing that was agreed is lost by stopping. A step that was signed is kept and 
 not signed, and nothing is ever sent twice. So: read the message aloud, find its name below, and do what is said there. If
 the advice is to stop, stop: it stands where somebody may have altered something, and the files are the evidence.
 
-1. The message's first word is its name, such as `DOMAIN-CHAIN` or `SPREAD_BLOCKED`. `got` and `expected` say what was found
-   and what should have been there.
-2. On the online machine, `airlock-online explain NAME` says what this page says.
-3. If it is not one of these names, the exit code tells the kind: the first table.
+1. A message has a name in capitals, such as `DOMAIN-CHAIN`, `SPREAD_BLOCKED` or `UNKNOWN`: it comes first, or after
+   `REFUSED` or `outcome:`. `got` and `expected` say what was found and what should have been there, `do` what to do.
+2. On the online machine, `airlock-online explain NAME` says what this page says. A `status` in brackets is the Ledger's: the
+   second table.
+3. If there is no name, the exit code tells the kind: the first table. `echo $?`, typed right after the command, shows it.
 4. Whoever keeps the record writes down what happened:
    `airlock-offline ceremony exception --plan PLAN --station STATION --by ROLE --reason TEXT`.
 5. If nobody can tell what a command has done, ask before you run it again: `airlock-online status` and
@@ -42,6 +43,7 @@ _HEADINGS = {
     "rpc code": "The node refuses: codes of JSON-RPC",
     "HTTP status": "HTTP statuses",
     "check": "Checks: nothing was signed or sent",
+    "outcome": "Outcomes: what became of what was submitted",
     "anomaly": "Oddities in what a service tells of an order",
 }
 

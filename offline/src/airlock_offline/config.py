@@ -36,4 +36,4 @@ def option_defaults(home: Path) -> dict[str, Any]:
     if not (home / FILE).exists():
         return {}
     model = {"model": read_config(home / FILE).ledger.model}
-    return {"sign": model, "transcript": {"seal": model}}
+    return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}

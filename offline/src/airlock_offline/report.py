@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from airlock_offline.ceremony import typed_data_of
-from airlock_offline.ledger.screens import Page, coming_screens
-from airlock_offline.ledger.transaction_screens import Shown as Call
-from airlock_offline.ledger.transaction_screens import transaction_pages
-from airlock_shared.addresses import checksum_address
-from airlock_shared.checks.case import Case
+from airlock_offline.ledger.screens import MODELS
+from airlock_offline.pages import pages_of
 from airlock_shared.report.evidence import Evidence
 from airlock_shared.report.judged import judge
-from airlock_shared.report.match import ELSEWHERE
+from airlock_shared.report.match import ELSEWHERE, models_told
 from airlock_shared.report.screens import Screens, Shown
+
+
+def model_of(evidence: Evidence, otherwise: str) -> str:
+    """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell."""
+    return next((model for model in reversed(models_told(evidence)) if model in MODELS), otherwise)
 
 
 def screens_of(evidence: Evidence, model: str) -> Screens:
@@ -23,13 +24,3 @@ def screens_of(evidence: Evidence, model: str) -> Screens:
             pages = [list(page) for page in pages_of(each.case, model, by_hashes=signed.shown == "hashes")]
             shown.append(Shown(each.case.request.step, each.digest, pages))
     return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))
-
-
-def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
-    """Return the pages on which a model shows an examined item, up to the one that signs."""
-    payload, filled = case.request.payload, case.request.transaction
-    if filled is None:
-        return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
-    sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas
-    return transaction_pages(Call(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)

@@ -14,6 +14,7 @@ from airlock_offline.delegation import delegate_heading, delegate_rows, delegate
 from airlock_offline.suspicion import suspicions
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.table import CHECKS
 from airlock_shared.custom import is_custom
 from airlock_shared.decide import Decision, shown_value
 from airlock_shared.referral import code_rows
@@ -194,7 +195,7 @@ def hash_lines(case: Case) -> Iterator[str]:
 
 
 def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
-    """Yield a line of counts, then what was refused: id, place, got, expected."""
+    """Yield a line of counts, then what was refused: id, place, got, expected, and what to do."""
     passed = sum(v.result == "pass" for v in verdicts)
     wrong = [v for v in verdicts if v.result == "refused"]
     unreached = sum(v.result == "not-reached" for v in verdicts)
@@ -205,6 +206,7 @@ def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
         yield from _hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
         yield from _row("got", safe(str(verdict.got), limit=600))
         yield from _row("expected", safe(str(verdict.expected), limit=600))
+        yield from _row("do", CHECKS[verdict.check].do)
 
 
 def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What ``explain`` knows: the services' codes, the ids of the checks, the exit codes, the oddities of an order's events."""
+"""What ``explain`` knows: the services' codes, the checks, the exit codes, the outcomes, an order's oddities."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from airlock_online.error_catalogue import ENTRIES, Entry
-from airlock_online.lifecycle import ANOMALIES
+from airlock_online.lifecycle import ANOMALIES, MEANINGS, State
 from airlock_shared.checks.table import CHECKS, Info
-from airlock_shared.errors import DocumentError, ExitCode, PlanError, Refusal
+from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
 
 DELIVERY_CHECKS: dict[str, Info] = {
     "ROUTE-STRUCT": Info("a struct does not go this way", "A signature given to a service that it was not made for.",
@@ -30,6 +30,26 @@ DELIVERY_CHECKS: dict[str, Info] = {
 }  # fmt: skip
 """The checks of submission alone; all others are in ``airlock_shared.checks.table``."""
 
+_NEVER_AGAIN = "It is never sent again; sign nothing in its place before it is known what became of it."
+_FOLLOW = f"Run `airlock-online follow`. {_NEVER_AGAIN}"
+OUTCOMES: dict[State, tuple[str, ExitCode]] = {
+    State.PREPARED: ("Submit it again: not a byte of it was sent.", ExitCode.SERVICE),
+    State.SENDING: (_FOLLOW, ExitCode.UNKNOWN),
+    State.REJECTED: ("Remove the cause, and submit it again.", ExitCode.SERVICE),
+    State.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
+    State.UNKNOWN: (f"Run `airlock-online resolve`, which says what it waits for, and what to do. {_NEVER_AGAIN}",
+                    ExitCode.UNKNOWN),
+    State.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.", ExitCode.UNKNOWN),
+    State.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
+    State.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
+    State.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",
+                            ExitCode.MARKET_DECLINED),
+    State.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
+    State.EXPIRED_UNUSED: ("This signature is worthless now: prepare and sign again if it is still wanted.",
+                           ExitCode.EXPIRED),
+}  # fmt: skip
+"""What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
+
 EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
     ExitCode.DONE: ("What was asked was done.", "Nothing."),
     ExitCode.USAGE: ("The command line, the configuration or the plan asks for something that cannot be done.",
@@ -47,7 +67,7 @@ EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
     ExitCode.UNKNOWN: ("Something was sent and its outcome is not known yet.",
                        "Run `airlock-online follow`. It is never sent again, here or elsewhere."),
     ExitCode.MARKET_DECLINED: ("The transaction succeeded and the market declined the fill. Nothing was filled.",
-                               "If the order is still wanted: a fresh price, or wider bounds in a plan agreed anew."),
+                               "If the order is still wanted: a plan with another id and bounds of now, agreed anew."),
     ExitCode.EXECUTION_FAILED: ("It was accepted and its execution failed, or what was promised is not what was found.",
                                 "Read the positions and the code; sign a new intent if it is still wanted."),
     ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command: it goes on from there."),
@@ -73,6 +93,10 @@ def everything() -> list[Explanation]:
         *map(_of_entry, ENTRIES.values()),
         *(_of_check(check, info) for check, info in (CHECKS | DELIVERY_CHECKS).items()),
         *(Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()),
+        *(
+            Explanation(state.value, "outcome", f"Of what was submitted: {MEANINGS[state]}.", do, code)
+            for state, (do, code) in OUTCOMES.items()
+        ),
         *(_of_anomaly(kind, said) for kind, said in ANOMALIES.items()),
     ]
 
@@ -101,7 +125,12 @@ def _of_check(check: str, info: Info) -> Explanation:
     meaning = f"Refuses: {info.refusal}. Protects from: {info.protects}"
     if family == "PLAN":
         meaning += f" Where the plan itself is at fault, the exit code is {int(PlanError.exit_code)}."
-    code = DocumentError.exit_code if family in ("DOC", "QR") else Refusal.exit_code
+    if family == "TIME":
+        meaning += f" Where nothing but time stops a signing, the exit code is {int(Expired.exit_code)}."
+    of_documents = family in ("DOC", "QR", "REPORT") and check != "REPORT-MATCH"
+    code = DocumentError.exit_code if of_documents else Refusal.exit_code
+    if check == "SIGNER-DEVICE":
+        code = DeviceError.exit_code
     return Explanation(check, "check", meaning, info.do, code)
 
 

@@ -58,6 +58,7 @@ MEANINGS = {
 }
 
 FINAL = frozenset({State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED})
+_FIND_OUT = "airlock-online follow goes on; airlock-online resolve says what it waits for; it is never sent"
 OPEN = frozenset({State.SENDING, State.ACCEPTED, State.UNKNOWN, State.EXPORTED})
 """The states in which there is something left to find out, by reading alone."""
 
@@ -230,8 +231,8 @@ def error_of(outcome: Outcome) -> AirlockError | None:
         case State.MARKET_DECLINED:
             return MarketDeclined(
                 f"the market declined the fill{told}",
-                do="nothing was filled, and this signature can fill no more; if the order is still wanted, prepare again "
-                "with a fresh price, or with wider bounds in a plan agreed anew",
+                do="nothing was filled, and this signature can fill no more; if the order is still wanted, agree on a plan "
+                "with another id and bounds of now, or prepare this one again when this signature's deadline is over",
             )
         case State.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
@@ -250,6 +251,6 @@ def error_of(outcome: Outcome) -> AirlockError | None:
         case State.EXPORTED:
             return OutcomeUnknown(
                 f"it was handed to another sender, and what became of it is not known yet{told}",
-                do="follow it; it is never sent from here",
+                do=f"{_FIND_OUT} from here",
             )
-    return OutcomeUnknown(f"what became of it is not known yet{told}", do="follow it; it is never sent again")
+    return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.routes.delivery import Delivery
@@ -171,6 +172,12 @@ def base_url_of(route: str, deployment: Deployment) -> str:
             do=f"fetch the deployment again with --{name.replace('_', '-')} URL, or export what was signed",
         )
     return base_url
+
+
+def without_address(routes: Iterable[str], deployment: Deployment) -> dict[str, str]:
+    """Return those of the routes whose service the deployment names no address for, each with the option that gives one."""
+    wanted = {route: f"--{_BASE_URLS[route].replace('_', '-')}" for route in routes if route in _BASE_URLS}
+    return {route: option for route, option in wanted.items() if not _known_url(route, deployment)}
 
 
 def _known_url(route: str, deployment: Deployment) -> str:

@@ -84,7 +84,7 @@ def _used_by_an_order(digest: str, world: World) -> str:
         note = f"{used}; {_in_words(seen)}: as far as reads can tell, it was filled"
         world.journal.move(digest, State.FILLED, note=note)
         return note
-    told = f", where {_in_words(seen)}" if seen else ""
+    told = f"; the builder now says of {_in_words(seen)}" if seen else ""
     return f"{used}: read the positions{told}"
 
 

@@ -30,9 +30,13 @@ WIDTH = 80
 
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words."""
-    if len(text) > WIDTH and "\n" not in text:
-        text = textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    click.echo(text, err=True)
+    click.echo(_filled(text), err=True)
+
+
+def _filled(text: str) -> str:
+    if len(text) <= WIDTH or "\n" in text:
+        return text
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def show(text: str) -> None:
@@ -61,7 +65,7 @@ def ask_yes(question: str) -> None:
 
     Raises ``Declined`` for any other answer, or when nobody can answer.
     """
-    if ask(f"{question}\nType Yes to go on, anything else to stop: ") != "Yes":
+    if ask(f"{_filled(question)}\nType Yes to go on, anything else to stop: ") != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airlock_shared.command import INPUT, ask, ask_yes, explain, finish, json_option, rows, say, show, show_json
-from airlock_shared.errors import ExitCode, PlanError, UsageError
+from airlock_shared.command import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
+from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
 from airlock_shared.files import read_input, require_new, write_new
 from airlock_shared.listing import fingerprint_lines, plan_lines
 from airlock_shared.plan import MAX_BYTES, Plan, parse_plan
@@ -146,7 +146,7 @@ def new_plan(output: Path, as_json: bool) -> None:
         plan = parse_plan(text.encode())
         for line in plan_lines(plan):
             say(line)
-        ask_yes(f"Write this plan to {safe(output.name)}?")
+        _ask_to_write(output)
     except KeyboardInterrupt:
         say("\nInterrupted. Nothing was written.")
         finish(ExitCode.INTERRUPTED)
@@ -155,7 +155,15 @@ def new_plan(output: Path, as_json: bool) -> None:
         show_json({**_as_json(plan), "file": str(output)})
     else:
         show(f"Wrote {safe(str(output))}")
-        say("Give it to everybody who takes part; they compare what plan show says on their machines.")
+        say("Read it, then have everybody who takes part compare what this says, on a machine of their own:")
+        say(f"  plan show {safe(output.name)}")
+
+
+def _ask_to_write(output: Path) -> None:
+    """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
+    while (answer := ask(f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: ")) != "Yes":
+        if answer.strip().lower() in ("no", "n"):
+            raise Declined("not confirmed: the answer was no", do="nothing was written; begin again with another plan")
 
 
 def _explained(error: PlanError) -> None:

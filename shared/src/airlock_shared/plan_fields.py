@@ -12,7 +12,7 @@ from airlock_shared.plan import Signer
 from airlock_shared.plan_examples import literal
 from airlock_shared.plan_values import plan_error, read_values
 from airlock_shared.questions import People, Question, answer_to
-from airlock_shared.units import ADDRESS, CHOICE, COUNT, NONCE, UNIX_MS, UNIX_S
+from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
@@ -69,7 +69,7 @@ def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Questi
     default = parameter.default or (None if required else "none")
     if parameter.name in ("trader", "caller", "referee", "referrer"):
         default = checksum_address(signer.delegate_of or signer.address)
-    unit = "" if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE) else f" ({_unit(parameter)})"
+    unit = "" if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f" ({_unit(parameter)})"
     meaning = parameter.meaning
     if parameter.choices:
         meaning += f"; one of {', '.join(parameter.choices)}"

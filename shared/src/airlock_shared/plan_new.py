@@ -5,6 +5,7 @@ The answers are collected in a table as ``tomllib`` would read it. Nothing is wr
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -22,13 +23,14 @@ LIMITS = {
     "max_fee_gwei_at_most": ("5", "the highest fee of a transaction, in gwei a unit of gas"),
     "remaining_at_least": ("3m", "how much of that time must be left at signing: a number with s, m, h or d"),
 }
+WIDTH = 80
 DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 
 def ask_plan(people: People) -> dict[str, Any]:
     """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it."""
-    for line in ("Enter takes what stands in [ ]. A question mark explains. Ctrl-C ends, and nothing is written.", ""):
-        people.tell(line)
+    people.tell("Enter takes what stands in [ ]. A question mark gives an example. Ctrl-C ends.")
+    people.tell("Nothing is written before the end, where the plan is shown.")
     ceremony = {name: _ceremony_text(people, name, meaning) for name, meaning in (
         ("id", "a short name of the ceremony: small letters, digits, dashes"),
         ("title", "what it is for, in a line"),
@@ -54,7 +56,8 @@ def _ceremony_text(people: People, name: str, meaning: str) -> str:
 
 
 def _roles(people: People) -> list[str]:
-    question = Question("roles", "who takes part, by role, with commas between", default="signer, facilitator, witness")
+    meaning = "who takes part, by role, with commas between; their names come on the day"
+    question = Question("roles", meaning, default="signer, facilitator, witness")
     return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
 
 
@@ -79,15 +82,17 @@ def _action(people: People, *, more: bool) -> Action | None:
     """Ask for the next step's action; None when there is to be no further one."""
     people.tell("")
     for action in () if more else ACTIONS.values():
-        people.tell(f"    {action.name:<26} {action.title}")
-    meaning = "what is signed, by its name: " + ", ".join(ACTIONS)
-    question = Question("action of the next step" if more else "action", meaning, "delegate", "none" if more else None)
+        for row in textwrap.wrap(f"    {action.name:<26} {action.title}", WIDTH, subsequent_indent=" " * 31):
+            people.tell(row)
+    name, none = ("action of the next step", "none") if more else ("action", None)
+    meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
+    question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS))
 
     def read(text: str) -> Action | None:
         if more and text == "none":
             return None
         if text not in ACTIONS:
-            raise plan_error("PLAN-ACTION", "unknown action", "", got=repr(text)[:80], do="a question mark lists them")
+            raise plan_error("PLAN-ACTION", "unknown action", "", got=repr(text)[:80])
         return ACTIONS[text]
 
     chosen: Action | None = answer_to(people, question, read)
@@ -121,7 +126,7 @@ def _signer(people: People, signers: dict[str, Any]) -> Signer:
         for member, meaning, default in (
             ("address", "its address, with upper and lower case as the wallet shows it (EIP-55)", None),
             ("path", "its derivation path", DEFAULT_PATH),
-            ("delegate_of", "the account that it acts for as a delegate; none: it signs for itself", "none"),
+            ("delegate_of", "the account for which this key acts as a delegate; none: it signs for its own", "none"),
         ):
             example = example_at(f"signers.{name}.{member}").partition(" = ")[2].strip('"')
             value = answer_to(

@@ -11,6 +11,10 @@ from airlock_shared.errors import Declined, PlanError
 TRIES = 20
 """After so many answers without use it is no person who answers, or one who needs a pause."""
 
+LONG = 32
+"""A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
+AGAIN = "answer it again; a question mark explains"
+
 
 class People(NamedTuple):
     """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
@@ -24,12 +28,16 @@ class People(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question: its name, what the answer means, an example, what an empty answer stands for; None: it needs one."""
+    """A question: its name, what the answer means, an example, what an empty answer stands for; None: it needs one.
+
+    ``more`` is what a question mark tells besides.
+    """
 
     name: str
     meaning: str
     example: str = ""
     default: str | None = None
+    more: str = ""
 
 
 def answer_to(people: People, question: Question, read: Callable[[str], Any]) -> Any:
@@ -37,16 +45,27 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
 
     Raises ``Declined`` after ``TRIES`` answers without use.
     """
+    _tell(people, question.meaning)
     default = "" if question.default is None else f" [{question.default}]"
+    if len(default) > LONG:
+        _tell(people, f"Enter takes {question.default}")
+        default = " [Enter]"
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
         if text == "?" or (not text and question.default is None):
-            for line in (question.meaning, *([f"for example: {question.example}"] if question.example else [])):
-                for row in textwrap.wrap(line, 74, break_long_words=False):
-                    people.tell(f"    {row}")
+            example = f"for example: {question.example}" if question.example else ""
+            _tell(people, question.meaning, question.more, example)
             continue
         try:
             return read(text or question.default or "")
         except PlanError as error:
+            error.do = AGAIN
+            error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no answer to {question.name!r} that can be used", do="find out what to answer, and begin again")
+
+
+def _tell(people: People, *lines: str) -> None:
+    for line in lines:
+        for row in textwrap.wrap(line, 74, break_long_words=False, break_on_hyphens=False):
+            people.tell(f"    {row}")

@@ -140,6 +140,9 @@ def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as
         ask_yes("Has each of them compared it, and is it so?")
         place.record(CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record})
         say("Confirmed.")
+        for line in place.standing(plan).missing:
+            if line.startswith(f"station {station} "):
+                say(f"Still missing: {line}")
     if as_json:
         facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(dict.fromkeys(by)), "compared": record}
         show_json(facts | {"head": place.transcript.head()})

@@ -91,4 +91,4 @@ def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
 
 
 def _time(unix_ms: int | None) -> str:
-    return "never" if unix_ms is None else utc_text(unix_ms)
+    return "not yet" if unix_ms is None else utc_text(unix_ms)

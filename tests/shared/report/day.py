@@ -76,7 +76,10 @@ def offline_events() -> list[Event]:
         ("preflight", {"airlock": "1", "lines": lines, "refused": [], HOSTILE: {"of": [{"x": HIDDEN}]}}),
         *proofs,
         ("exception", {"ceremony": plan().id, "station": "", "by": "witness", "reason": HOSTILE}),
-        ("sign-begun", {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id}),
+        (
+            "sign-begun",
+            {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id, "model": "nanosp"},
+        ),
         *(("signed", {"step": each.step, "digest": each.digest}) for each in signed()),
         ("signatures-written", marks),
     ]
@@ -99,12 +102,26 @@ def timeline_bytes() -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
+def referral_read(**changed: Any) -> Event:
+    """Return a read of the code of the step ``own-code``: two sources that disagree, one of them hostile."""
+    seen = [
+        {"source": "the builder", "owner": "", "pending": None, "private": False, "adopted": "0x" + "00" * 32,
+         "trouble": ""},
+        {"source": f"the chain, by {HIDDEN}", "owner": HOSTILE, "pending": None, "private": None,
+         "adopted": "0x" + b"DESK".ljust(32, b"\0").hex(), "trouble": HOSTILE},
+    ]  # fmt: skip
+    facts = {"ceremony": plan().id, "plan": plan().fingerprint, "step": "own-code", "seen": seen}
+    told = {"disagreements": [f"owner: {HOSTILE}"], "warnings": ["somebody else owns the code"]}
+    return "referral-read", {**facts, "code": "0x" + b"DESK".ljust(32, b"\0").hex(), **told, **changed}
+
+
 def online_events(timeline: bytes) -> list[Event]:
     first = signed()[0]
     promise = {"what": HOSTILE, "promised": "this", "found": "that", "kept": False}
     facts = {"ceremony": plan().id, "requests": requests_fingerprint()}
     signatures = parse_signatures(signatures_bytes())[2]
     return [
+        referral_read(),
         ("prepared", {**facts, "plan": plan().fingerprint}),
         ("submit-begun", {**facts, "signatures": signatures, "offline_transcript_head": "0" * 64}),
         (
@@ -116,8 +133,10 @@ def online_events(timeline: bytes) -> list[Event]:
     ]
 
 
-def sealed(key: str, over: int | None = None, **altered: Any) -> bytes:
+def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:
     """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
+
+    For the plan's ceremony, or another one.
 
     The members ``altered`` are put in after it was signed.
     """
@@ -125,9 +144,10 @@ def sealed(key: str, over: int | None = None, **altered: Any) -> bytes:
     entries = read_entries(lines)
     count = len(entries) if over is None else over
     head = entries[count - 1].hash
-    text = f"Airlock transcript of {plan().id}, {count} entries, head {head}"
+    name = ceremony or plan().id
+    text = f"Airlock transcript of {name}, {count} entries, head {head}"
     signature = "0x" + Account.sign_message(encode_defunct(text=text), KEYS[key]).signature.hex()
-    data = {"ceremony": plan().id, "entries": count, "head": head, "address": key, "signature": signature}
+    data = {"ceremony": name, "entries": count, "head": head, "address": key, "signature": signature}
     seal = next_entry(entries[-1], NOW_MS, "sealed", data | altered)
     return b"".join(line + b"\n" for line in [*lines, seal.line()])
 
@@ -148,6 +168,16 @@ def offline_files() -> dict[str, bytes]:
         "screens.json": screens_bytes(),
         "offline-transcript.jsonl": chain(offline_events()),
     }
+
+
+def part_files(signer: str) -> dict[str, bytes]:
+    """Return plan, deployment and the requests of one signer's part of the plan, before anything was signed."""
+    document = whole()
+    mine = [step.id for step in plan().steps.values() if step.signer.name == signer]
+    document["requests"] = [item for item in document["requests"] if item["step"] in mine]
+    document["header"] |= {"count": len(mine), "signer": signer}
+    files = {name: data for name, data in offline_files().items() if name in ("plan.toml", "deployment.json")}
+    return files | {"requests.json": to_bytes(document)}
 
 
 def online_files() -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.possession import challenge_of, registrations
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence import FILES, read_evidence
 from airlock_shared.report.model import report_of
@@ -32,13 +33,15 @@ from shared.report.day import (
     offline_files,
     online_events,
     online_files,
+    part_files,
+    referral_read,
     requests_fingerprint,
     screens_bytes,
     sealed,
     signatures_bytes,
     timeline_bytes,
 )
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes, whole
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -139,17 +142,107 @@ def test_a_text_that_pretends_to_be_an_escape_is_told_apart() -> None:
 
 
 def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
-    document = whole()
+    files = part_files("desk")
     mine = [step.id for step in plan().steps.values() if step.signer.name == "desk"]
     assert 0 < len(mine) < 14
-    document["requests"] = [item for item in document["requests"] if item["step"] in mine]
-    document["header"] |= {"count": len(mine), "signer": "desk"}
-    files = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
-    missing = make(files | {"requests.json": to_bytes(document)}).value["missing"]
-    assert "step open: not among these requests, which are a part of the plan" in missing
-    assert sum("not among these requests" in sentence for sentence in missing) == 14 - len(mine)
+    report = make(files)
+    others = [step.id for step in plan().steps.values() if step.id not in mine]
+    what = "part of the plan: the steps that desk signs"
+    assert report.value["part"] == {"signer": "desk", "what": what, "not_in_it": others}
+    assert [step["id"] for step in report.value["steps"] if not step["in_part"]] == others
+    assert report.value["missing"] == ["the signatures were not given"]  # of the others nothing is missing
+    html = report.html.decode()
+    assert f"<strong>This is {what}</strong>" in html
+    assert html.count("Not in this part of the plan: treasury signs it.") == len(others)
+    assert html.count("<h3>Signature</h3>") == len(mine)
+    assert "PART OF THE PLAN, INCOMPLETE" in html
+    document = json.loads(files["requests.json"])
     document["header"]["signer"] = "treasury"
     assert _refused(files | {"requests.json": to_bytes(document)}).check == "PLAN-STEPS"
+
+
+def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
+    report = make(online_files())
+    assert report.value["part"] is None
+    assert all(step["in_part"] for step in report.value["steps"])
+    assert b"PART OF THE PLAN" not in report.html
+
+
+def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> None:
+    before, heading, fields = PLAN_TEXTS["requests"].partition('id = "desk-key"')
+    waived = before + heading + fields.replace("[steps.fields]", '[steps.fields]\npossession = "waived"', 1)
+    report = make({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()})
+    (sentence,) = [each for each in report.value["look"] if "waives the proof" in each]
+    assert sentence.startswith("step desk-key: ")
+    assert [step["id"] for step in report.value["steps"] if step["waived"]] == ["desk-key"]
+    assert report.html.count(b"The plan waives the proof that anybody holds this delegate key.") == 1
+    assert b"waives the proof" not in make(online_files()).html
+
+
+def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None:
+    steps = {step["id"]: step for step in make(offline_files()).value["steps"]}
+    for step in registrations(plan()):
+        challenge = challenge_of(plan(), deployment(), step)
+        (proof,) = steps[step.id]["proofs"]
+        assert (proof["delegate"], proof["challenge"]) == (challenge.delegate, challenge.sha256())
+        assert proof["at"]["ms"] < steps[step.id]["signature"]["at"]["ms"]
+    assert [step["id"] for step in steps.values() if step["proofs"]] == [s.id for s in registrations(plan())]
+
+
+def test_what_was_read_of_a_code_is_at_its_step_and_what_is_in_the_way_on_the_first_page() -> None:
+    report = make(online_files())
+    steps = {step["id"]: step for step in report.value["steps"]}
+    (read,) = steps["own-code"]["reads"]
+    assert [step for step, row in steps.items() if row["reads"]] == ["own-code"]
+    assert read["code"] == "DESK"
+    assert read["seen"][0] == {"source": "the builder", "owner": "nobody", "pending": "not told", "private": "no",
+                               "adopted": "no code", "trouble": ""}  # fmt: skip
+    assert (read["seen"][1]["owner"], read["seen"][1]["adopted"]) == (HOSTILE, "DESK")
+    assert "step own-code, read before it was prepared: somebody else owns the code" in report.value["look"]
+    assert f"step own-code, read before it was prepared: the sources disagree on the owner: {HOSTILE}" in report.value[
+        "look"
+    ]  # fmt: skip
+    assert b'<p class="bad">somebody else owns the code</p>' in report.html
+
+
+@pytest.mark.parametrize("member", ["ceremony", "plan", "step"])
+def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
+    timeline = timeline_bytes()
+    events = [
+        referral_read(**{member: "f" * 64}) if e == "referral-read" else (e, d) for e, d in online_events(timeline)
+    ]
+    report = make(online_files() | {ONLINE: chain(events)}).value
+    assert not any(step["reads"] for step in report["steps"])
+    assert not any("read before" in sentence for sentence in report["look"])
+
+
+def test_a_later_read_takes_the_warnings_from_the_first_page_and_both_stay_at_the_step() -> None:
+    events = online_events(timeline_bytes())
+    later = referral_read(disagreements=[], warnings=[])
+    report = make(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}).value
+    assert [len(step["reads"]) for step in report["steps"] if step["reads"]] == [2]
+    assert not any("read before" in sentence for sentence in report["look"])
+
+
+@pytest.mark.parametrize("member", ["code", "seen", "disagreements", "warnings"])
+def test_a_read_of_another_form_is_refused(member: str) -> None:
+    events = [referral_read(**{member: 7}), *online_events(timeline_bytes())]
+    assert _refused(online_files() | {ONLINE: chain(events)}).check == "DOC-FIELD"
+
+
+@pytest.mark.parametrize(("told", "expected"), [("nanosp", "holds"), (None, "not on record"), ("flex", ""), (7, "")])
+def test_the_pages_are_of_the_model_that_the_signing_recorded(told: Any, expected: str) -> None:
+    model = {} if told is None else {"model": told}
+    events = [
+        (e, {n: v for n, v in d.items() if n != "model"} | model if e == "sign-begun" else d)
+        for e, d in offline_events()
+    ]
+    files = offline_files() | {OFFLINE: chain(events)}
+    if not expected:
+        assert _refused(files).check == "REPORT-MATCH"
+        return
+    what = "the Ledger's pages are of a model that the offline transcript names"
+    assert [row["result"] for row in make(files).value["matches"] if row["what"] == what] == [expected]
 
 
 def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
@@ -174,7 +267,8 @@ def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
     report = make(files).value
     assert "signed by another wallet" in [row["result"] for row in report["matches"]]
     exported = {"requests": requests_fingerprint(), "sha256": hashlib.sha256().hexdigest()}
-    online = chain([online_events(b"")[0], ("timeline-exported", exported)])
+    prepared = next(each for each in online_events(b"") if each[0] == "prepared")
+    online = chain([prepared, ("timeline-exported", exported)])
     report = make(files | {ONLINE: online, "timeline.jsonl": b""}).value
     assert "the offline machine's transcript was not given" not in report["missing"]
 

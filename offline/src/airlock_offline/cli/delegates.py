@@ -180,7 +180,7 @@ def check_command(
     if as_json:
         show_json({"ok": True, **challenge.as_data(), "recorded_before": before})
         return
-    show(f"recovered  {challenge.delegate}: the plan's delegate, step {challenge.step}")
+    show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
     show("It was recorded before; nothing to do." if before else "Recorded: the step may be signed on this machine.")
 
 

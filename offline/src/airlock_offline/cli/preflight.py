@@ -100,6 +100,8 @@ def _end(result: Result, *, as_json: bool) -> None:
             show(line)
     if refused:
         say(f"REFUSED: {', '.join(result.report['refused'])}")
+    elif not not_ready:
+        say("No line is refused. Go on when you know the reason for each that says LOOK.")
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.ledger.screens import MODELS
-from airlock_offline.report import screens_of
+from airlock_offline.config import read_config
+from airlock_offline.report import model_of, screens_of
 from airlock_offline.state import State
 from airlock_shared.command import INPUT, json_option
 from airlock_shared.files import require_new
@@ -23,6 +23,7 @@ from airlock_shared.report.command import (
 from airlock_shared.report.evidence import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
 from airlock_shared.report.screens import write_screens
 from airlock_shared.report.withheld import withhold
+from airlock_shared.settings import FILE
 
 
 @click.group("report")
@@ -35,7 +36,6 @@ def COMMAND() -> None:  # noqa: N802
 @click.option("--requests", "requests_file", type=INPUT, help="The requests that were signed.")
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
 @folder_option
 @json_option
 @click.pass_obj
@@ -45,7 +45,6 @@ def make_command(
     requests_file: Path | None,
     signatures_file: Path | None,
     online_transcript: Path | None,
-    model: str,
     folder: Path,
     as_json: bool,
 ) -> None:
@@ -69,7 +68,9 @@ def make_command(
         files |= read_artefacts({SIGNATURES: signatures_file})
         files[SIGNATURES] = withhold(files[SIGNATURES], ())
     if requests_file is not None and signatures_file is not None:
-        files[SCREENS] = write_screens(screens_of(read_evidence(files), model))
+        evidence = read_evidence(files)
+        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        files[SCREENS] = write_screens(screens_of(evidence, model))
     make_report(folder, files, as_json=as_json)
 
 

@@ -12,15 +12,14 @@ from airlock_offline.ceremony import Result, Station, sign_item, typed_data_of
 from airlock_offline.clock import now_ms
 from airlock_offline.delegation import proof_lines
 from airlock_offline.devices import emulator_option, ledger_option, opened, require_rehearsal
-from airlock_offline.ledger.screens import MODELS, coming_screens
-from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
+from airlock_offline.ledger.screens import MODELS
 from airlock_offline.ledger.unshown import not_shown_in_full
+from airlock_offline.pages import pages_of
 from airlock_offline.preflight.fit import Fitness
 from airlock_offline.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.state import State
 from airlock_offline.wallet_answers import WalletRequests
 from airlock_offline.watch import examine_clock, uncertainty_ms
-from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
@@ -102,10 +101,8 @@ def COMMAND(  # noqa: N802
         say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
-    part = {"signer": header.signer} if header.signer else {}
-    state.transcript.record(
-        "sign-begun", {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id} | part, now_ms()
-    )
+    begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
+    state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
         results = _sign_all(items, situation, state, ledger_of(entries), fit.guarded(device.app), model)
     signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
@@ -156,7 +153,8 @@ def _sign_all(
         for line in proof_lines(verdicts):
             say(line)
         if not refused(verdicts):
-            for line in (*hash_lines(case), *screen_lines(_screens(case, model), model)):
+            pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
+            for line in (*hash_lines(case), *screen_lines(pages, model)):
                 say(line)
             for line in note_lines(_unshown(case, model)):
                 say(line)
@@ -179,15 +177,6 @@ def _sign_all(
     return results
 
 
-def _screens(case: Case, model: str) -> list[list[str]]:
-    payload, filled = case.request.payload, case.request.transaction
-    if filled is not None:
-        to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
-        sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas
-        return transaction_pages(Shown(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)
-    return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=case.step.signer.show == "hashes")
-
-
 def _unshown(case: Case, model: str) -> list[str]:
     if case.request.transaction is not None or case.step.signer.show == "hashes":
         return []  # the review's own notes say so
@@ -201,7 +190,10 @@ def _report(results: list[Result], output: Path, fingerprint: str) -> None:
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
     say(f"Wrote {output}")
-    say("Carry it to the online machine; until it is submitted it is a secret.")
+    if any(result.signed.result == "signed" for result in results):
+        say("Carry it to the online machine; until it is submitted it is a secret.")
+    else:
+        say("Nothing in it is signed; it says why. To sign after all, do the same again with another name after -o.")
 
 
 def _end(results: list[Result], output: Path, fingerprint: str, codes: dict[str, Any], as_json: bool) -> None:

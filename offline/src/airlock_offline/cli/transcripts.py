@@ -14,13 +14,14 @@ from airlock_offline.ledger.screens import MESSAGE, MODELS, message_fields, revi
 from airlock_offline.preflight.fit import Fitness
 from airlock_offline.quarantine import QUARANTINED, recovered_by
 from airlock_offline.review import screen_lines
-from airlock_offline.seals import SEALED, check_seals, seal_of
 from airlock_offline.state import State
 from airlock_shared.addresses import checksum_address
-from airlock_shared.command import INPUT, ask_yes, json_option, say, show, show_json
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.command import INPUT, ask_yes, json_option, rows, say, show, show_json
+from airlock_shared.errors import Refusal
 from airlock_shared.files import read_input
-from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.plan import parse_plan
+from airlock_shared.roles_listing import hash_lines
+from airlock_shared.seals import SEALED, check_seals, seal_of, signer_of
 from airlock_shared.text import safe
 from airlock_shared.transcript import GENESIS, Entry
 from airlock_shared.transcript_file import read_transcript
@@ -53,7 +54,8 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
             show(json.dumps(entry._asdict(), ensure_ascii=False))
         else:
             show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
-            show(f"      {safe(json.dumps(entry.data, ensure_ascii=False), limit=600)}")
+            for line in rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600):
+                show(line)
 
 
 @COMMAND.command("seal")
@@ -89,7 +91,8 @@ def seal_transcript(
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
         return
-    say(f"entries   {seal.entries}\nhead      {seal.head}\n          {spoken(seal.head)}\nsealed by {signer.name}")
+    for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
+        say(line)
     for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
         say(line)
     ask_yes("Seal the transcript with this head?")
@@ -104,11 +107,11 @@ def seal_transcript(
         raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
                       got=recovered, expected=checksum_address(address))  # fmt: skip
     entry = state.transcript.record(SEALED, seal.as_data(address, rsv), now_ms())
-    say(f"Sealed. recovered {recovered}: the plan's {signer.name}")
+    say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
     if as_json:
         show_json({"ok": True, "sealed": seal.head, "entries": seal.entries, "by": recovered, "head": entry.hash})
     else:
-        show(f"head after the seal  {entry.hash}\n                     {spoken(entry.hash)}")
+        show("\n".join(hash_lines("head after the seal", entry.hash)))
 
 
 @COMMAND.command("verify")
@@ -126,23 +129,17 @@ def verify_transcript(state: State, file: Path | None, plan_file: Path | None, a
     entries = _entries(state, file)
     seals = check_seals(entries)
     if plan_file is not None:
-        _require_by_plan([by for _, by in seals], parse_plan(read_input(plan_file)))
+        plan = parse_plan(read_input(plan_file))
+        for by in [made.by for made in seals] or ["nobody"]:
+            signer_of(by, plan)
     head = entries[-1].hash if entries else GENESIS
     if as_json:
-        rows = [{**seal._asdict(), "by": by} for seal, by in seals]
+        rows = [{**made.seal._asdict(), "by": made.by} for made in seals]
         show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
         return
-    show(f"{len(entries)} entries, the chain holds\nhead  {head}\n      {spoken(head)}")
-    for seal, by in seals:
-        show(f"seal  {safe(seal.ceremony)}: {seal.entries} entries, by {by}, holds")
+    show(f"{len(entries)} entries, the chain holds")
+    show("\n".join(hash_lines("head", head)))
+    for seal, by, _ in seals:
+        show(f"seal  over {seal.entries} entries, holds\n      by {by}\n      of {safe(seal.ceremony)}")
     if not seals:
         show("seal  none: airlock-offline transcript seal --plan PLAN")
-
-
-def _require_by_plan(sealed_by: list[str], plan: Plan) -> None:
-    """Raise ``DocumentError("DOC-SEAL")`` unless there is a seal and each is by a signer of the plan."""
-    signers = {checksum_address(signer.address) for signer in plan.signers.values()}
-    for by in sealed_by or ["nobody"]:
-        if by not in signers:
-            raise DocumentError("DOC-SEAL", "the transcript is not sealed by a signer of the plan", got=by,
-                                expected=", ".join(sorted(signers)))  # fmt: skip

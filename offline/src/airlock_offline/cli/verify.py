@@ -21,6 +21,7 @@ from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.run import examine, examine_nonces, refused
+from airlock_shared.checks.table import CHECKS
 from airlock_shared.command import INPUT, finish, json_option, rows, say, show
 from airlock_shared.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
@@ -151,6 +152,7 @@ def _line(place: str, verdict: Verdict) -> str:
     lines = [safe_again(f"{place}: {verdict.check}{where}: {verdict.what}", limit=600)]
     lines += rows("    got:      ", str(verdict.got), limit=300)
     lines += rows("    expected: ", str(verdict.expected), limit=300)
+    lines += rows("    do:       ", CHECKS[verdict.check].do)
     return "\n".join(lines)
 
 

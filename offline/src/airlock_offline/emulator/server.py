@@ -21,7 +21,7 @@ from airlock_offline.ledger.status import DeviceLost
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data
 
-_BANNER = "SIMULATOR: a software Ledger with a public test seed, never for anything of value."
+_BANNER = "SIMULATOR: a software Ledger with a public test seed, for nothing of value."
 
 
 class _Stopped(Exception):

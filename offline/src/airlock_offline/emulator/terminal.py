@@ -36,5 +36,5 @@ def show_on_terminal(pages: list[Page]) -> bool:
 def ask_on_terminal(pages: list[Page]) -> bool:
     """Show the pages and approve when the whole word Yes is typed."""
     show_on_terminal(pages)
-    tell("SIMULATOR: approve on the software Ledger? Type Yes to approve, anything else to reject:")
+    tell("SIMULATOR: approve on the software Ledger? Yes approves, anything else rejects:")
     return sys.stdin.readline().rstrip("\n") == "Yes"

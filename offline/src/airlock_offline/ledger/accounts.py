@@ -25,7 +25,7 @@ def require_account(app: EthereumApp, path: str, expected: bytes, *, confirm: bo
             "the Ledger has another account at this path",
             got=checksum_address(found),
             expected=checksum_address(expected),
-            do="check that this is the right Ledger, with the right seed and passphrase, and the path in the plan "
+            do="check that this is the right Ledger, with the right seed and passphrase, and the right path "
             "(Ledger Live counts m/44'/60'/x'/0/0, older wallets m/44'/60'/0'/x); nothing was signed",
         )
     return found

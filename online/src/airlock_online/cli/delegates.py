@@ -78,4 +78,4 @@ def proof_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"recovered  {challenge.delegate}: the plan's delegate, step {challenge.step}\nWrote {output}")
+        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}\nWrote {output}")

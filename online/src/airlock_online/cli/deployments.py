@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -91,6 +93,13 @@ def READY(state: State, builder: str | None, name: str | None, as_json: bool) ->
     else:
         show("ready" if readiness.ready else "not ready")
         for name, value in readiness.components.items():
-            show(f"  {safe(name):<24} {safe(str(value), limit=200)}")
+            show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
     if not readiness.ready:
         raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
+
+
+def _in_words(value: Any) -> str:
+    """Return what the builder tells of a component in words, as JSON where it is no table of plain values."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return ", ".join(f"{name} {item if isinstance(item, str) else json.dumps(item)}" for name, item in value.items())

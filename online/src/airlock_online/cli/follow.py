@@ -79,5 +79,7 @@ def STATUS(state: State, as_json: bool) -> None:  # noqa: N802
         code = f"  {safe(row.code, limit=30)}" if row.code else ""
         show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
         show(f"  {row.record.digest}")
+        if row.state in OPEN:
+            show("  go on with: airlock-online follow, or airlock-online resolve")
     if not rows:
         say("Nothing was submitted from this machine yet.")

@@ -14,6 +14,7 @@ from airlock_online.cli.referrals import look_before
 from airlock_online.clock import now_ms
 from airlock_online.http import Http
 from airlock_online.meta import decisive_differences
+from airlock_online.outbox import without_address
 from airlock_online.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_online.state import State
 from airlock_shared.checks.batch import part_of
@@ -140,6 +141,9 @@ def keep(
         created_ms=now_ms(),
         signer=signer,
     )
+    for route, option in without_address([item.request.route for item in prepared], deployment).items():
+        say(f"WARNING: the deployment has no address for the {route}: what is signed can be exported, not submitted. "
+            f"If that is not meant, fetch the deployment again with {option} URL, before anybody signs.")  # fmt: skip
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
     kept = state.keep_requests(requests_fingerprint, data)
@@ -156,7 +160,8 @@ def keep(
     for line in part_lines(plan, signer):
         say(line)
     say(f"Wrote {file}")
-    say("Carry it to the offline machine, and compare the requests fingerprint there.")
+    say("Carry it to the offline machine, and compare the requests fingerprint there:")
+    say(f"  airlock-offline verify {file.name} --plan PLAN")
     if qr:
         outgoing(state.home, data, as_json=False)
 
@@ -212,7 +217,8 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> 
     for item in prepared:
         passed = sum(v.result == "pass" for v in item.verdicts)
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
-        show(f"  {item.request.step:<24} {passed} checks passed, goes to the {item.request.route}{order}")
+        show(f"  {item.request.step:<24} {passed} checks passed")
+        show(f"    goes to the {item.request.route}{order}")
         for line in filled_lines(item.request.transaction):
             show(f"    {line}")
     for line in fingerprint_lines("plan", plan.fingerprint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +21,13 @@ from airlock_shared.command import INPUT, finish, json_option, say, worst
 from airlock_shared.deployment import Deployment
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
 from airlock_shared.files import read_input
+from airlock_shared.listing import fingerprint_lines
 from airlock_shared.qr.document_commands import incoming
 from airlock_shared.qr.options import qr_option, restart_option
 from airlock_shared.requests import Header, Request, parse_requests
 from airlock_shared.signatures import FORMAT, Signed, parse_signatures
 from airlock_shared.text import safe
+from airlock_shared.working import working
 
 MAX_EIP7702_BYTES = 1 << 20
 
@@ -66,6 +69,7 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
     why = safe(signed.why, limit=200)
     say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
+    say("  do:       if it is still wanted, sign it again on the offline machine, into another file")
     return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED
 
 
@@ -103,6 +107,8 @@ def SUBMIT(  # noqa: N802
     """
     data = incoming(state.home, source, FORMAT, "submit", qr=qr, restart=restart)
     whole = read_signatures(state, data, requests_file)
+    for line in fingerprint_lines("signatures", whole.signatures):
+        say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     state.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
     extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
@@ -124,8 +130,15 @@ def SUBMIT(  # noqa: N802
 def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
     def job(answered: Callable[[], None]) -> ExitCode:
         say(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
-        world = desk.world(request.step, delivery.digest, answered)
-        return desk.run(request.step, delivery.digest, partial(submit, delivery, world))
+        with ExitStack() as until_answered:
+            until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
+
+            def told() -> None:
+                until_answered.close()
+                answered()
+
+            world = desk.world(request.step, delivery.digest, told)
+            return desk.run(request.step, delivery.digest, partial(submit, delivery, world))
 
     return job
 

@@ -55,7 +55,7 @@ class People(NamedTuple):
             return
         name = Path(signatures).name.replace("signatures.json", "evidence")
         folders = {machine: str(self.stage.folder / machine / name) for machine in _RUN}
-        words = ("--requests", requests, "--signatures", signatures, "--model", self.stage.model)
+        words = ("--requests", requests, "--signatures", signatures)
         self._write("offline", folders["offline"], *words)
         brought: list[str] = []
         if self.stage.channel == "file":

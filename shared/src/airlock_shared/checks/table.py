@@ -166,7 +166,9 @@ CHECKS: dict[str, Info] = {
     # the signer
     "SIGNER-RULE": Info("signerRule is not the one for this struct", "A delegate registering delegates.", _STOP),
     "SIGNER-PLANNED": Info("another signer or path than the plan's", "The wrong key.", _PLAN),
-    "SIGNER-ALLOWED": Info("this key may not sign for this trader", "A signature that the contract would reject.", _PLAN),
+    "SIGNER-ALLOWED": Info("this key may not sign for this trader", "A signature that the contract would reject.",
+                           "Look at the plan: its signer is the account that it acts for, or says delegate_of = that account. "
+                           "Correct the plan, or, if it is right, find out who altered the payload."),
     "SIGNER-DELEGATE": Info("the delegate's registration is not live", "A signature that the contract would reject.",
                             "Register the delegate, or renew it, and prepare again."),
     "SIGNER-DEVICE": Info("the Ledger has another account at this path", "Signing with the wrong Ledger or path.",

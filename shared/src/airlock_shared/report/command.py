@@ -93,14 +93,20 @@ def verify_report(folder: Path, signatures_file: Path | None, screens_of: Screen
 
 
 def _told(value: dict[str, Any]) -> dict[str, Any]:
-    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look")}
+    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part")}
     return {"ceremony": value["ceremony"]["id"], **own}
+
+
+def _apart(value: dict[str, Any]) -> str:
+    return ", ".join(value["part"]["not_in_it"]) or "none"
 
 
 def _tell(value: dict[str, Any], mark: str) -> None:
     show("\n".join(rows("ceremony    ", f"{value['ceremony']['id']}: {value['ceremony']['title']}")))
     if value["rehearsal"]:
         show("REHEARSAL   nothing here is worth anything")
+    if value["part"]:
+        show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
     show("complete    nothing that is looked for is missing" if value["complete"] else "INCOMPLETE")
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:

@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.shape import read_members, read_some
+from airlock_shared.shape import read_list, read_members, read_some
 from airlock_shared.transcript import Entry, read_entries
+
+READ = "referral-read"
+"""The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
 
 _ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
 _FORMS: dict[str, dict[str, type]] = {
@@ -17,8 +20,10 @@ _FORMS: dict[str, dict[str, type]] = {
     "outcome": {"digest": str},
     "struct-pinned": {"deployment": str},
     "signed": {"step": str, "digest": str},
+    READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
 }
 _PROMISE = {"what": str, "promised": str, "found": str}
+_SOURCES_AT_MOST = 20
 _KEPT = (True, False, None)
 
 
@@ -31,6 +36,9 @@ def read_transcript(data: bytes) -> list[Entry]:
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
             _check_read_back(entry.data.get("read_back", []), where)
+        if entry.event == READ:
+            for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
+                read_some(seen, f"{where}.seen", {"source": str})
     return entries
 
 

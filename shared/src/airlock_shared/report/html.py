@@ -28,8 +28,12 @@ def element(name: str, *content: str, css: str = "") -> str:
 
 
 def hexes(digits: str) -> str:
-    """Return hex digits in groups of four, which may break between groups and never within."""
-    return element("span", text(grouped(digits)), css="hex") if digits else text("not given")
+    """Return hex digits in groups of four, which may break between groups and never within; 32 bytes in two lines."""
+    digits = digits.removeprefix("0x")
+    lines = (digits[:32], digits[32:]) if len(digits) == 64 else (digits,)
+    return (
+        element("span", "<br>".join(text(grouped(line)) for line in lines), css="hex") if digits else text("not given")
+    )
 
 
 def items(sentences: Iterable[str]) -> str:
@@ -37,10 +41,10 @@ def items(sentences: Iterable[str]) -> str:
     return element("ul", *(element("li", text(sentence)) for sentence in sentences))
 
 
-def pairs(caption: str, rows: Sequence[tuple[str, str]]) -> str:
+def pairs(caption: str, rows: Sequence[tuple[str, str]], css: str = "facts") -> str:
     """Return a table of names and values; a value is HTML already."""
     body = [f'<tr><th scope="row">{text(name)}</th><td>{value}</td></tr>\n' for name, value in rows]
-    return f"<table><caption>{text(caption)}</caption>\n<tbody>\n{''.join(body)}</tbody></table>\n"
+    return f'<table class="{css}"><caption>{text(caption)}</caption>\n<tbody>\n{"".join(body)}</tbody></table>\n'
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], css: str = "wide") -> str:

@@ -15,12 +15,12 @@ from airlock_shared.report.judged import BEGUN, Judged
 from airlock_shared.report.timeline import EXPORTED
 from airlock_shared.transcript import GENESIS, Entry
 
-HOLDS, NOT_GIVEN, NOT_YET = "holds", "not given", "not yet"
+HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"
 
 
 class Match(NamedTuple):
-    """One comparison and its result: ``holds``, ``not given`` or ``not yet``."""
+    """One comparison and its result: ``holds``, ``not given``, ``not yet`` or ``not on record``."""
 
     what: str
     result: str
@@ -55,6 +55,21 @@ def _documents(evidence: Evidence) -> Iterator[_Row]:
     if evidence.screens is not None:
         screens = requests is not None and evidence.screens.requests == requests.fingerprint
     yield "the Ledger's pages are for these requests", screens
+    yield "the Ledger's pages are of a model that the offline transcript names", _model(evidence)
+
+
+def models_told(evidence: Evidence) -> list[str]:
+    """Return the Ledger's model at each signing of these requests, as the offline transcript tells it; older ones do not."""
+    mark = evidence.requests.fingerprint if evidence.requests else ""
+    begun = [e.data for e in evidence.transcripts.get("offline", []) if e.event == BEGUN]
+    return [str(data["model"]) for data in begun if data.get("requests") == mark and "model" in data]
+
+
+def _model(evidence: Evidence) -> _Found:
+    if evidence.screens is None or "offline" not in evidence.transcripts:
+        return NOT_GIVEN
+    models = models_told(evidence)
+    return evidence.screens.model in models if models else UNTOLD
 
 
 def _answer(evidence: Evidence) -> bool:

@@ -13,11 +13,13 @@ from typing import Any
 
 from airlock_shared.plan import Plan
 from airlock_shared.possession import is_waived, registrations, waivers
+from airlock_shared.report.before import warnings_of
 from airlock_shared.report.evidence import FILES, Evidence
 from airlock_shared.report.judged import Judged, judge
 from airlock_shared.report.match import ELSEWHERE, match
+from airlock_shared.report.rows import Row
 from airlock_shared.report.standing import HALVES, last_signing, people_row, preflight_row, transcript_rows
-from airlock_shared.report.steps import Row, limit_rows, signer_row, step_rows
+from airlock_shared.report.steps import limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.words import spoken
 
 FORMAT = "airlock/report@1"
@@ -47,6 +49,7 @@ def report_of(evidence: Evidence) -> Row:
         "complete": not missing,
         "missing": missing,
         "look": list(_look(plan, steps, people)),
+        "part": _part(evidence, steps),
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles)},
         "fingerprints": _fingerprints(evidence),
         "plan": {
@@ -62,6 +65,15 @@ def report_of(evidence: Evidence) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
+
+
+def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
+    """Return which part of the plan the requests are; None for the whole plan."""
+    signer = part_signer(evidence)
+    if not signer:
+        return None
+    apart = [step["id"] for step in steps if not step["in_part"]]
+    return {"signer": signer, "what": f"part of the plan: the steps that {signer} signs", "not_in_it": apart}
 
 
 def artefact_rows(files: Any) -> list[Row]:
@@ -107,7 +119,7 @@ def _missing(
     if evidence.answers is None:
         yield "the signatures were not given"
     for step in steps:
-        yield from _missing_in(step, evidence.half, has_requests=evidence.requests is not None)
+        yield from _missing_in(step, evidence.half)
     by_other_wallet = any(each.answer and each.answer.signed.shown == ELSEWHERE for each in judged)
     if evidence.half == "online" and "offline" not in evidence.transcripts and not by_other_wallet:
         yield "the offline machine's transcript was not given"
@@ -127,10 +139,8 @@ def _unready(plan: Plan, preflight: Row | None, steps: Sequence[Row]) -> Iterato
             yield f"step {step['id']}: no proof is on record that anybody holds the delegate key"
 
 
-def _missing_in(step: Row, half: str, *, has_requests: bool) -> Iterator[str]:
+def _missing_in(step: Row, half: str) -> Iterator[str]:
     signature, outcome = step["signature"], step["outcome"]
-    if has_requests and not step["request"]:
-        yield f"step {step['id']}: not among these requests, which are a part of the plan"
     if step["request"] and step["request"]["checks"]["refused"]:
         yield f"step {step['id']}: a check refuses what came back"
     if signature and signature["result"] != "signed":
@@ -159,6 +169,8 @@ def _look(plan: Plan, steps: Sequence[Row], people: Sequence[Row]) -> Iterator[s
             station = f" at station {each['station']}" if each["station"] else ""
             yield f"exception on the {row['machine']} machine{station}, said by the {each['by']}: {each['reason']}"
     for step in steps:
+        for warning in warnings_of(step["reads"][-1]) if step["reads"] else ():
+            yield f"step {step['id']}, read before it was prepared: {warning}"
         outcome = step["outcome"]
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"

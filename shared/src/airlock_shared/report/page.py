@@ -12,8 +12,7 @@ from importlib.resources import files
 
 from airlock_shared.report.html import code, element, hexes, items, pairs, table, text
 from airlock_shared.report.page_steps import step_section
-from airlock_shared.report.steps import Row
-from airlock_shared.words import grouped
+from airlock_shared.report.rows import Row
 
 OF_HALF = {"online": "the online machine", "offline": "the offline machine"}
 _SIGN_ROWS_WITHOUT_ROLES = ("signer",)
@@ -46,6 +45,7 @@ def page(report: Row) -> bytes:
 def _style(report: Row) -> str:
     """Return the style sheet; the foot of every printed page repeats what must not be overlooked."""
     words = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
+    words += ["PART OF THE PLAN"] if report["part"] else []
     words += [] if report["complete"] else ["INCOMPLETE"]
     sheet = (files("airlock_shared.report") / "page_parts" / "report.css").read_text(encoding="utf-8")
     return sheet.replace("@FOOT@", ", ".join(words), 1)  # a plan's id is letters, digits and hyphens
@@ -62,11 +62,17 @@ def _front(report: Row) -> Iterator[str]:
     yield element("h1", text(f"{ceremony['title']} ({ceremony['id']})"))
     if report["rehearsal"]:
         yield element("div", "<strong>REHEARSAL</strong>", "Nothing here is worth anything.", css="mark rehearsal")
+    part = report["part"]
     if report["complete"]:
-        yield element("div", "<strong>Complete</strong>", "Nothing that this report looks for is missing.",
+        where = " in this part of the plan" if part else ""
+        yield element("div", "<strong>Complete</strong>", text(f"Nothing that this report looks for is missing{where}."),
                       css="mark done")  # fmt: skip
     else:
         yield element("div", "<strong>INCOMPLETE</strong>", items(report["missing"]), css="mark")
+    if part:
+        apart = ", ".join(part["not_in_it"]) or "none"
+        told = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
+        yield element("div", element("strong", text(f"This is {part['what']}")), element("p", text(told)), css="look")
     if report["look"]:
         yield element("div", "<strong>Look at this</strong>", items(report["look"]), css="look")
     yield element("h2", text("Fingerprints"))
@@ -101,7 +107,7 @@ def _plan(report: Row) -> str:
         + pairs(
             "Where, and limits for what the builder chooses", [("deployment", text(about)), *_named(plan["limits"])]
         )
-        + table("Who signs", ("name", "address", "path", "the device shows"), signers)
+        + table("Who signs", ("name", "address", "path", "the device shows"), signers, css="wide signers")
     )
 
 
@@ -118,11 +124,11 @@ def _people(report: Row) -> Iterator[str]:
             rows = [(text(s["at"]["utc"]), text(s["station"]), text(", ".join(s["by"])), _compared(s))
                     for s in row["stations"]]  # fmt: skip
             yield table(f"Stations confirmed on {OF_HALF[row['machine']]}", ("when", "station", "by", "compared"), rows,
-                        css="wide last")  # fmt: skip
+                        css="wide moments")  # fmt: skip
         if row["exceptions"]:
             said = [(text(e["at"]["utc"]), text(e["station"] or "none"), text(e["by"]), text(e["reason"]))
                     for e in row["exceptions"]]  # fmt: skip
-            yield table("Exceptions", ("when", "station", "by", "reason"), said, css="wide last")
+            yield table("Exceptions", ("when", "station", "by", "reason"), said, css="wide moments")
 
 
 def _named(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -144,7 +150,7 @@ def _preflight(report: Row) -> str:
     lines = [tuple(text(line[name]) for name in ("group", "what", "found", "verdict")) for line in found["lines"]]
     heads = ("group", "what", "found", "verdict")
     caption = f"Preflight at {found['at']['utc']}"
-    shown = table(caption, heads, lines, css="wide third") if lines else ""
+    shown = table(caption, heads, lines, css="wide lines") if lines else ""
     return heading + shown + pairs(f"{caption}: what else was recorded", _named(found["rest"]))
 
 
@@ -163,7 +169,8 @@ def _transcripts(report: Row) -> Iterator[str]:
         if row["machine"] == "offline" and not row["seals"]:
             facts.append(("sealed", element("span", text("by nobody"), css="bad")))
         yield pairs(name, facts)
-    yield pairs("The artefacts name each other", [(row["what"], text(row["result"])) for row in report["matches"]])
+    matches = [(row["what"], text(row["result"])) for row in report["matches"]]
+    yield pairs("The artefacts name each other", matches, css="sentences")
 
 
 def _artefacts(report: Row) -> str:
@@ -177,7 +184,7 @@ def _artefacts(report: Row) -> str:
     return (
         element("h2", text("Artefacts"))
         + element("p", text(told))
-        + table("Files beside this page", ("file", "what it is", "size", "SHA-256"), rows, css="wide last")
+        + table("Files beside this page", ("file", "what it is", "size", "SHA-256"), rows, css="wide moments")
     )
 
 
@@ -185,7 +192,7 @@ def _signatures(report: Row) -> str:
     names = _names(report["people"])
     roles: Sequence[str] = report["ceremony"]["roles"] or _SIGN_ROWS_WITHOUT_ROLES
     rows = [(text(role), text(names.get(role, "")), "", "") for role in roles]
-    marks = [(row["of"], text(grouped(row["hex"]) or "not given")) for row in report["fingerprints"]]
+    marks = [(row["of"], hexes(row["hex"])) for row in report["fingerprints"]]
     return element(
         "section",
         element("h2", text("Signed by hand")),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from airlock_shared.report.before import warnings_of
 from airlock_shared.report.html import element, hexes, items, pairs, table, text, told
-from airlock_shared.report.steps import Row
+from airlock_shared.report.rows import Row
 
 GROUPS = {
     "plan": "Decided by the plan",
@@ -21,7 +22,11 @@ def step_section(step: Row, number: int, count: int, half: str) -> str:
     heading = f"Step {number} of {count}: {step['id']}"
     parts = [element("h2", text(heading)), element("p", text(f"{step['title']} ({step['action']})"))]
     parts.append(pairs("What the plan says", [*_named(step["planned"]), ("signed by", text(step["signer"]))]))
-    parts += [_proofs(step["proofs"])] if step["proofs"] else []
+    parts += _before(step)
+    if not step["in_part"]:
+        parts.append(element("p", text(f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor "
+                                       "missing here; the report of that part has it.")))  # fmt: skip
+        return element("section", *parts, css="step")
     parts.append("".join(_request(step["request"])) if step["request"] else _none("What came back", "not given"))
     parts.append(_device(step["device"]) if step["device"] else _none("On the Ledger", "nothing on record"))
     parts.append(_signature(step["signature"]) if step["signature"] else _none("Signature", "not given"))
@@ -39,10 +44,26 @@ def _none(heading: str, why: str) -> str:
     return element("h3", text(heading)) + element("p", text(why), css="bad")
 
 
+def _before(step: Row) -> Iterator[str]:
+    if step["waived"]:
+        yield element("p", text("The plan waives the proof that anybody holds this delegate key."), css="bad")
+    if step["proofs"]:
+        yield _proofs(step["proofs"])
+    for read in step["reads"]:
+        names = ("source", "owner", "pending", "private", "adopted")
+        rows = [(*(text(seen[name]) for name in names), told(seen["trouble"] or "none")) for seen in read["seen"]]
+        heads = ("source", "owner", "pending owner", "private", "the trader's code", "trouble")
+        yield table(
+            f"Read at {read['at']['utc']}: what is known of the code {read['code']}", heads, rows, css="wide sources"
+        )
+        yield items(read["code_rows"])
+        yield "".join(element("p", told(warning), css="bad") for warning in warnings_of(read))
+
+
 def _proofs(proofs: Sequence[Row]) -> str:
     rows = [(text(row["at"]["utc"]), text(row["delegate"]), hexes(row["challenge"])) for row in proofs]
     return table("The delegate has its key: proofs checked offline", ("when", "delegate", "challenge, SHA-256"), rows,
-                 css="wide last")  # fmt: skip
+                 css="wide moments")  # fmt: skip
 
 
 def _request(request: Row) -> Iterator[str]:
@@ -57,7 +78,7 @@ def _request(request: Row) -> Iterator[str]:
     for by, heading in GROUPS.items():
         rows = [_decided(row) for row in request["decided"] if row["by"] == by]
         if rows:
-            yield table(heading, ("field", "value", "raw", "expected"), rows)
+            yield table(heading, ("field", "value", "raw", "expected"), rows, css="wide fields")
     if request["claims"]:
         yield pairs("The builder says (not signed, decides nothing)", _named(request["claims"]))
     yield pairs("Hashes, computed from the payload", [(row["name"], hexes(row["value"])) for row in request["hashes"]])
@@ -120,7 +141,7 @@ def _outcome(outcome: Row) -> Iterator[str]:
     yield pairs("What became of it", facts)
     if outcome["events"]:
         yield table("Timeline, as the services told it, in raw units", ("when", "what", "said"),
-                    map(_event, outcome["events"]), css="wide last")  # fmt: skip
+                    map(_event, outcome["events"]), css="wide moments")  # fmt: skip
     if outcome["told"]:
         rows = [(text(row["at"]), text(row["state"] or "error"), told(row["error"])) for row in outcome["told"]]
         yield table("What this machine recorded", ("when", "state", "error"), rows)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from airlock_shared.plan import Plan
 from airlock_shared.report.evidence import Evidence
 from airlock_shared.report.judged import BEGUN
-from airlock_shared.report.seal import seals_of
-from airlock_shared.report.steps import Row, moment, named
+from airlock_shared.report.rows import Row, moment, named, plain
 from airlock_shared.report.withheld import Answers
 from airlock_shared.roles import standing
+from airlock_shared.seals import check_seals, signer_of
 from airlock_shared.transcript import GENESIS, Entry
 from airlock_shared.words import spoken
 
@@ -79,13 +78,7 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         for position, member in enumerate(value):
             yield from _flat(member, f"{where}[{position}]")
     else:
-        yield named(where, _plain(value))
-
-
-def _plain(value: Any) -> str:
-    if type(value) is list:
-        return ", ".join(_plain(member) for member in value) or "none"
-    return value if type(value) is str else json.dumps(value, ensure_ascii=False)
+        yield named(where, plain(value))
 
 
 def transcript_rows(evidence: Evidence) -> list[Row]:
@@ -97,13 +90,17 @@ def transcript_rows(evidence: Evidence) -> list[Row]:
             rows.append({"machine": half, "given": False})
             continue
         head = entries[-1].hash if entries else GENESIS
-        seals = [
-            {"entries": s.entries, "head": s.head, "by": s.by, "signer": s.signer, "at": moment(s.at_ms)}
-            for s in seals_of(entries, evidence.plan)
-        ]
+        seals = list(_seal_rows(entries, evidence.plan))
         facts = {"given": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": seals}
         rows.append({"machine": half, **facts})
     return rows
+
+
+def _seal_rows(entries: Sequence[Entry], plan: Plan) -> Iterator[Row]:
+    """Yield the seals that were made for the plan's ceremony, oldest first; raises ``DocumentError("DOC-SEAL")``."""
+    for (ceremony, count, head), by, at_ms in check_seals(entries):
+        if ceremony == plan.id:
+            yield {"entries": count, "head": head, "by": by, "signer": signer_of(by, plan), "at": moment(at_ms)}
 
 
 def last_signing(entries: Sequence[Entry], answers: Answers | None) -> int:

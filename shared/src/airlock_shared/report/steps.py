@@ -1,40 +1,26 @@
-"""The steps of a report: planned, decoded, hashed, checked, shown on the device, signed, and what became of each.
-
-Plain JSON values, not yet escaped: the page escapes what it shows.
-"""
+"""The steps of a report: planned, decoded, hashed, checked, shown on the device, signed, and what became of each."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from airlock_shared.actions import Action
 from airlock_shared.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.decide import Decision, shown_value
-from airlock_shared.plan import Limits, Plan, Signer, Step
-from airlock_shared.possession import PROVED
+from airlock_shared.plan import Limits, Signer, Step
+from airlock_shared.possession import is_waived
 from airlock_shared.referral import code_rows
+from airlock_shared.report.before import proofs_of, reads_of
 from airlock_shared.report.evidence import Evidence
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of
+from airlock_shared.report.rows import Row, moment, named
 from airlock_shared.transactions import GWEI
-from airlock_shared.transcript import Entry
-from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human, utc_text
+from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
 
-Row = dict[str, Any]
 NATIVE = Unit("of the native currency", 18)
-
-
-def named(name: str, value: str) -> Row:
-    """Return a row of a table with two columns."""
-    return {"name": name, "value": value}
-
-
-def moment(at_ms: int) -> Row:
-    """Return a time for machines and for people."""
-    return {"ms": at_ms, "utc": utc_text(at_ms)}
 
 
 def limit_rows(limits: Limits) -> list[Row]:
@@ -60,8 +46,13 @@ def signer_row(signer: Signer) -> Row:
     return {"name": signer.name, "address": address, "path": signer.path, "show": signer.show, "delegate_of": of}
 
 
+def part_signer(evidence: Evidence) -> str:
+    """Return whose part of the plan the requests are; empty for the whole plan, and without requests."""
+    return evidence.requests.header.signer if evidence.requests else ""
+
+
 def step_rows(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
-    """Return a row for every step of the plan, in its order."""
+    """Return a row for every step of the plan, in its order, also for those that are not in this part of it."""
     by_step = {each.case.request.step: each for each in judged}
     return [_step(step, by_step.get(step.id), evidence) for step in evidence.plan.steps.values()]
 
@@ -73,23 +64,16 @@ def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
         "title": action.title,
         "action": action.name,
         "signer": step.signer.name,
+        "in_part": part_signer(evidence) in ("", step.signer.name),
         "planned": [named(name, value.text) for name, value in step.values.items()],
-        "proofs": _proofs(evidence.transcripts.get("offline", []), evidence.plan, step.id),
+        "waived": is_waived(step),
+        "proofs": proofs_of(evidence, step.id),
+        "reads": reads_of(evidence, step.id),
         "request": _request(judged) if judged else None,
         "device": _device(judged, evidence) if judged else None,
         "signature": _signature(judged) if judged and judged.answer else None,
         "outcome": outcome_of(judged.digest, evidence) if judged and evidence.half == "online" else None,
     }
-
-
-def _proofs(entries: Iterable[Entry], plan: Plan, step: str) -> list[Row]:
-    """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
-    rows = []
-    for entry in entries:
-        if entry.event == PROVED and (entry.data.get("ceremony"), entry.data.get("step")) == (plan.id, step):
-            facts = {name: str(entry.data.get(name, "")) for name in ("delegate", "challenge")}
-            rows.append({"at": moment(entry.at_ms), **facts})
-    return rows
 
 
 # ---- what came back -------------------------------------------------------------------------------------------------

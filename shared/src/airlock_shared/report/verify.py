@@ -17,8 +17,8 @@ from airlock_shared.report.evidence import SCREENS, SIGNATURES, Evidence, read_e
 from airlock_shared.report.judged import judge
 from airlock_shared.report.model import artefact_rows, report_of
 from airlock_shared.report.page import page
+from airlock_shared.report.rows import Row
 from airlock_shared.report.screens import Screens, write_screens
-from airlock_shared.report.steps import Row
 from airlock_shared.report.withheld import with_bytes, withheld_steps
 
 JSON, HTML, PDF = "report.json", "report.html", "report.pdf"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.addresses import checksum_address
 from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.plan import Plan
 from airlock_shared.signature import personal_digest, recover
 from airlock_shared.transcript import GENESIS, Entry
 
@@ -38,17 +39,25 @@ class Seal(NamedTuple):
         return {**self._asdict(), "address": checksum_address(address), "signature": "0x" + rsv.hex()}
 
 
+class Sealed(NamedTuple):
+    """A seal that holds: who made it (EIP-55), and when it was recorded."""
+
+    seal: Seal
+    by: str
+    at_ms: int
+
+
 def seal_of(entries: list[Entry], ceremony: str) -> Seal:
     """Return the seal for a transcript as it stands."""
     return Seal(ceremony, len(entries), entries[-1].hash if entries else GENESIS)
 
 
-def check_seals(entries: Iterable[Entry]) -> list[tuple[Seal, str]]:
-    """Return the seals of a transcript whose chain holds, each with the address (EIP-55) that made it.
+def check_seals(entries: Iterable[Entry]) -> list[Sealed]:
+    """Return the seals of a transcript whose chain holds, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")`` naming the first that is not over the entries before it, or not by its address.
     """
-    found: list[tuple[Seal, str]] = []
+    found: list[Sealed] = []
     before = GENESIS
     for entry in entries:
         if entry.event == SEALED:
@@ -57,7 +66,16 @@ def check_seals(entries: Iterable[Entry]) -> list[tuple[Seal, str]]:
     return found
 
 
-def _checked(entry: Entry, head: str) -> tuple[Seal, str]:
+def signer_of(by: str, plan: Plan) -> str:
+    """Return the plan's name of who sealed. Raises ``DocumentError("DOC-SEAL")`` for anybody else."""
+    signers = {checksum_address(signer.address): signer.name for signer in plan.signers.values()}
+    if by not in signers:
+        raise DocumentError("DOC-SEAL", "the transcript is not sealed by a signer of the plan", got=by,
+                            expected=", ".join(sorted(signers)))  # fmt: skip
+    return signers[by]
+
+
+def _checked(entry: Entry, head: str) -> Sealed:
     data = entry.data
     if set(data) != set(_MEMBERS) or not all(type(data[name]) is kind for name, kind in _MEMBERS.items()):
         raise _wrong(entry, "its members are not a seal's", "", ", ".join(_MEMBERS))
@@ -65,12 +83,12 @@ def _checked(entry: Entry, head: str) -> tuple[Seal, str]:
     if (seal.entries, seal.head) != (entry.seq, head):
         raise _wrong(entry, "it seals something else than the entries before it", seal.head, head)
     try:
-        signer = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
+        by = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
     except (Refusal, ValueError) as error:
         raise _wrong(entry, "its signature is nobody's", str(error), "65 bytes r, s, v") from error
-    if signer != data["address"]:
-        raise _wrong(entry, "another key made its signature", signer, data["address"])
-    return seal, signer
+    if by != data["address"]:
+        raise _wrong(entry, "another key made its signature", by, data["address"])
+    return Sealed(seal, by, entry.at_ms)
 
 
 def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:

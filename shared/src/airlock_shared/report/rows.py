@@ -1,0 +1,27 @@
+"""The rows that a report is made of: plain JSON values, not yet escaped. The page escapes what it shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from airlock_shared.units import utc_text
+
+Row = dict[str, Any]
+
+
+def named(name: str, value: str) -> Row:
+    """Return a row of a table with two columns."""
+    return {"name": name, "value": value}
+
+
+def moment(at_ms: int) -> Row:
+    """Return a time for machines and for people."""
+    return {"ms": at_ms, "utc": utc_text(at_ms)}
+
+
+def plain(value: object) -> str:
+    """Return a JSON value as text: a text as it is, a list as its members with commas, anything else as JSON."""
+    if isinstance(value, list):
+        return ", ".join(plain(member) for member in value) or "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
