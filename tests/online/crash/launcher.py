@@ -69,7 +69,12 @@ def command(run: dict[str, Any]) -> dict[str, Any]:
     waiting = threading.Event.wait
     threading.Event.wait = lambda event, timeout=None: waiting(event, timeout and 0)  # type: ignore[assignment, method-assign]
     sys.argv = ["airlock-online", "--home", str(home), *run["command"]]
-    with (home.parent / "screen").open("a") as screen, (home.parent / "talk").open("a") as talk:
+    with (
+        Path(os.devnull).open() as nobody,
+        (home.parent / "screen").open("a") as screen,
+        (home.parent / "talk").open("a") as talk,
+    ):
+        sys.stdin = nobody  # the launcher's own holds the next runs
         os.dup2(screen.fileno(), sys.stdout.fileno())
         os.dup2(talk.fileno(), sys.stderr.fileno())
         try:
