@@ -29,7 +29,8 @@ from airlock_shared.errors import AirlockError, ExitCode, UsageError
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
-PACKED = ("shared", "offline", "docs/kit.md", "docs/guides")  # what of the workspace is in a kit
+PAGES = ("docs/kit.md", "docs/when-it-goes-wrong.md")  # for people without a network, beside the guides
+PACKED = ("shared", "offline", "docs/guides", *PAGES)  # what of the workspace is in a kit
 
 
 class Source(NamedTuple):
@@ -108,11 +109,22 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
         sbom.text(kit.name, airlock_offline.__version__, everything, target, source.epoch_s)
     )
     shutil.copytree(ROOT / "offline/udev", kit / "udev")
-    (kit / "guides").mkdir()
-    for guide in (*sorted((ROOT / "docs/guides").glob("*.md")), ROOT / "docs/kit.md"):
-        shutil.copyfile(guide, kit / "guides" / guide.name)
+    _write_guides(kit / "guides")
     (kit / INSTALLED).write_text(lists.sums(lists.installed(kit, packages, target.python)))
     (kit / MANIFEST).write_text(lists.sums(lists.hash_tree(kit)))
+
+
+def _write_guides(folder: Path) -> None:
+    """Write the guides and pages side by side, what they say of each other's place made so."""
+    folder.mkdir()
+    pages = [*sorted((ROOT / "docs/guides").glob("*.md")), *(ROOT / page for page in PAGES)]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for other in pages:
+            text = text.replace(f"](../{other.name})", f"]({other.name})").replace(
+                f"](guides/{other.name})", f"]({other.name})"
+            )
+        (folder / page.name).write_text(text, encoding="utf-8")
 
 
 def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:

@@ -91,6 +91,13 @@ def test_the_systems_own_tool_agrees_with_the_list(kit: Kit) -> None:
     assert (ended.returncode, ended.stdout) == (0, b"")
 
 
+def test_the_guides_and_the_page_for_messages_stand_side_by_side(kit: Kit) -> None:
+    pages = {page.name: page.read_text() for page in (kit.folder / "guides").iterdir()}
+    assert {"installer.md", "signer.md", "witness.md", "kit.md", "when-it-goes-wrong.md"} <= set(pages)
+    assert "(when-it-goes-wrong.md)" in pages["witness.md"]
+    assert [name for name, text in pages.items() if "(../when-it" in text or "(guides/" in text] == []
+
+
 def test_the_tar_is_the_folder_and_nobodys(kit: Kit) -> None:
     with tarfile.open(kit.tar) as archive:
         entries = archive.getmembers()
