@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from airlock_offline.cli.main import program as program_command
 from airlock_offline.preflight.fit import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
 from airlock_shared.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.machine import LOOK, REFUSED, World
+from airlock_shared.machine import LOOK, REFUSED, Observed, World
 from offline.machines import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 
+PATH = "m/44'/60'/0'/0/0"
 REQUESTS = VECTORS / "requests/good/desk-key.json"
 
 
@@ -165,10 +171,11 @@ def commands(home: Path, tmp_path: Path) -> list[tuple[object, ...]]:
     return [
         ("sign", REQUESTS, "--plan", plan, "-o", tmp_path / "out.json"),
         ("transcript", "seal", "--plan", plan, "--signer", "treasury"),
+        ("delegate", "prove", "--plan", plan, "--step", "desk-key", "--path", PATH, "-o", tmp_path / "out.json"),
     ]
 
 
-def test_with_an_interface_up_nothing_is_signed_or_sealed_in_production(home: Path, tmp_path: Path) -> None:
+def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production(home: Path, tmp_path: Path) -> None:
     script = with_an_interface(up=True)
     pin(home, rehearsal=False)
     for words in commands(home, tmp_path):
@@ -182,8 +189,9 @@ def test_with_an_interface_up_nothing_is_signed_or_sealed_in_production(home: Pa
 def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:
     script = with_an_interface(up=False)
     pin(home, rehearsal=False)
-    sign, seal = commands(home, tmp_path)
-    for words, said in ((sign, "PLAN-STEPS"), (seal, "Seal the transcript with this head?")):
+    sign, seal, prove = commands(home, tmp_path)
+    asked = ((seal, "Seal the transcript with this head?"), (prove, "Sign this text with the delegate key"))
+    for words, said in ((sign, "PLAN-STEPS"), *asked):
         ended = inside(script, *program(home), *words)
         assert said in ended.stderr
         assert "AIRGAP" not in ended.stderr
@@ -194,3 +202,31 @@ def test_with_loopback_alone_the_machine_is_cut_off(home: Path, tmp_path: Path) 
     pin(home, rehearsal=False)
     ended = inside(OWN_SYS, *program(home), *commands(home, tmp_path)[1])
     assert (ended.returncode, "AIRGAP" in ended.stderr) == (6, False), ended.stderr
+
+
+class Untouched:
+    """A Ledger's app that nobody may use."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the Ledger was asked for {name}")
+
+
+@pytest.mark.parametrize("command", ["sign", "transcripts", "delegates"])
+def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
+    command: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deployment calls itself a rehearsal, so what comes before the Ledger goes on; the Ledger is a real one."""
+    pin(home, rehearsal=True)
+    line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
+    monkeypatch.setattr("airlock_offline.preflight.fit.airgap_lines", lambda _world: [line])
+    place = f"airlock_offline.cli.{command}"
+    monkeypatch.setattr(f"{place}.opened", lambda *_: nullcontext(SimpleNamespace(app=Untouched)))
+    monkeypatch.setattr(f"{place}.ask_yes", lambda _question: None)
+    if command == "sign":  # the document's own checks are not what this is about
+        monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
+        monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())
+    words = dict(zip(("sign", "transcripts", "delegates"), commands(home, tmp_path), strict=True))[command]
+    ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
+    assert isinstance(ended.exception, Refusal), ended.output
+    assert ended.exception.check == "AIRGAP-INTERFACE"
+    assert not (tmp_path / "out.json").exists()
