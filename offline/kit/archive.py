@@ -9,8 +9,8 @@ import tarfile
 import textwrap
 from pathlib import Path
 
-from airlock_offline.installed import MANIFEST
-from airlock_shared.words import grouped, spoken
+from airlock_offline.installation.manifest import MANIFEST
+from airlock_shared.text.fingerprint_words import grouped, spoken
 
 PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 

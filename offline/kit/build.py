@@ -23,7 +23,7 @@ import sbom
 import wheels
 
 import airlock_offline
-from airlock_offline.installed import DESCRIPTION, INSTALLED, MANIFEST
+from airlock_offline.installation.manifest import DESCRIPTION, INSTALLED, MANIFEST
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from wheels import Wheel
 
-from airlock_offline.installed import Library
+from airlock_offline.installation.manifest import Library
 from airlock_shared.errors import UsageError
 
 PACKAGES = {

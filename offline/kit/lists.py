@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wheels import Wheel
 
-from airlock_offline.installed import PAPERS
+from airlock_offline.installation.manifest import PAPERS
 from airlock_shared.errors import UsageError
 
 _SAFE = re.compile(r"[A-Za-z0-9._+@=,~-][A-Za-z0-9._+@=,~ /-]*")

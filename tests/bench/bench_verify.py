@@ -28,10 +28,10 @@ START_RUNS = 30
 SLOW_COUNT = 200  # intents for the pure-Python recovery, which takes milliseconds each; scaled up
 PURE_PYTHON = {"ECC_BACKEND_CLASS": "eth_keys.backends.NativeECCBackend"}
 
-PARSE_PLAN = "import sys; from airlock_shared.plan import parse_plan; parse_plan(open(sys.argv[1], 'rb').read())"
+PARSE_PLAN = "import sys; from airlock_shared.plan.model import parse_plan; parse_plan(open(sys.argv[1], 'rb').read())"
 RECOVER = """
 import json, sys
-from airlock_shared.signature import recover
+from airlock_shared.ethereum.recovery import recover
 for item in json.load(open(sys.argv[1]))["signatures"]:
     recover(bytes.fromhex(item["digest"][2:]), bytes.fromhex(item["signature"][2:]))
 """

@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 from airlock_shared.qr.read import texts_in
-from airlock_shared.report.pdf import print_page
+from airlock_shared.host.print_pdf import print_page
 from airlock_shared.report.verify import make
-from airlock_shared.words import grouped
+from airlock_shared.text.fingerprint_words import grouped
 from browser.chromium import Page
 from shared.report.day import HOSTILE, offline_files, online_files, part_files, signed
 

@@ -17,9 +17,9 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from airlock_offline.emulator.keys import TEST_SEED
-from airlock_online.rehearsal.plans import DELEGATE_PATH, TRADER, ceremonies
-from airlock_online.rehearsal.services import RehearsalServices, Settings
-from airlock_online.rehearsal.services.settings import TRADING_STORAGE as STORAGE
+from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
+from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from airlock_online.rehearsal.plans import TRADER
+from airlock_rehearsal.scenarios import TRADER
 from e2e.conftest import Desk
 from online.loopback import Wire, http, reply
 

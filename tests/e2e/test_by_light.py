@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from airlock_online.rehearsal.light import photograph
-from airlock_shared.documents import fingerprint
+from airlock_rehearsal.camera import photograph
+from airlock_shared.wire.codec import fingerprint
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap

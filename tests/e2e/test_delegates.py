@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from eth_account.messages import encode_defunct
 
-from airlock_online.rehearsal.plans import DELEGATE, DELEGATE_PATH, PATH, TRADER
-from airlock_shared.addresses import checksum_address
-from airlock_shared.signature import CURVE_ORDER
+from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.recovery import CURVE_ORDER
 from e2e.conftest import ROOT, Desk, Ended, Ledger, key_at, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"

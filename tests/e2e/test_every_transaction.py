@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from airlock_online.rehearsal.plans import DELEGATE, PATH, TRADER
-from airlock_online.rehearsal.services.settings import TRADING_STORAGE
-from airlock_shared.actions import ACTIONS
-from airlock_shared.keccak import keccak256
+from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
+from airlock_rehearsal.services.settings import TRADING_STORAGE
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.ethereum.keccak import keccak256
 from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
 
 HEAD = f"""\

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airlock_online.rehearsal.plans import DELEGATE
+from airlock_rehearsal.scenarios import DELEGATE
 from e2e.conftest import Desk, Ended, Ledger, key_at
 from shared.make_payloads import seal
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.rehearsal.plans import PATH, TRADER
+from airlock_rehearsal.scenarios import PATH, TRADER
 from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
 
 HEIR, HEIR_PATH = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2", "m/44'/60'/1'/0/0"  # of the software Ledger's seed

@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.report import model_of, screens_of
-from airlock_online.journal import Record, open_journal
-from airlock_online.lifecycle import FINAL, State
-from airlock_online.rehearsal.plans import TRADER
-from airlock_online.rehearsal.services import RehearsalServices, Settings
-from airlock_online.rehearsal.services.faults import Faults
-from airlock_online.report import timeline_of
+from airlock_offline.signing.report_pages import model_of, screens_of
+from airlock_online.journal.journal import Record, open_journal
+from airlock_online.journal.order_states import FINAL, State
+from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.faults import Faults
+from airlock_online.report_rows import timeline_of
 from airlock_shared.errors import Refusal
-from airlock_shared.report.evidence import read_evidence
-from airlock_shared.report.folder import read_folder
-from airlock_shared.report.judged import judge
-from airlock_shared.report.page import page
-from airlock_shared.report.timeline import parse_timeline
+from airlock_shared.report.evidence.artefacts import read_evidence
+from airlock_shared.cli.report_folder import read_folder
+from airlock_shared.report.reexamined import judge
+from airlock_shared.report.page.page import page
+from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.verify import make, verify
-from airlock_shared.transcript import Entry, next_entry, read_entries
+from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, to_bytes, whole
 
@@ -362,7 +362,7 @@ def test_a_transcript_that_was_written_anew_does_not_keep_its_seal(day: Day) -> 
 def test_a_seal_by_another_key_is_refused(day: Day) -> None:
     from eth_account.messages import encode_defunct
 
-    from airlock_shared.addresses import checksum_address, parse_address
+    from airlock_shared.ethereum.addresses import checksum_address, parse_address
     from e2e.conftest import key_at
 
     key = key_at("m/44'/60'/9'/0/0")

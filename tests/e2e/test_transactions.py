@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from eth_account import Account
 
-from airlock_online.rehearsal.plans import TRADER
-from airlock_shared.requests import Transaction
-from airlock_shared.transactions import raw_transaction
+from airlock_rehearsal.scenarios import TRADER
+from airlock_shared.documents.requests import Transaction
+from airlock_shared.catalogue.eip1559 import raw_transaction
 from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 

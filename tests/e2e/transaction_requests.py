@@ -9,9 +9,9 @@ from typing import Any
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.plans import PATH, TRADER
-from airlock_shared.deployment import parse_deployment
-from airlock_shared.plan import parse_plan
+from airlock_rehearsal.scenarios import PATH, TRADER
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.plan.model import parse_plan
 
 PLAN = f"""
 format = "airlock/plan@1"

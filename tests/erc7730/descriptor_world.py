@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.descriptors import descriptors
-from airlock_online.rehearsal.services.calls import CALLS
-from airlock_online.rehearsal.services.settings import REFERRAL, TRADING_ROUTER, USDC
-from airlock_online.rehearsal.services.structs import NESTED
+from airlock_online.wallets.erc7730 import descriptors
+from airlock_rehearsal.services.builder.calls import CALLS
+from airlock_rehearsal.services.settings import REFERRAL, TRADING_ROUTER, USDC
+from airlock_rehearsal.services.venue.structs import NESTED
 from shared.world import deployment
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.descriptors import descriptors
+from airlock_online.wallets.erc7730 import descriptors
 from airlock_shared.errors import UsageError
 from erc7730.descriptor_world import made
 from shared.world import DEPLOYMENT_TEXT, deployment

@@ -14,15 +14,15 @@ import pytest
 from eth_account._utils.encode_typed_data.encoding_and_hashing import encode_type
 from eth_utils.address import to_checksum_address
 
-from airlock_offline.review import review_lines
-from airlock_online.descriptors import INTENTS, LABELS, descriptors
-from airlock_online.rehearsal.services.calls import CALLS as BUILDER_CALLS
-from airlock_shared.calldata import CALLS, DELEGATED_ACTION
+from airlock_offline.signing.review import review_lines
+from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
+from airlock_rehearsal.services.builder.calls import CALLS as BUILDER_CALLS
+from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION
 from airlock_shared.checks.case import Case
-from airlock_shared.checks.run import examine, refused
-from airlock_shared.decide import Decision
-from airlock_shared.deployment import Deployment, read_deployment
-from airlock_shared.intents import CATALOGUE
+from airlock_shared.checks.examine import examine, refused
+from airlock_shared.plan.decisions import Decision
+from airlock_shared.documents.deployment import Deployment, read_deployment
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from erc7730.descriptor_world import ROOT, Files, formats, made
 from shared.world import DEPLOYMENT_TEXT, case_of, good, plan, situation

@@ -144,7 +144,7 @@ class Installed(NamedTuple):
     def examine(self) -> Ended:
         """Let it examine itself, as ``preflight`` does."""
         script = (
-            "from airlock_offline.installed import examine_installation as examine\n"
+            "from airlock_offline.installation.manifest import examine_installation as examine\n"
             "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"
         )
         return run(self.folder / "bin/python3", "-I", "-B", "-c", script)

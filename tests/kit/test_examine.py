@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline import bytecode
-from airlock_offline.installed import (
+from airlock_offline.installation import bytecode
+from airlock_offline.installation.manifest import (
     PAPERS,
     Finding,
     environment,
@@ -22,7 +22,7 @@ from airlock_offline.installed import (
     read_fingerprint,
     system_libraries,
 )
-from airlock_shared.checks.table import CHECKS
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import ExitCode, UsageError
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -254,7 +254,7 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
     """Also where texts are interned, sets are ordered otherwise, and everything has other owners."""
     source = Path(bytecode.__file__).read_bytes() + FILES[MODULE]
     script = (
-        "import sys, hashlib; from airlock_offline.bytecode import make\n"
+        "import sys, hashlib; from airlock_offline.installation.bytecode import make\n"
         "kept = [sys.intern(word) for word in ('gate.py', 'exec', ' ', '.')]\n"
         "print(hashlib.sha256(make(sys.stdin.buffer.read(), 'gate.py')).hexdigest())"
     )

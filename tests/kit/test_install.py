@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.rehearsal.plans import TRADER
-from airlock_online.rehearsal.services import RehearsalServices, Settings
-from airlock_shared.words import spoken
+from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_shared.text.fingerprint_words import spoken
 from e2e.conftest import Desk
 from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up
 

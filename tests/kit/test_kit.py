@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installed import examine_kit
+from airlock_offline.installation.manifest import examine_kit
 from airlock_shared.errors import UsageError
-from airlock_shared.words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken
 from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, copy_source, run
 from workspace.test_requirements import OFFLINE_CLOSURE
 

@@ -17,7 +17,7 @@ from airlock_offline.ledger.status import (
     WrongApp,
 )
 from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow
-from airlock_shared.eip712 import TypedData, read_typed_data
+from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from airlock_shared.errors import UsageError
 from offline.recordings import Scripted, answering, recorded
 

@@ -319,7 +319,7 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
     "module",
     [
         "airlock_offline.ledger.ethereum_app",
-        "airlock_offline.ledger.screens",
+        "airlock_offline.ledger.typed_data_screens",
         "airlock_offline.ledger.transport",
         "airlock_offline.ledger.usb",
         "airlock_offline.emulator.app",

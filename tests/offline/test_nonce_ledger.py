@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ceremony import Result, Station, sign_item
+from airlock_offline.signing.sign_item import Result, Station, sign_item
 from airlock_offline.state import State
-from airlock_offline.watch import (
+from airlock_offline.preflight.stated_time import (
     CONTRADICTED,
     STATED,
     VALID_MS,
@@ -24,9 +24,9 @@ from airlock_offline.watch import (
 )
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.nonces import ledger_of, read_use
-from airlock_shared.checks.run import examine
+from airlock_shared.checks.examine import examine
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
-from airlock_shared.transcript import Entry, next_entry
+from airlock_shared.documents.transcript import Entry, next_entry
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 

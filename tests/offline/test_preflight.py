@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.installed import Finding, Installation
-from airlock_offline.preflight.kept import installation_lines, kit_lines
-from airlock_offline.preflight.result import Kit, Result, Told, preflight
+from airlock_offline.installation.manifest import Finding, Installation
+from airlock_offline.preflight.installation import installation_lines, kit_lines
+from airlock_offline.preflight.page import Kit, Result, Told, preflight
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.health import current, read_deployments, transcript_line
-from airlock_shared.machine import LOOK, OK, REFUSED, World, page_lines
-from airlock_shared.transcript_file import TranscriptFile
+from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.host.machine import LOOK, OK, REFUSED, World, page_lines
+from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machines import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_fit import pin

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installed import Finding, Installation
+from airlock_offline.installation.manifest import Finding, Installation
 from airlock_offline.ledger.usb import PluggedLedger
-from airlock_offline.ledger.usb_place import Place
-from airlock_offline.preflight import health
-from airlock_offline.preflight.health import config_line, health_lines, ledger_lines
+from airlock_offline.ledger.usb_lock import Place
+from airlock_offline.preflight import doctor as health
+from airlock_offline.preflight.doctor import config_line, health_lines, ledger_lines
 from airlock_offline.state import State
 from airlock_shared.errors import ExitCode
-from airlock_shared.machine import FAULT, LOOK, OK, REFUSED, Library, World
-from airlock_shared.transcript_file import TranscriptFile
+from airlock_shared.host.machine import FAULT, LOOK, OK, REFUSED, Library, World
+from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machines import machine
 from offline.namespaces import program
 from offline.test_preflight_fit import pin

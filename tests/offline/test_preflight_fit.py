@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
-from airlock_offline.preflight.fit import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
-from airlock_shared.deployment import Deployment, parse_deployment
+from airlock_offline.preflight.isolation import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
 from offline.machines import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
@@ -218,7 +218,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     """The deployment calls itself a rehearsal, so what comes before the Ledger goes on; the Ledger is a real one."""
     pin(home, rehearsal=True)
     line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
-    monkeypatch.setattr("airlock_offline.preflight.fit.airgap_lines", lambda _world: [line])
+    monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
     monkeypatch.setattr(f"{place}.opened", lambda *_: nullcontext(SimpleNamespace(app=Untouched)))
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question: None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.machine import (
+from airlock_shared.host.machine import (
     FAULT,
     LIBRARIES,
     LOOK,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.unshown import not_shown_in_full
-from airlock_shared.eip712 import TypedData, read_typed_data
+from airlock_offline.ledger.not_shown import not_shown_in_full
+from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from offline.recordings import RECORDINGS, Recording, recorded
 
 FULL = [r for r in recorded("eip712-full", "signed", users=("approve",)) if not r.id.endswith("-blind-setting-tpsl")]

@@ -10,7 +10,7 @@ import pytest
 from airlock_offline.ledger import usb
 from airlock_offline.ledger.status import HeldByAnother, NotPermitted
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger
-from airlock_offline.ledger.usb_place import DeviceLock, Place, holders, may_open, place_of
+from airlock_offline.ledger.usb_lock import DeviceLock, Place, holders, may_open, place_of
 
 LIBUSB, HIDRAW = "1-2.3:1.0", "/dev/hidraw3"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from coincurve import PrivateKey
 
-from airlock_online.builder import BuilderClient
-from airlock_online.http import Http, Timeouts
-from airlock_online.journal import Journal, open_journal
-from airlock_online.lifecycle import OrderEvent
-from airlock_online.rehearsal.services import RehearsalServices
-from airlock_online.routes.delivery import Delivery, NonceRead, World
-from airlock_shared.intents import CATALOGUE, leaf
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http, Timeouts
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.order_states import OrderEvent
+from airlock_rehearsal.services import RehearsalServices
+from airlock_online.delivery.routes.context import Delivery, NonceRead, World
+from airlock_shared.catalogue.intents import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000
 TRADER_KEY = PrivateKey.from_hex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0

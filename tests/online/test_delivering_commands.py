@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from airlock_online.rehearsal.chain.evm import Receipt
-from airlock_online.rehearsal.chain.venue import STORAGE, USDC
-from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
-from airlock_online.rehearsal.services.submission import Signed
-from airlock_online.rehearsal.services.world import World
-from airlock_shared.abi import decode
-from airlock_shared.documents import parse_json
-from airlock_shared.signatures import parse_signatures
-from airlock_shared.words import grouped, spoken
+from airlock_rehearsal.chain.evm import Receipt
+from airlock_rehearsal.chain.venue import STORAGE, USDC
+from airlock_rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services.venue.submission import Signed
+from airlock_rehearsal.services.venue.venue_state import World
+from airlock_shared.ethereum.abi import decode
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.text.fingerprint_words import grouped, spoken
 from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
 
 PART = CLOSE.replace("500", "200")
@@ -101,9 +101,9 @@ def _something_else(world: World, signed: Signed, *, failing: bool) -> Receipt:
 
 
 def test_a_promise_that_is_not_kept_ends_with_11(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airlock_online.cli.delivering.POLL_S", 0.01)
+    monkeypatch.setattr("airlock_online.cli.delivery_context.POLL_S", 0.01)
     signatures = machine.signatures(code=CODE)
-    monkeypatch.setattr("airlock_online.rehearsal.services.relayer.sent", _something_else)
+    monkeypatch.setattr("airlock_rehearsal.services.delivery.relayer.sent", _something_else)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (11, {"code": "CONFIRMED"})
     assert "NO: this is not what was promised" in ended.out
@@ -280,8 +280,8 @@ def test_an_exported_transaction_is_followed_to_its_end(machine: Machine, tmp_pa
     assert machine("export", machine.signatures(allow=APPROVAL), "-o", tmp_path / "package.json").code == 0
     raw = json.loads((tmp_path / "package.json").read_text())["items"][0]["rawTransaction"]
     assert machine("follow", "--patience", 0).code == 9
-    from airlock_online.http import Http
-    from airlock_online.rpc import RpcClient
+    from airlock_online.clients.http import Http
+    from airlock_online.clients.rpc import RpcClient
 
     with Http() as http:
         RpcClient(machine.services.rpc_url, http).send_raw_transaction(raw)

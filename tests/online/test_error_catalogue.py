@@ -10,11 +10,11 @@ import pytest
 
 import airlock_online
 from airlock_online.cli.main import COMMANDS, program
-from airlock_online.error_catalogue import ENTRIES, PLACES, SPEC, VENUES, entry
-from airlock_online.explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
-from airlock_online.lifecycle import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
-from airlock_shared.checks.table import CHECKS
-from airlock_shared.command import run
+from airlock_online.error_codes import ENTRIES, PLACES, SPEC, VENUES, entry
+from airlock_online.code_explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
+from airlock_online.journal.order_states import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
+from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.cli.console import run
 from airlock_shared.errors import ExitCode
 
 VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
-from airlock_online.rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
-from airlock_online.rehearsal.services.settings import TRADING_STORAGE
-from airlock_shared.actions import ACTIONS
-from airlock_shared.command import run
+from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
+from airlock_rehearsal.services.settings import TRADING_STORAGE
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.cli.console import run
 
 KEY = "0x" + "22" * 20
 EXPIRY_S = time.time_ns() // 10**9 + 86_400

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.http import Http
+from airlock_online.clients.http import Http
 
 
 def test_the_environment_names_no_certificates_and_no_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

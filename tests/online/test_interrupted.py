@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services import Faults, RehearsalServices, Settings
 from online.machine import CODE, OPEN, Machine
 
 ONLINE = Path(sys.executable).parent / "airlock-online"

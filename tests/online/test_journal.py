@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
-from airlock_online.database import JournalError
-from airlock_online.journal import Journal, Record, open_journal
-from airlock_online.journal_schema import MIGRATIONS, TRANSITIONS, VERSION, before
-from airlock_online.lifecycle import FINAL, Anomaly, OrderEvent, State
+from airlock_online.journal.engine import JournalError
+from airlock_online.journal.journal import Journal, Record, open_journal
+from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
+from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, State
 from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32
@@ -450,7 +450,7 @@ def test_a_migration_that_fails_half_way_leaves_the_first_version(path: Path, mo
 
 RACER = """
 import sys
-from airlock_online.journal import open_journal
+from airlock_online.journal.journal import open_journal
 path, *digests = sys.argv[1:]
 with open_journal(path, lambda: 1) as journal:
     print("ready", flush=True)
@@ -484,7 +484,7 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None
 
 MAKER = """
 import sys
-from airlock_online.journal import open_journal
+from airlock_online.journal.journal import open_journal
 for n in range(20):
     open_journal(sys.argv[1] + str(n), lambda: 1).close()
 """
@@ -498,7 +498,7 @@ def test_processes_may_make_one_journal_at_the_same_moment(path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from airlock_online.journal import open_journal
+from airlock_online.journal.journal import open_journal
 journal = open_journal(sys.argv[1], lambda: 1)
 assert journal.claim(sys.argv[2])
 os.kill(os.getpid(), signal.SIGKILL)

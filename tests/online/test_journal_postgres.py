@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import create_engine, text
 
-from airlock_online.database import JournalError
-from airlock_online.journal import Journal, open_journal
-from airlock_online.journal_schema import SUBMISSIONS, TRANSITIONS, VERSION
-from airlock_online.lifecycle import OrderEvent, State
+from airlock_online.journal.engine import JournalError
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
+from airlock_online.journal.order_states import OrderEvent, State
 from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online import sse
-from airlock_online.events import from_status, from_stream
-from airlock_online.lifecycle import (
+from airlock_online.clients import sse
+from airlock_online.delivery.order_events import from_status, from_stream
+from airlock_online.journal.order_states import (
     ANOMALIES,
     FINAL,
     MAX_EVENTS,

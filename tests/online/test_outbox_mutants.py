@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from airlock_online.outbox import delivery_of, match
-from airlock_shared.deployment import read_deployment
+from airlock_online.delivery.deliveries import delivery_of, match
+from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import Refusal
-from airlock_shared.requests import parse_requests
-from airlock_shared.signatures import Signed, parse_signatures
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import Signed, parse_signatures
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 
 HEADER, REQUESTS, FINGERPRINT = parse_requests(to_bytes(whole()))

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from airlock_online.builder import BuilderClient
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.config import Config
-from airlock_online.http import Http
-from airlock_online.lifecycle import OrderEvent
-from airlock_online.promises import ChainRead
-from airlock_online.readback import Promise, promise_lines, read_back
-from airlock_online.referrals import Seen
-from airlock_shared.actions import ACTIONS
-from airlock_shared.requests import Request
-from airlock_shared.text import columns, is_visible
+from airlock_online.clients.http import Http
+from airlock_online.journal.order_states import OrderEvent
+from airlock_online.readback.promises import ChainRead
+from airlock_online.readback.read_back import Promise, promise_lines, read_back
+from airlock_online.readback.referral_lookup import Seen
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.documents.requests import Request
+from airlock_shared.text.safe import columns, is_visible
 from online.loopback import Answer, Wire, http, reply
 
 NOW = 1_790_000_000_000

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.builder import BuilderClient
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.config import Config
-from airlock_online.deliver import submit
-from airlock_online.http import Http
-from airlock_online.lifecycle import State
-from airlock_online.readback import Promise, read_back
-from airlock_online.rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
-from airlock_shared.actions import ACTIONS
-from airlock_shared.requests import Request
+from airlock_online.delivery.submit import submit
+from airlock_online.clients.http import Http
+from airlock_online.journal.order_states import State
+from airlock_online.readback.read_back import Promise, read_back
+from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.documents.requests import Request
 from online.desk import Desk, open_desk, signed
 
 KEY = "0x" + "22" * 20

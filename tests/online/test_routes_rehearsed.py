@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services import Faults, RehearsalServices, Settings
 from online.machine import APPROVAL, CODE, TRIGGER, TWAP, Machine
 
 WAYS = {

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airlock_online.http import Http, NotSent, Timeouts
-from airlock_online.revert import error_name, reason
-from airlock_online.rpc import MAX_REPLY_BYTES, Fees, Receipt, RpcCall, RpcClient, RpcError
+from airlock_online.clients.http import Http, NotSent, Timeouts
+from airlock_online.clients.revert_reasons import error_name, reason
+from airlock_online.clients.rpc import MAX_REPLY_BYTES, Fees, Receipt, RpcCall, RpcClient, RpcError
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.sse import Caps, Comment, Decoder, Event, Item
+from airlock_online.clients.sse import Caps, Comment, Decoder, Event, Item
 from airlock_shared.errors import ServiceError
 
 

@@ -12,7 +12,7 @@ import httpx
 import httpx_sse
 import pytest
 
-from airlock_online.sse import Comment, Decoder, Event, Item
+from airlock_online.clients.sse import Comment, Decoder, Event, Item
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "sse"
 PEER = Path(__file__).with_name("eventsource_peer.mjs")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airlock_online.together import Job, run_together
+from airlock_online.delivery.parallel import Job, run_together
 
 
 def test_the_results_come_in_order() -> None:

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from airlock_online.prepare import Asked
+from airlock_online.preparing.prepare import Asked
 from airlock_shared.checks.case import Situation
-from airlock_shared.deployment import Deployment, parse_deployment, read_deployment
-from airlock_shared.plan import Plan, Step, parse_plan
-from airlock_shared.requests import Request, read_item
+from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
+from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.documents.requests import Request, read_item
 from online.loopback import Answer, reply
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, VECTORS, good

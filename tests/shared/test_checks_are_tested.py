@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, payload, run, texts, times, transaction
+from airlock_shared.checks import agreement, payload, examine, text_warnings, times, transaction
 from airlock_shared.checks.case import Case, Check, Finding
-from airlock_shared.checks.table import CHECKS
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import Refusal
 from shared.world import Vector, bad_request, case_of, good, judge, vectors
 
@@ -31,7 +31,7 @@ FAMILIES = {
     agreement: ("STEP_CHECKS", "PLAN_CHECKS", "INTENT_CHECKS"),
     times: ("CHECKS", "EXPIRY_CHECKS"),
     transaction: ("CHECKS",),
-    texts: ("CHECKS",),
+    text_warnings: ("CHECKS",),
 }
 TABLED = list(  # one of each id: some run for intents and for transactions
     {
@@ -64,8 +64,8 @@ def test_every_id_of_the_table_is_raised_somewhere() -> None:
 
 def test_every_check_that_runs_is_in_the_table() -> None:
     cases = [case_of(good("open")), case_of(good("desk-key")), case_of(good("approve", "transactions"))]
-    ran = {verdict.check for case in cases for verdict in run.examine(case)}
-    assert ran | set(run.SIG_IDS) <= set(CHECKS)
+    ran = {verdict.check for case in cases for verdict in examine.examine(case)}
+    assert ran | set(examine.SIG_IDS) <= set(CHECKS)
     assert {check.id for check in TABLED} | set(payload.MSG_IDS) | set(transaction.CALL_IDS) == ran
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.depth import is_too_deep
-from airlock_shared.documents import MAX_DEPTH, parse_json
+from airlock_shared.wire.depth import is_too_deep
+from airlock_shared.wire.codec import MAX_DEPTH, parse_json
 from airlock_shared.errors import DocumentError
 
 TEXTS = st.recursive(
@@ -54,8 +54,8 @@ def test_a_raised_recursion_limit_does_not_let_a_deep_text_end_the_process(reade
     program = f"""
 import sys
 sys.setrecursionlimit(10**6)
-from airlock_shared.batch import read_batch
-from airlock_shared.documents import parse_json
+from airlock_shared.wire.stream import read_batch
+from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError
 text = b'{{"format": ' + b"[" * 5_000_000
 try:

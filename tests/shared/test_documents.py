@@ -12,8 +12,8 @@ from typing import Any
 import cbor2
 import pytest
 
-from airlock_shared.batch import MAX_ITEM_BYTES, BatchReader, read_batch
-from airlock_shared.documents import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.wire.stream import MAX_ITEM_BYTES, BatchReader, read_batch
+from airlock_shared.wire.codec import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
 from airlock_shared.errors import DocumentError
 
 

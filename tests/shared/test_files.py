@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared import files
+from airlock_shared.host import files
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
-from airlock_shared.files import append_line, make_folder, open_input, read_input, require_new, write_new
+from airlock_shared.host.files import append_line, make_folder, open_input, read_input, require_new, write_new
 
 
 def _check_of(path: Path, max_bytes: int = 100) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.asking import request_fields
+from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.run import examine, refused
+from airlock_shared.checks.examine import examine, refused
 from airlock_shared.errors import PlanError
-from airlock_shared.plan import Plan, parse_plan
+from airlock_shared.plan.model import Plan, parse_plan
 from shared.make_payloads import NOW_MS
 from shared.world import PLAN_TEXTS, deployment, good, request_of
 

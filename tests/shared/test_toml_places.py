@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.toml_places import nearest, places
+from airlock_shared.plan.toml_positions import nearest, places
 
 TEXT = '''# a plan of everything that TOML can write
 format = "x" # a comment = [

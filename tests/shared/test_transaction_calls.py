@@ -11,8 +11,8 @@ from eth_utils.crypto import keccak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.actions import ACTIONS
-from airlock_shared.calldata import (
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.calls import (
     CALLS,
     DELEGATED_ACTION,
     Decoded,
@@ -23,7 +23,7 @@ from airlock_shared.calldata import (
 )
 from airlock_shared.checks.transaction import CALL_IDS
 from airlock_shared.errors import Refusal
-from airlock_shared.intents import leaf
+from airlock_shared.catalogue.intents import leaf
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
 from shared.strategies import plain_values
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from airlock_shared import working as module
-from airlock_shared.working import working
+from airlock_shared.cli import progress as module
+from airlock_shared.cli.progress import working
 
 
 class Said:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_online.error_catalogue import ENTRIES, PLACES, Entry
-from airlock_online.explanations import DELIVERY_CHECKS
+from airlock_online.error_codes import ENTRIES, PLACES, Entry
+from airlock_online.code_explanations import DELIVERY_CHECKS
 from workspace.endpoints import ENDPOINTS, SERVICES
 
 _ERRORS = """\
@@ -11,7 +11,7 @@ _ERRORS = """\
 
 What the services answer with, and what to do about it; `airlock-online explain CODE` says the same. The code alone
 decides, never the message; a code that is not here is a failure of its kind, and is kept. This page is written from
-`airlock_online.error_catalogue` by `make docs`.
+`airlock_online.error_codes` by `make docs`.
 
 A code in an `AttemptFailed` ends nothing. The column "order over" says whether an `Error` with it ends the order. The
 exit codes are those of [exit-codes.md](exit-codes.md)."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from airlock_online.journal_schema import TRANSITIONS
-from airlock_online.lifecycle import MEANINGS
-from airlock_shared.actions import ACTIONS
-from airlock_shared.checks.table import CHECKS
+from airlock_online.journal.schema import TRANSITIONS
+from airlock_online.journal.order_states import MEANINGS
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.intents import CATALOGUE
+from airlock_shared.catalogue.intents import CATALOGUE
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
@@ -54,7 +54,7 @@ def checks() -> str:
         "",
         "Every check has one id, the same in the code, in messages, in JSON, in the transcript, here and in the tests.",
         "Both halves run all of them; only the offline verdict counts, and there is no way to skip one. This page is",
-        "written from `airlock_shared.checks.table` by `make docs`.",
+        "written from `airlock_shared.checks.catalogue` by `make docs`.",
     ]
     if unknown := {check.partition("-")[0] for check in CHECKS} - set(_FAMILIES):
         raise ValueError(f"no title for the families {sorted(unknown)}")
@@ -73,7 +73,7 @@ def intents() -> str:
         "# The catalogue of intents",
         "",
         "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written",
-        "from `airlock_shared.intents` and `airlock_shared.actions` by `make docs`.",
+        "from `airlock_shared.catalogue.intents` and `airlock_shared.catalogue.actions` by `make docs`.",
     ]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
@@ -139,7 +139,7 @@ def journal() -> str:
         "",
         "One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to",
         "have been refused, never leads back to SENDING. A journal of an earlier version is migrated when it is opened.",
-        "This page is written from `airlock_online.journal_schema` and `airlock_online.lifecycle` by `make docs`.",
+        "This page is written from `airlock_online.journal.schema` and `airlock_online.journal.order_states` by `make docs`.",
         "",
         "| state | means | may become |",
         "|---|---|---|",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.checks.table import CHECKS
+from airlock_shared.checks.catalogue import CHECKS
 from mutation.run import Mutant, read_mutants, why_unfit
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import airlock_online.rpc
+import airlock_online.clients.rpc
 from airlock_online.cli.main import COMMANDS
-from airlock_shared.actions import ACTIONS
+from airlock_shared.catalogue.actions import ACTIONS
 from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SERVICES, SPEC_LIST
 from workspace.test_claims import _missing, _parts
 
@@ -35,7 +35,7 @@ def test_every_endpoint_of_an_action_is_in_the_table() -> None:
 
 
 def test_every_json_rpc_method_that_is_asked_is_in_the_table_and_no_other() -> None:
-    asked = set(re.findall(r'"(eth_\w+)"', Path(airlock_online.rpc.__file__).read_text()))
+    asked = set(re.findall(r'"(eth_\w+)"', Path(airlock_online.clients.rpc.__file__).read_text()))
     assert asked == {row.path for row in ENDPOINTS if row.service == "node"}
 
 

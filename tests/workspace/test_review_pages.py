@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.actions import ACTIONS
-from airlock_shared.text import columns, is_visible
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.text.safe import columns, is_visible
 from workspace.review_pages import Screen, screen_of, screens
 from workspace.tables import DOCS
 

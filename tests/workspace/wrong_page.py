@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from airlock_offline.ledger.status import RAW_MESSAGES, STATUS_WORDS
-from airlock_online.explanations import EXIT_CODES, Explanation, everything
+from airlock_online.code_explanations import EXIT_CODES, Explanation, everything
 
 _BEGINNING = """\
 # When something goes wrong

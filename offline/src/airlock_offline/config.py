@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import UsageError
-from airlock_shared.settings import FILE, read_settings
+from airlock_shared.host.settings import FILE, read_settings
 
 
 class LedgerSettings(NamedTuple):
@@ -23,7 +23,7 @@ class Config(NamedTuple):
 
 def read_config(path: Path) -> Config:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for what is not known."""
-    from airlock_offline.ledger.screens import MODELS
+    from airlock_offline.ledger.typed_data_screens import MODELS
 
     config = read_settings(path, Config())
     if config.ledger.model not in MODELS:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.routes.delivery import RelayerTemplate
+from airlock_online.delivery.routes.context import RelayerTemplate
 from airlock_shared.errors import UsageError
-from airlock_shared.settings import read_settings
+from airlock_shared.host.settings import read_settings
 
 MAX_CONFIRMATIONS = 1000
 

@@ -9,10 +9,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from airlock_online.rehearsal.chain.evm import CHAIN_ID
-from airlock_online.rehearsal.chain.venue import Venue
-from airlock_shared.intents import CATALOGUE
-from airlock_shared.plan import Bounds
+from airlock_rehearsal.chain.evm import CHAIN_ID
+from airlock_rehearsal.chain.venue import Venue
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.plan.model import Bounds
 from online.chain.altered_bytes import encodings, signatures
 from online.chain.bench import Altered, Bench, Payload, signature_by
 from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER

@@ -7,9 +7,9 @@ import random
 from typing import Any, NamedTuple
 
 from airlock_offline.emulator.keys import sign
-from airlock_online.rehearsal.chain.sending import Sender
-from airlock_online.rehearsal.chain.venue import Venue
-from airlock_shared.signatures import Signed
+from airlock_rehearsal.chain.sending import Sender
+from airlock_rehearsal.chain.venue import Venue
+from airlock_shared.documents.signatures import Signed
 from online.chain.ground import TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import seal
 

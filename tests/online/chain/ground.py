@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import pytest
 from eth_account import Account
 
-from airlock_online.http import Http
-from airlock_online.rehearsal.chain.embedded import EmbeddedEvm
-from airlock_online.rehearsal.chain.evm import CHAIN_ID, Call, Evm, Receipt
-from airlock_online.rehearsal.chain.interface import encode_call
-from airlock_online.rehearsal.chain.node import NodeEvm
-from airlock_online.rehearsal.chain.sending import Sender, signed, transact
-from airlock_online.rehearsal.chain.venue import ROUTER, STORAGE, USDC, Action, Venue
+from airlock_online.clients.http import Http
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
+from airlock_rehearsal.chain.evm import CHAIN_ID, Call, Evm, Receipt
+from airlock_rehearsal.chain.interface import encode_call
+from airlock_rehearsal.chain.node import NodeEvm
+from airlock_rehearsal.chain.sending import Sender, signed, transact
+from airlock_rehearsal.chain.venue import ROUTER, STORAGE, USDC, Action, Venue
 from airlock_shared.checks.case import Situation
-from airlock_shared.deployment import parse_deployment
+from airlock_shared.documents.deployment import parse_deployment
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
 from shared.world import DEPLOYMENT_TEXT, good, plan, to_bytes
 

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from airlock_online.http import Http
-from airlock_online.rehearsal.chain.deploy import created_at
-from airlock_online.rehearsal.chain.embedded import EmbeddedEvm
-from airlock_online.rehearsal.chain.evm import Call, Log, Reverted
-from airlock_online.rehearsal.chain.interface import decode_log, encode_call, revert_name
-from airlock_online.rehearsal.chain.node import NodeEvm
-from airlock_online.rehearsal.chain.sending import transact_together
-from airlock_online.rehearsal.chain.venue import REFERRAL, STORAGE, Action
+from airlock_online.clients.http import Http
+from airlock_rehearsal.chain.deploy import created_at
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
+from airlock_rehearsal.chain.evm import Call, Log, Reverted
+from airlock_rehearsal.chain.interface import decode_log, encode_call, revert_name
+from airlock_rehearsal.chain.node import NodeEvm
+from airlock_rehearsal.chain.sending import transact_together
+from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, Action
 from airlock_shared.errors import ServiceError, UsageError
 from online.chain.ground import NOW_S, STRANGER, TREASURY_SENDER, Clock, Ground, code
 from online.loopback import Wire
@@ -138,6 +138,6 @@ def test_an_argument_too_many_is_no_call() -> None:
 
 
 def test_looking_at_the_interface_imports_no_virtual_machine() -> None:
-    asked = "import sys, airlock_online.rehearsal.chain.interface as i; i.artifacts(); print('eth' in sys.modules)"
+    asked = "import sys, airlock_rehearsal.chain.interface as i; i.artifacts(); print('eth' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -10,11 +10,11 @@ import subprocess
 
 import pytest
 
-from airlock_online.rehearsal.chain.interface import ARTIFACTS, artifacts
-from airlock_shared.intents import CATALOGUE
+from airlock_rehearsal.chain.interface import ARTIFACTS, artifacts
+from airlock_shared.catalogue.intents import CATALOGUE
 from online.chain.ground import NODE_MODULES, ROOT
 
-SOURCES = ROOT / "online/src/airlock_online/rehearsal/contracts"
+SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"
 SIZE_AT_MOST = 24_576  # EIP-170
 DEPLOYED = ("Usdc", "TradingStorage", "Referral", "TradingRouter")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.rehearsal.chain.evm import Reverted
+from airlock_rehearsal.chain.evm import Reverted
 from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.run import examine, refused
+from airlock_shared.checks.examine import examine, refused
 from airlock_shared.errors import Refusal
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER, alterations
 from online.chain.bench import Altered, Bench

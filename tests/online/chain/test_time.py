@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_online.rehearsal.chain.evm import Reverted
+from airlock_rehearsal.chain.evm import Reverted
 from online.chain.bench import intent_of
 from online.chain.ground import (
     NOW_S,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from airlock_online.rehearsal.chain.interface import selector
-from airlock_online.rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, USDC
-from airlock_shared.calldata import CALLS, DELEGATED_ACTION, selectors
+from airlock_rehearsal.chain.interface import selector
+from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, USDC
+from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, selectors
 from online.chain.calls import CONTRACTS, GOOD, sent
 from online.chain.ground import (
     EXPIRY_S,

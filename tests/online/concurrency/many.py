@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.routes.delivery import Delivery
+from airlock_online.delivery.routes.context import Delivery
 from online.desk import unsent
 
 

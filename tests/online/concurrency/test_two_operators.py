@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from airlock_online.journal import open_journal
-from airlock_online.lifecycle import State
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import State
 from online.crash.venue import EVENTS, Venue
 from online.desk import NOW
 

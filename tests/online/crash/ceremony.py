@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from airlock_online.state import State
-from airlock_shared.deployment import parse_deployment
-from airlock_shared.requests import parse_requests
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
 from online.crash.orders import SERVICES
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from airlock_online.lifecycle import FINAL, State
+from airlock_online.journal.order_states import FINAL, State
 from online.crash.orders import order
 from online.crash.venue import Venue
 from online.desk import NOW

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.lifecycle import FINAL, State
+from airlock_online.journal.order_states import FINAL, State
 from online.crash.orders import WAYS
 from online.crash.points import named
 from online.crash.runs import WORKERS, Launcher, Stand, at_once, killed, recover, stand

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from airlock_online.rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services import RehearsalServices, Settings
 from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
 
 OpenDesk = Callable[[Settings], Desk]

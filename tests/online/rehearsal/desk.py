@@ -11,8 +11,8 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.services import Faults, RehearsalServices, Settings
-from airlock_online.rehearsal.services.typed import digest_of, encode, types_of
+from airlock_rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
 
 START_MS = 1_800_000_000_000
 TRADER = Account.from_key(keccak(b"the rehearsal's trader"))

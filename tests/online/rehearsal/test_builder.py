@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_abi import abi
 
-from airlock_shared.eip712 import read_typed_data
+from airlock_shared.ethereum.eip712 import read_typed_data
 from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
 
 NOW_S = START_MS // 1000

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
-from airlock_online.rehearsal.degrade import DEGRADATIONS, HIGH, LOW, captured, straddled
+from airlock_rehearsal.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.read import texts_in
 from airlock_shared.qr.symbol import matrix

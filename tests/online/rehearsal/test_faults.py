@@ -7,9 +7,9 @@ import time
 import httpx
 import pytest
 
-from airlock_online.rehearsal.services import FAULTS, Faults
-from airlock_online.rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS, PLACES
-from airlock_online.rehearsal.services.transport import another_hash
+from airlock_rehearsal.services import FAULTS, Faults
+from airlock_rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS, PLACES
+from airlock_rehearsal.services.transport import another_hash
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in

@@ -10,9 +10,9 @@ from eth_abi import abi
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.chain.venue import REFERRAL
-from airlock_online.rehearsal.services import settings
-from airlock_online.rehearsal.services.mempool import GAS_MONEY
+from airlock_rehearsal.chain.venue import REFERRAL
+from airlock_rehearsal.services import settings
+from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import (

@@ -9,8 +9,8 @@ import pytest
 from eth_abi import abi
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.services import settings
-from airlock_online.rehearsal.services.mempool import GAS_MONEY
+from airlock_rehearsal.services import settings
+from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import GWEI, ask_node, filled, node, raw_of, signed, unsigned
 

@@ -16,8 +16,8 @@ import pytest
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal import services as package
-from airlock_online.rehearsal.services import RehearsalServices, Settings, settings
+from airlock_rehearsal import services as package
+from airlock_rehearsal.services import RehearsalServices, Settings, settings
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Clock

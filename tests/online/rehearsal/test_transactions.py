@@ -8,8 +8,8 @@ import pytest
 from eth_abi import abi
 from eth_utils.crypto import keccak
 
-from airlock_online.rehearsal.services import settings
-from airlock_shared.calldata import decode_call, encode_call
+from airlock_rehearsal.services import settings
+from airlock_shared.catalogue.calls import decode_call, encode_call
 from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import unsigned
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from airlock_online.rehearsal.chain.venue import REFERRAL, STORAGE, USDC
-from airlock_online.rehearsal.services import RehearsalServices
-from airlock_online.rehearsal.services.record import ChainRecord
-from airlock_online.rehearsal.services.transactions import TRANSACTIONS
+from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.venue.chain_record import ChainRecord
+from airlock_rehearsal.services.builder.transactions import TRANSACTIONS
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
 from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Clock, Desk, Json, handmade

@@ -13,19 +13,20 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from airlock_shared.documents import fingerprint, to_json
+from airlock_shared.wire.codec import fingerprint, to_json
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
-from airlock_shared.plan import parse_plan
-from airlock_shared.qr import animate, sources
-from airlock_shared.qr.carried import PLAN_TEXT, received, transfer_of
-from airlock_shared.qr.command import scan_message
-from airlock_shared.qr.document_commands import incoming, keep_file, require_output, scan_to_file, show_file
-from airlock_shared.qr.kept import KeptFrames
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.qr import animation
+from airlock_shared.host import picture_sources
+from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
+from airlock_shared.cli.qr.transfer import scan_message
+from airlock_shared.cli.qr.documents import incoming, keep_file, require_output, scan_to_file, show_file
+from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.pictures import picture, write_sequence
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.qr.transfer import Transfer
-from airlock_shared.requests import FORMAT as REQUESTS
-from airlock_shared.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, wrap
 from bench.make_batch import make_batch
@@ -180,7 +181,7 @@ def test_the_terminal_is_refused_where_there_is_none(
     (tmp_path / "file").write_bytes(to_json(good("desk-key")))
     with pytest.raises(UsageError, match="cannot be shown in the terminal") as caught:
         show_file(home, tmp_path / "file", "terminal", output, None, as_json)
-    assert caught.value.do == ("leave out --json and -o" if output or as_json else animate.advice())
+    assert caught.value.do == ("leave out --json and -o" if output or as_json else animation.advice())
 
 
 def test_pictures_need_a_folder(home: Path, tmp_path: Path) -> None:
@@ -328,7 +329,7 @@ def test_after_ctrl_c_the_same_command_goes_on(
                 yield image.convert("L")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sources, "camera_frames", interrupted)
+    monkeypatch.setattr(picture_sources, "camera_frames", interrupted)
     with pytest.raises(KeyboardInterrupt):
         scan_to_file(home, ("camera:3",), tmp_path / "back", restart=False, as_json=False)
     assert len((home / "scans/scan.frames").read_text().splitlines()) == 2
@@ -403,7 +404,7 @@ def test_progress_on_a_terminal_is_one_line_that_renews_itself(
 def test_a_code_without_a_fingerprint_of_ours_is_named_by_its_own(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from airlock_shared.qr.command import show_transfer
+    from airlock_shared.cli.qr.transfer import show_transfer
 
     transfer = Transfer("eth-signature", b"\xa1\x02\x41\x00", "eth-signature", "", "")
     shown = show_transfer(transfer, how="page", output=None, folder=home / "qr", version=None)

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.qr.kept import KeptFrames
+from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, Report, scan
 from airlock_shared.qr.symbol import matrix
@@ -269,7 +269,7 @@ def forged_last(texts: list[str]) -> list[str]:
 
 
 def test_what_is_kept_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airlock_shared.qr import kept
+    from airlock_shared.host import scan_progress as kept
 
     monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 10)
     (tmp_path / "scan.part").write_bytes(b"U" * 11)

@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.qr import sources
+from airlock_shared.host import picture_sources
 from airlock_shared.qr.pictures import picture, write_gif
 from airlock_shared.qr.read import texts_in
-from airlock_shared.qr.sources import MAX_PIXELS, PICTURES, camera_frames, file_frames
+from airlock_shared.host.picture_sources import MAX_PIXELS, PICTURES, camera_frames, file_frames
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.qr.transfer import cycle_texts
 from shared.qr.transfers import whole_plan
@@ -192,7 +192,7 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_PICTURE_BYTES", 100)
+    monkeypatch.setattr(picture_sources, "MAX_PICTURE_BYTES", 100)
     code().save(tmp_path / "code.png")
     assert refusal(tmp_path / "code.png").check == "DOC-SIZE"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from airlock_shared.documents import cbor_head, to_cbor
+from airlock_shared.wire.codec import cbor_head, to_cbor
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import write
 from airlock_shared.ur.decode import Decoder

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from airlock_shared.documents import fingerprint, parse_json, to_cbor
+from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import write
 from airlock_shared.ur.decode import Decoder, Taken

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.bytewords import Style, checksum, decode, encode
-from airlock_shared.words import BYTEWORDS
+from airlock_shared.text.fingerprint_words import BYTEWORDS
 from shared.ur.messages import repeatable, vectors
 
 GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]

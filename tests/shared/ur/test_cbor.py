@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.documents import to_cbor
+from airlock_shared.wire.codec import to_cbor
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import Tagged, read, write
 from shared.ur.messages import repeatable

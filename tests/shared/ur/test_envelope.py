@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.documents import fingerprint, parse_json, to_cbor
+from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import Tagged, read, write
 from airlock_shared.ur.dictionary import dictionary

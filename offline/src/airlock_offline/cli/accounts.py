@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.devices import emulator_option, ledger_option, opened
+from airlock_offline.device_connection import emulator_option, ledger_option, opened
 from airlock_offline.ledger.watch_only import account_of
 from airlock_offline.state import State
-from airlock_shared.command import say, show_json
-from airlock_shared.master_fingerprint import read_fingerprint
-from airlock_shared.qr.command import How, show_transfer
-from airlock_shared.qr.document_commands import showing_options
+from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.master_fingerprint import read_fingerprint
+from airlock_shared.cli.qr.transfer import How, show_transfer
+from airlock_shared.cli.qr.documents import showing_options
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.eth import HDKEY_TYPE
 

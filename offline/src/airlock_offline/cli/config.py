@@ -8,9 +8,9 @@ import click
 
 from airlock_offline.config import read_config
 from airlock_offline.state import HOME_VARIABLE, State, default_home
-from airlock_shared.command import json_option
-from airlock_shared.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
-from airlock_shared.settings_command import show_settings
+from airlock_shared.cli.console import json_option
+from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.cli.config import show_settings
 
 
 @click.group("config")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.command import INPUT, json_option, show, show_json
-from airlock_shared.documents import parse_json, refuse_floats
-from airlock_shared.eip712 import read_typed_data
-from airlock_shared.files import read_input
-from airlock_shared.text import safe
-from airlock_shared.words import grouped
+from airlock_shared.cli.console import INPUT, json_option, show, show_json
+from airlock_shared.wire.codec import parse_json, refuse_floats
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.host.files import read_input
+from airlock_shared.text.safe import safe
+from airlock_shared.text.fingerprint_words import grouped
 
 MAX_BYTES = 1 << 20
 

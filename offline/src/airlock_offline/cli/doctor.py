@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from airlock_offline.installed import examine_installation, system_libraries
-from airlock_offline.ledger_report import udev_rule
-from airlock_offline.preflight.health import health_lines
+from airlock_offline.installation.manifest import examine_installation, system_libraries
+from airlock_offline.preflight.ledger import udev_rule
+from airlock_offline.preflight.doctor import health_lines
 from airlock_offline.state import State
-from airlock_shared.command import json_option, say
-from airlock_shared.health import finish_doctor
-from airlock_shared.machine import Library, World
+from airlock_shared.cli.console import json_option, say
+from airlock_shared.cli.doctor import finish_doctor
+from airlock_shared.host.machine import Library, World
 
 
 @click.command("doctor")

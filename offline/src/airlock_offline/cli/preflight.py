@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.devices import emulator_option, ledger_option, opened
-from airlock_offline.installed import examine_installation, examine_kit, read_fingerprint
-from airlock_offline.ledger_report import raw_messages_options, report_or_error, udev_rule
-from airlock_offline.preflight.result import Kit, Result, Told, preflight
+from airlock_offline.device_connection import emulator_option, ledger_option, opened
+from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
+from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
+from airlock_offline.preflight.page import Kit, Result, Told, preflight
 from airlock_offline.state import State
-from airlock_offline.watch import (
+from airlock_offline.preflight.stated_time import (
     CONTRADICTED,
     STATED,
     UNCERTAINTY_AT_MOST_S,
@@ -23,9 +23,9 @@ from airlock_offline.watch import (
     read_time,
     uncertainty_ms,
 )
-from airlock_shared.command import finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
-from airlock_shared.machine import REFUSED, World, page_lines
+from airlock_shared.host.machine import REFUSED, World, page_lines
 
 
 @click.command("preflight")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.wallets import scan_request
+from airlock_offline.cli.wallet_exchange import scan_request
 from airlock_offline.state import State
-from airlock_shared.command import INPUT
+from airlock_shared.cli.console import INPUT
 from airlock_shared.errors import UsageError
-from airlock_shared.qr.document_commands import scan_to_file, scanning_options
+from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 
 
 @click.command("scan")

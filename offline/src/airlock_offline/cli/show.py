@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.wallets import show_answer
+from airlock_offline.cli.wallet_exchange import show_answer
 from airlock_offline.state import State
-from airlock_shared.command import INPUT
-from airlock_shared.qr.command import How
-from airlock_shared.qr.document_commands import show_file, showing_options
+from airlock_shared.cli.console import INPUT
+from airlock_shared.cli.qr.transfer import How
+from airlock_shared.cli.qr.documents import show_file, showing_options
 
 
 @click.command("show")

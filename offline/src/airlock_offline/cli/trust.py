@@ -8,11 +8,11 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
-from airlock_shared.command import ask_yes, json_option, say, show_json
-from airlock_shared.deployment import FORMAT, Deployment, parse_deployment
-from airlock_shared.listing import deployment_lines
-from airlock_shared.qr.document_commands import incoming
-from airlock_shared.qr.options import qr_option, restart_option
+from airlock_shared.cli.console import ask_yes, json_option, say, show_json
+from airlock_shared.documents.deployment import FORMAT, Deployment, parse_deployment
+from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.cli.qr.documents import incoming
+from airlock_shared.cli.qr.options import qr_option, restart_option
 
 
 @click.command("trust")

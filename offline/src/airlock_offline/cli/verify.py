@@ -14,23 +14,23 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.state import State
-from airlock_offline.watch import uncertainty_ms
-from airlock_shared import requests, signatures
-from airlock_shared.batch import BatchReader
+from airlock_offline.preflight.stated_time import uncertainty_ms
+from airlock_shared.wire.codec import requests, signatures
+from airlock_shared.wire.stream import BatchReader
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
-from airlock_shared.checks.run import examine, examine_nonces, refused
-from airlock_shared.checks.table import CHECKS
-from airlock_shared.command import INPUT, finish, json_option, rows, say, show
-from airlock_shared.deployment import parse_deployment
+from airlock_shared.checks.examine import examine, examine_nonces, refused
+from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.files import open_input, read_input
-from airlock_shared.listing import fingerprint_lines, part_lines
-from airlock_shared.plan import parse_plan
-from airlock_shared.qr.options import qr_option, restart_option
-from airlock_shared.text import safe, safe_again
-from airlock_shared.words import spoken
+from airlock_shared.host.files import open_input, read_input
+from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.text.safe import safe, safe_again
+from airlock_shared.text.fingerprint_words import spoken
 
 
 @click.command("verify")
@@ -84,7 +84,7 @@ def COMMAND(  # noqa: N802
 
 def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
-    from airlock_shared.qr.document_commands import incoming
+    from airlock_shared.cli.qr.documents import incoming
 
     return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 

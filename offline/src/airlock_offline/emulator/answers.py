@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.screens import Field, Review
+from airlock_offline.ledger.typed_data_screens import Field, Review
 
 OK = 0x9000
 UNSPECIFIED = 0x6A00

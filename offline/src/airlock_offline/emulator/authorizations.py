@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_offline.emulator.answers import BAD_DATA, ORDER, Failed
-from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Review
+from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Review
 from airlock_offline.ledger.transaction_screens import network
-from airlock_shared.keccak import keccak256
+from airlock_shared.ethereum.keccak import keccak256
 
 MAGIC = b"\x05"  # EIP-7702
 KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded

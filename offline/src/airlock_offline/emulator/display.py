@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airlock_offline.emulator.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
-from airlock_offline.ledger.screens import Field, shown_bytes, shown_string
+from airlock_offline.ledger.typed_data_screens import Field, shown_bytes, shown_string
 
 
 def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[Field]:

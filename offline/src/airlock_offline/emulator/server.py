@@ -15,7 +15,7 @@ from airlock_offline.emulator.answers import Settings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.terminal import ask_on_terminal, show_on_terminal, tell
-from airlock_offline.ledger.screens import MODELS
+from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.ledger.status import DeviceLost
 
 LOOPBACK = "127.0.0.1"

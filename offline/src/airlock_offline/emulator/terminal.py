@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
-from airlock_offline.ledger.screens import Page
+from airlock_offline.ledger.typed_data_screens import Page
 
 WIDTH = 80
 

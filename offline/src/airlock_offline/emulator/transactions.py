@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.ledger.screens import Field, Review
+from airlock_offline.ledger.typed_data_screens import Field, Review
 from airlock_offline.ledger.transaction_screens import Shown, transaction_review
 
 FIELDS = {  # the fields before the access list, in order

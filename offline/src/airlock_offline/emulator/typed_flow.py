@@ -11,8 +11,8 @@ from airlock_offline.emulator.display import typed_fields
 from airlock_offline.emulator.keys import read_path
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
-from airlock_offline.ledger.screens import FLEX_MODEL, HASHES, TYPED_DATA, hash_fields
-from airlock_shared.keccak import keccak256
+from airlock_offline.ledger.typed_data_screens import FLEX_MODEL, HASHES, TYPED_DATA, hash_fields
+from airlock_shared.ethereum.keccak import keccak256
 
 _FIRST_V = 27
 _LEFT_FIELD = bytes((0x03, 4)) + b"left"  # an address named "left"

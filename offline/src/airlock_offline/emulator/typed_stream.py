@@ -1,6 +1,6 @@
 """EIP-712 as the device does it: definitions and raw values come in one by one, hashes come out.
 
-Written from EIP-712 and from the recorded exchanges, and shares nothing with ``airlock_shared.eip712``: what one of the two
+Written from EIP-712 and from the recorded exchanges, and shares nothing with ``airlock_shared.ethereum.eip712``: what one of the two
 gets wrong, the other does not repeat.
 """
 
@@ -21,7 +21,7 @@ from airlock_offline.emulator.field_types import (
     read_field,
     text_of,
 )
-from airlock_shared.keccak import keccak256
+from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN = "EIP712Domain"
 _MAX_DEPTH = 16

@@ -9,8 +9,8 @@ from airlock_offline.emulator import transactions
 from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, Asked, Failed, Settings
 from airlock_offline.emulator.keys import Account, read_path
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
-from airlock_offline.ledger.screens import MESSAGE, message_fields
-from airlock_shared.keccak import keccak256
+from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
+from airlock_shared.ethereum.keccak import keccak256
 
 
 class _Upload(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from airlock_offline.ledger.apdu import CLA_ETHEREUM, CLA_SYSTEM, P2_ARRAY, P2_NAME, Ins
 from airlock_offline.ledger.transport import Transport
 from airlock_shared.errors import AirlockError
-from airlock_shared.files import append_line, require_new
+from airlock_shared.host.files import append_line, require_new
 
 _HEADER_BYTES = 5
 

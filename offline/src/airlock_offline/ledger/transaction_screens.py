@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.screens import NANO_S_PLUS, Field, Page, Review, review_pages
-from airlock_shared.addresses import checksum_address
+from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Page, Review, review_pages
+from airlock_shared.ethereum.addresses import checksum_address
 
 NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
 APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)

@@ -26,8 +26,8 @@ from airlock_offline.ledger.apdu import (
     ethereum_apdu,
 )
 from airlock_offline.ledger.status import TooLargeForDevice
-from airlock_shared.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, TypedData
-from airlock_shared.struct_types import Member, Value, atomic_kind, split_array
+from airlock_shared.ethereum.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, TypedData
+from airlock_shared.ethereum.eip712_types import Member, Value, atomic_kind, split_array
 
 MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device

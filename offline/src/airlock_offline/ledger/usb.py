@@ -21,7 +21,7 @@ from airlock_offline.ledger.status import (
     WrongAnswer,
 )
 from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, gone, silent, timeout_s
-from airlock_offline.ledger.usb_place import DeviceLock, holders, may_open, place_of
+from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, place_of
 
 LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from airlock_offline.ledger.ethereum_app import EthereumApp, ExtendedKey
 from airlock_offline.ledger.status import wrong_answer
-from airlock_shared.addresses import checksum_address
-from airlock_shared.keccak import keccak256
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ur.eth import CoinInfo, HDKey, Keypath, Step
 
 ETHEREUM = 60  # SLIP-44

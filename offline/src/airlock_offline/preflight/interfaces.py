@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.machine import REFUSED, Observed, World
-from airlock_shared.text import safe
+from airlock_shared.host.machine import REFUSED, Observed, World
+from airlock_shared.text.safe import safe
 
 IFF_UP = 0x1
 RTF_REJECT = 0x0200  # a route that leads to an error, such as the kernel's own for a network that is not there

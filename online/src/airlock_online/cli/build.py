@@ -7,24 +7,24 @@ from typing import Any
 
 import click
 
-from airlock_online.builder import BuilderClient
-from airlock_online.cli.filling_options import filling_of, filling_options
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.cli.fee_options import filling_of, filling_options
 from airlock_online.cli.prepare import accepted, filled_lines
 from airlock_online.clock import now_ms
-from airlock_online.http import Http
-from airlock_online.prepare import Prepared, Sources, prepare_step
+from airlock_online.clients.http import Http
+from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_online.state import State
-from airlock_shared.actions import ACTIONS
-from airlock_shared.calldata import decode_call
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.command import json_option, show, show_json
-from airlock_shared.decide import shown_value
+from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.plan.decisions import shown_value
 from airlock_shared.errors import PlanError, Refusal, UsageError
-from airlock_shared.intents import leaf
-from airlock_shared.plan import Exact, Limits, Plan, Signer, Step
-from airlock_shared.plan_values import read_values
-from airlock_shared.text import safe
+from airlock_shared.catalogue.intents import leaf
+from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
+from airlock_shared.plan.values import read_values
+from airlock_shared.text.safe import safe
 from airlock_shared.units import UNLIMITED, raw_text
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")

@@ -9,22 +9,22 @@ from urllib.parse import unquote
 
 import click
 
-from airlock_online.builder import BuilderClient, Method
+from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.cli.build import fields_of
-from airlock_online.cli.filling_options import Filling, filling_of, filling_options
+from airlock_online.cli.fee_options import Filling, filling_of, filling_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
-from airlock_online.cli.referrals import look_before
+from airlock_online.cli.referral import look_before
 from airlock_online.clock import now_ms
-from airlock_online.http import Http
-from airlock_online.prepare import Asked, Sources, fields_to_send
+from airlock_online.clients.http import Http
+from airlock_online.preparing.prepare import Asked, Sources, fields_to_send
 from airlock_online.state import State
 from airlock_shared.checks.case import Situation
-from airlock_shared.command import INPUT, json_option, show_json
-from airlock_shared.deployment import Deployment
+from airlock_shared.cli.console import INPUT, json_option, show_json
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
-from airlock_shared.files import read_input, require_new
-from airlock_shared.plan import Plan, Step, parse_plan
-from airlock_shared.text import safe
+from airlock_shared.host.files import read_input, require_new
+from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.text.safe import safe
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
 
 TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}

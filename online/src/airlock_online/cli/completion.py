@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from airlock_shared.completion import COMMAND as COMMAND
+from airlock_shared.cli.lazy_commands import COMMAND as COMMAND

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from airlock_online.descriptors import descriptors
+from airlock_online.wallets.erc7730 import descriptors
 from airlock_online.state import State
-from airlock_shared.command import json_option, say, show, show_json
-from airlock_shared.files import make_folder, require_new, write_new
+from airlock_shared.cli.console import json_option, say, show, show_json
+from airlock_shared.host.files import make_folder, require_new, write_new
 
 
 @click.command("descriptors")

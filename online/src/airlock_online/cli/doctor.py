@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from airlock_online.doctor import journal_line, node_line, service_lines
-from airlock_online.http import Http, Timeouts
+from airlock_online.health_lines import journal_line, node_line, service_lines
+from airlock_online.clients.http import Http, Timeouts
 from airlock_online.state import JOURNAL_VARIABLE, State
-from airlock_shared.command import json_option, say
-from airlock_shared.deployment import Deployment
+from airlock_shared.cli.console import json_option, say
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError
-from airlock_shared.health import current, finish_doctor, read_deployments, transcript_line
-from airlock_shared.machine import (
+from airlock_shared.cli.doctor import current, finish_doctor, read_deployments, transcript_line
+from airlock_shared.host.machine import (
     Observed,
     World,
     camera_line,

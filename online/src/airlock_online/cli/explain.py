@@ -7,10 +7,10 @@ from itertools import groupby
 
 import click
 
-from airlock_online.explanations import Explanation, everything, explanations_of, nearest
-from airlock_shared.command import json_option, rows, show, show_json
+from airlock_online.code_explanations import Explanation, everything, explanations_of, nearest
+from airlock_shared.cli.console import json_option, rows, show, show_json
 from airlock_shared.errors import UsageError
-from airlock_shared.text import safe
+from airlock_shared.text.safe import safe
 
 _NUMBERS = {"ignore_unknown_options": True}  # JSON-RPC's codes begin with a minus
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.delivering import open_desk
+from airlock_online.cli.delivery_context import open_desk
 from airlock_online.cli.submit import not_signed, read_signatures, requests_option
 from airlock_online.clock import now_ms
-from airlock_online.deliver import check, export
-from airlock_online.outbox import delivery_of
-from airlock_online.package import FORMAT, package
+from airlock_online.delivery.submit import check, export
+from airlock_online.delivery.deliveries import delivery_of
+from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.state import State
-from airlock_shared.command import INPUT, finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
-from airlock_shared.files import read_input, require_new, write_new
+from airlock_shared.host.files import read_input, require_new, write_new
 
 
 @click.command("export")

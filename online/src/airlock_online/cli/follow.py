@@ -7,18 +7,18 @@ from functools import partial
 
 import click
 
-from airlock_online.cli.delivering import Desk, open_desk
+from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.submit import patience
 from airlock_online.clock import now_ms
-from airlock_online.deliver import follow
-from airlock_online.journal import open_journal
-from airlock_online.journal_schema import Record
-from airlock_online.lifecycle import OPEN
+from airlock_online.delivery.submit import follow
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.schema import Record
+from airlock_online.journal.order_states import OPEN
 from airlock_online.state import State
-from airlock_online.together import Job, run_together
-from airlock_shared.command import finish, json_option, say, show, show_json, worst
+from airlock_online.delivery.parallel import Job, run_together
+from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode
-from airlock_shared.text import safe
+from airlock_shared.text.safe import safe
 
 
 @click.command("follow")

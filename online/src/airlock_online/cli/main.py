@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import click
 
-from airlock_shared.command import run
-from airlock_shared.completion import LazyCommands
+from airlock_shared.cli.console import run
+from airlock_shared.cli.lazy_commands import LazyCommands
 
 # name -> (module, attribute, one line for the list of commands): a module is imported only when it is used
 COMMANDS = {

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.delivering import Desk, open_desk
-from airlock_online.deliver import follow
-from airlock_online.journal_schema import Submission
-from airlock_online.lifecycle import FINAL, OPEN, error_of
-from airlock_online.resolution import USED
+from airlock_online.cli.delivery_context import Desk, open_desk
+from airlock_online.delivery.submit import follow
+from airlock_online.journal.schema import Submission
+from airlock_online.journal.order_states import FINAL, OPEN, error_of
+from airlock_online.delivery.resolution import USED
 from airlock_online.state import State
-from airlock_online.waiting import waiting
-from airlock_shared.command import finish, json_option, rows, say, show, show_json, worst
+from airlock_online.delivery.open_outcomes import waiting
+from airlock_shared.cli.console import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.text import safe
+from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 
 

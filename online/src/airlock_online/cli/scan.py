@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.wallets import scan_answer
+from airlock_online.cli.wallet_exchange import scan_answer
 from airlock_online.state import State
-from airlock_shared.command import INPUT
-from airlock_shared.qr.document_commands import scan_to_file, scanning_options
+from airlock_shared.cli.console import INPUT
+from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 
 
 @click.command("scan")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.wallets import show_step
+from airlock_online.cli.wallet_exchange import show_step
 from airlock_online.state import State
-from airlock_shared.command import INPUT
+from airlock_shared.cli.console import INPUT
 from airlock_shared.errors import UsageError
-from airlock_shared.master_fingerprint import read_fingerprint
-from airlock_shared.qr.command import How
-from airlock_shared.qr.document_commands import show_file, showing_options
+from airlock_shared.cli.master_fingerprint import read_fingerprint
+from airlock_shared.cli.qr.transfer import How
+from airlock_shared.cli.qr.documents import show_file, showing_options
 
 
 @click.command("show")

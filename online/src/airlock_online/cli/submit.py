@@ -10,24 +10,24 @@ from typing import NamedTuple
 
 import click
 
-from airlock_online.cli.delivering import Desk, open_desk
+from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.clock import now_ms
-from airlock_online.deliver import submit
-from airlock_online.outbox import RELAY, delivery_of, match
-from airlock_online.routes.delivery import Delivery
+from airlock_online.delivery.submit import submit
+from airlock_online.delivery.deliveries import RELAY, delivery_of, match
+from airlock_online.delivery.routes.context import Delivery
 from airlock_online.state import State
-from airlock_online.together import Job, run_together
-from airlock_shared.command import INPUT, finish, json_option, say, worst
-from airlock_shared.deployment import Deployment
+from airlock_online.delivery.parallel import Job, run_together
+from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
-from airlock_shared.files import read_input
-from airlock_shared.listing import fingerprint_lines
-from airlock_shared.qr.document_commands import incoming
-from airlock_shared.qr.options import qr_option, restart_option
-from airlock_shared.requests import Header, Request, parse_requests
-from airlock_shared.signatures import FORMAT, Signed, parse_signatures
-from airlock_shared.text import safe
-from airlock_shared.working import working
+from airlock_shared.host.files import read_input
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.cli.qr.documents import incoming
+from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.documents.signatures import FORMAT, Signed, parse_signatures
+from airlock_shared.text.safe import safe
+from airlock_shared.cli.progress import working
 
 MAX_EIP7702_BYTES = 1 << 20
 
@@ -145,7 +145,7 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
 
 def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
     """Return the delivery on its way to the operator's node. Raises ``UsageError`` without one, or on another chain."""
-    from airlock_online.filling import require_chain
+    from airlock_online.preparing.gas_and_fees import require_chain
 
     if desk.node is None:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from airlock_shared.checks.case import Finding, Situation, Verdict
-from airlock_shared.checks.table import CHECKS
-from airlock_shared.plan import Plan
-from airlock_shared.requests import Header
+from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.plan.model import Plan
+from airlock_shared.documents.requests import Header
 
 
 def examine_header(header: Header, situation: Situation) -> list[Verdict]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airlock_shared.errors import UsageError
-from airlock_shared.files import make_folder, require_new, write_new
+from airlock_shared.host.files import make_folder, require_new, write_new
 from airlock_shared.qr.symbol import QUIET, Matrix, bordered, matrix, side, version_for
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
-from airlock_shared.text import safe
-from airlock_shared.words import grouped, spoken
+from airlock_shared.text.safe import safe
+from airlock_shared.text.fingerprint_words import grouped, spoken
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw

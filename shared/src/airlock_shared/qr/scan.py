@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.documents import damaged
+from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
-from airlock_shared.qr.kept import KeptFrames
+from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from airlock_shared.documents import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
+from airlock_shared.wire.codec import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
 from airlock_shared.errors import DocumentError
 
 _BYTES, _TAG = 0x40, 0xC0  # section 3.1: the major types

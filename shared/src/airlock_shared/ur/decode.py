@@ -11,7 +11,7 @@ import zlib
 from enum import Enum
 from typing import NamedTuple
 
-from airlock_shared.documents import damaged
+from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.fountain import FountainPart
 from airlock_shared.ur.fragments import choose_fragments

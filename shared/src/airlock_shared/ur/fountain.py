@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_shared.documents import damaged
+from airlock_shared.wire.codec import damaged
 from airlock_shared.ur.cbor import read, write
 from airlock_shared.ur.fragments import choose_fragments, partition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_shared.shape import DERIVATION_PATH
+from airlock_shared.wire.members import DERIVATION_PATH
 from airlock_shared.ur.cbor import Tagged, write
 from airlock_shared.ur.members import field_error, is_uint, read_map, untag
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_shared.documents import damaged
+from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import Tagged, read
 

@@ -1,0 +1,68 @@
+"""``address``: the account at a path, shown here and confirmed on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened
+from airlock_offline.ledger.accounts import require_account
+from airlock_offline.state import State
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Signer, parse_plan
+
+DEFAULT_PATH = "m/44'/60'/0'/0/0"
+
+
+@click.command("address")
+@click.option("--path", help=f"The derivation path (default: {DEFAULT_PATH}, or the plan's).")
+@click.option("--plan", "plan_file", type=INPUT, help="Compare with the signer of this plan.")
+@click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+@click.option("--confirm", is_flag=True, help="Also show the address on the Ledger, to be confirmed there.")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def COMMAND(  # noqa: N802
+    state: State,
+    path: str | None,
+    plan_file: Path | None,
+    signer_name: str | None,
+    confirm: bool,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    r"""Show the Ledger's address at a path, compared with the plan's signer when a plan is given.
+
+    \b
+    Example:
+      airlock-offline address --plan plan.toml --confirm
+    """
+    signer = _signer(plan_file, signer_name)
+    path = path or (signer.path if signer else DEFAULT_PATH)
+    if signer:
+        say(f"expected  {checksum_address(signer.address)}  ({signer.name}, {signer.path})")
+    if confirm:
+        say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
+    with opened(emulator_port, ledger_path) as device:
+        if signer:
+            address = require_account(device.app(), path, signer.address, confirm=confirm)
+        else:
+            address = device.app().address(path, confirm=confirm).address
+    text = checksum_address(address)
+    state.transcript.record("address", {"path": path, "address": text, "confirmed": confirm}, now_ms())
+    if as_json:
+        show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})
+    else:
+        show(f"{text}  {path}")
+        if confirm:
+            show("confirmed on the device")
+
+
+def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
+    return None if plan_file is None else choose_signer(parse_plan(read_input(plan_file)), name)

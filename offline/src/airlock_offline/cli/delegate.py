@@ -1,0 +1,190 @@
+"""``delegate challenge``, ``prove`` and ``check``: somebody holds the delegate key, shown before it is registered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.device_connection import emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.ledger.accounts import require_account
+from airlock_offline.ledger.typed_data_screens import MESSAGE, MODELS, message_fields, review_pages
+from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
+from airlock_offline.signing.review import screen_lines
+from airlock_offline.state import State
+from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.ceremony.possession import (
+    MAX_BYTES,
+    PROVED,
+    Challenge,
+    Proof,
+    challenge_of,
+    check_claim,
+    check_possession,
+    choose_step,
+    parse_proof,
+    proved,
+    read_signature,
+    registrations,
+    write_proof,
+)
+from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_shared.wire.members import DERIVATION_PATH
+
+_HOW = """\
+Have the delegate key sign exactly this text, as a personal message
+(personal_sign, EIP-191):
+  on a Ledger        airlock-offline delegate prove --plan PLAN --path PATH \\
+                       -o proof.json
+  in another wallet  its way to sign a message, with the text as it is
+Then, on this machine:
+  with the proof     airlock-offline delegate check proof.json --plan PLAN
+  a bare signature   airlock-offline delegate check --signature 0x… --plan PLAN"""
+
+
+@click.group("delegate")
+def COMMAND() -> None:  # noqa: N802
+    """Have a delegate key prove itself before it is registered."""
+
+
+def _challenge(state: State, plan: Plan, step_id: str | None) -> Challenge:
+    return challenge_of(plan, state.require_pinned(plan.deployment), choose_step(plan, step_id))
+
+
+@COMMAND.command("challenge")
+@plan_option
+@step_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
+@json_option
+@click.pass_obj
+def challenge_command(state: State, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
+    r"""Show the text that the delegate key has to sign.
+
+    \b
+    Example:
+      airlock-offline delegate challenge --plan plan.toml -o challenge.txt
+    """
+    tell_challenge(_challenge(state, parse_plan(read_input(plan_file)), step_id), output, _HOW, as_json=as_json)
+
+
+@COMMAND.command("prove")
+@plan_option
+@step_option
+@click.option("--path", required=True, help="Where the Ledger has the delegate key, such as m/44'/60'/1'/0/0.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The proof to write.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def prove_command(
+    state: State,
+    plan_file: Path,
+    step_id: str | None,
+    path: str,
+    output: Path,
+    model: str,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    r"""Sign the challenge on a Ledger with the delegate key.
+
+    \b
+    Example:
+      airlock-offline delegate prove --plan plan.toml --path "m/44'/60'/1'/0/0" \
+        -o proof.json
+    """
+    if not DERIVATION_PATH.fullmatch(path):
+        raise UsageError("not a derivation path", do="give one such as m/44'/60'/1'/0/0")
+    require_new(output)
+    plan = parse_plan(read_input(plan_file))
+    challenge = _challenge(state, plan, step_id)
+    require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    fit = Fitness(state.home, emulator_port)
+    fit.begin()
+    _show_challenge(challenge)
+    for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
+        say(line)
+    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    with opened(emulator_port, ledger_path) as device:
+        app = fit.guarded(device.app)()
+        require_account(app, path, parse_address(challenge.delegate))
+        signature = app.sign_personal_message(path, challenge.text()).rsv
+    _require_possession(state, challenge, signature)
+    write_new(output, write_proof(challenge, signature))
+    if as_json:
+        show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
+    else:
+        show(f"Wrote {output}\nNow check it where the registration is signed: airlock-offline delegate check")
+
+
+def _show_challenge(challenge: Challenge) -> None:
+    say("The delegate key signs this text:")
+    for line in challenge.text().decode().splitlines():
+        click.echo(f"  {line}", err=True)
+
+
+def _require_possession(state: State, challenge: Challenge, signature: bytes) -> None:
+    """Check what the device answered; an answer that does not hold is recorded and kept nowhere."""
+    try:
+        check_possession(challenge, signature)
+    except Refusal as refusal:
+        digest = challenge.digest()
+        data = {"step": challenge.step, "check": refusal.check, "digest": "0x" + digest.hex()}
+        data |= {"recovered": recovered_by(digest, signature), "expected": challenge.delegate}
+        state.transcript.record(QUARANTINED, data, now_ms())
+        raise
+
+
+@COMMAND.command("check")
+@click.argument("proof_file", metavar="[PROOF]", type=INPUT, required=False)
+@plan_option
+@step_option
+@click.option("--signature", metavar="0x…", help="The bare signature, in place of the document PROOF.")
+@json_option
+@click.pass_obj
+def check_command(
+    state: State, proof_file: Path | None, plan_file: Path, step_id: str | None, signature: str | None, as_json: bool
+) -> None:
+    r"""Check a proof, and record that the key proved itself.
+
+    Only then does `sign` register the key. The proof is worth nothing for another ceremony, plan, step or account.
+
+    \b
+    Examples:
+      airlock-offline delegate check proof.json --plan plan.toml
+      airlock-offline delegate check --signature 0x… --plan plan.toml
+    """
+    if (proof_file is None) == (signature is None):
+        raise UsageError("give the document or --signature, and not both", do="see: airlock-offline delegate check -h")
+    plan = parse_plan(read_input(plan_file))
+    if proof_file is not None:
+        proof = parse_proof(read_input(proof_file, max_bytes=MAX_BYTES))
+        step_id = step_id or _step_of(proof, plan)
+        challenge = _challenge(state, plan, step_id)
+        check_claim(proof.claimed, challenge)
+        signed = proof.signature
+    else:
+        challenge, signed = _challenge(state, plan, step_id), read_signature(signature or "")
+    check_possession(challenge, signed)
+    before = challenge.sha256() in proved(state.transcript.entries())
+    if not before:
+        state.transcript.record(PROVED, challenge.as_data(), now_ms())
+    if as_json:
+        show_json({"ok": True, **challenge.as_data(), "recorded_before": before})
+        return
+    show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
+    show("It was recorded before; nothing to do." if before else "Recorded: the step may be signed on this machine.")
+
+
+def _step_of(proof: Proof, plan: Plan) -> str | None:
+    """Return the step that a proof names when the plan registers a delegate in it, else None: the only one is meant."""
+    known = [step.id for step in registrations(plan)]
+    return proof.claimed.step if proof.claimed.step in known or len(known) != 1 else None

@@ -1,0 +1,49 @@
+"""``emulator``: the software Ledger of a rehearsal, on loopback."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_offline import airgap
+from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.faults import FAULTS
+from airlock_offline.ledger.typed_data_screens import MODELS
+
+
+@click.command("emulator")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True)
+@click.option(
+    "--fault",
+    "faults",
+    type=click.Choice(sorted(FAULTS)),
+    multiple=True,
+    metavar="FAULT",
+    help=f"Misbehave: {', '.join(sorted(FAULTS))}.",
+)
+@click.option("--ask", is_flag=True, help="Ask on this terminal before approving; otherwise approve everything.")
+@click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
+@click.option("--raw-messages/--no-raw-messages", default=True, show_default=True, help="The app's Raw messages.")
+@click.option("--smart-accounts/--no-smart-accounts", default=False, show_default=True, help="Its EIP-7702 setting.")
+def COMMAND(  # noqa: N802
+    port: int,
+    model: str,
+    faults: tuple[str, ...],
+    ask: bool,
+    blind_signing: bool,
+    raw_messages: bool,
+    smart_accounts: bool,
+) -> None:
+    r"""Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
+
+    It prints its port as one JSON line, and its screens as they come. Ctrl-C ends it.
+
+    \b
+    Example:
+      airlock-offline emulator --port 9999
+    """
+    from airlock_offline.emulator.server import run_emulator
+
+    airgap.allow_loopback(port, listening=True)
+    settings = Settings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
+    run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask, settings=settings)

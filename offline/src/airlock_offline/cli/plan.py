@@ -1,0 +1,52 @@
+"""``plan``: show, check, write by asking, or draft from a request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.state import State
+from airlock_shared.cli.console import INPUT, json_option, say, show_json
+from airlock_offline.signing.plan_draft import draft_plan
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.plan import check_plan, new_plan, show_plan
+from airlock_shared.documents.requests import parse_requests
+
+
+@click.group("plan")
+def COMMAND() -> None:  # noqa: N802
+    """Write, check or show a ceremony plan, or draft one from a request."""
+
+
+for each in (show_plan, check_plan, new_plan):
+    COMMAND.add_command(each)
+
+
+@COMMAND.command("draft")
+@click.argument("file", type=INPUT)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
+@json_option
+@click.pass_obj
+def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
+    r"""Write a plan from the requests document FILE, for a person to read, correct and agree on.
+
+    What the draft says is what the payload says: nothing is checked by it. Read every line.
+
+    \b
+    Example:
+      airlock-offline plan draft requests.json -o plan.toml
+    """
+    require_new(output)
+    header, items, fingerprint = parse_requests(read_input(file))
+    deployment = state.require_pinned(header.deployment_name)
+    text = draft_plan(header, items, deployment)
+    plan = parse_plan(text.encode())
+    write_new(output, text.encode())
+    for line in fingerprint_lines("requests", fingerprint):
+        say(line)
+    say(f"Wrote {output}. It repeats what the payload says: read and correct every line, then use it as the plan.")
+    if as_json:
+        show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": plan.fingerprint})

@@ -1,0 +1,92 @@
+"""``report make`` and ``report verify`` on the offline machine: the evidence up to the signatures, or of the whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_offline.config import read_config
+from airlock_offline.signing.report_pages import model_of, screens_of
+from airlock_offline.state import State
+from airlock_shared.cli.console import INPUT, json_option
+from airlock_shared.host.files import require_new
+from airlock_shared.cli.report import (
+    add_deployment,
+    folder_option,
+    make_report,
+    plan_option,
+    read_artefacts,
+    signatures_option,
+    verify_report,
+)
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
+from airlock_shared.report.evidence.screens import write_screens
+from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.host.settings import FILE
+
+
+@click.group("report")
+def COMMAND() -> None:  # noqa: N802
+    """Make the report of a ceremony, or verify one from its artefacts."""
+
+
+@COMMAND.command("make")
+@plan_option
+@click.option("--requests", "requests_file", type=INPUT, help="The requests that were signed.")
+@signatures_option
+@click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
+@folder_option
+@json_option
+@click.pass_obj
+def make_command(
+    state: State,
+    plan_file: Path,
+    requests_file: Path | None,
+    signatures_file: Path | None,
+    online_transcript: Path | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
+
+    The signatures are secrets until they are submitted, so the folder has their SHA-256 and not their bytes. What is not
+    given is named in the report. It is made from the files and this machine's transcript alone: made again, it is the same.
+    Carry artefacts/offline-transcript.jsonl and screens.json to the online machine for its report.
+
+    \b
+    Example:
+      airlock-offline report make --plan plan.toml --requests requests.json \
+        --signatures signatures.json -o evidence
+    """
+    require_new(folder)
+    given = {PLAN: plan_file, REQUESTS: requests_file, TRANSCRIPTS["online"]: online_transcript}
+    own = state.transcript.path
+    files = read_artefacts(given | {TRANSCRIPTS["offline"]: own if own.exists() else None})
+    add_deployment(files, state.pin_path("any").parent)
+    if signatures_file is not None:
+        files |= read_artefacts({SIGNATURES: signatures_file})
+        files[SIGNATURES] = withhold(files[SIGNATURES], ())
+    if requests_file is not None and signatures_file is not None:
+        evidence = read_evidence(files)
+        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        files[SCREENS] = write_screens(screens_of(evidence, model))
+    make_report(folder, files, as_json=as_json)
+
+
+@COMMAND.command("verify")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@signatures_option
+@json_option
+@click.pass_obj
+def verify_command(state: State, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+    r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
+
+    Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
+    signatures document every signer is recovered again.
+
+    \b
+    Example:
+      airlock-offline report verify evidence --signatures signatures.json
+    """
+    verify_report(folder, signatures_file, screens_of, as_json=as_json)

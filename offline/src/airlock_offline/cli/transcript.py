@@ -1,0 +1,145 @@
+"""``transcript show``, ``transcript seal`` and ``transcript verify``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.ledger.accounts import require_account
+from airlock_offline.ledger.typed_data_screens import MESSAGE, MODELS, message_fields, review_pages
+from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
+from airlock_offline.signing.review import screen_lines
+from airlock_offline.state import State
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
+from airlock_shared.errors import Refusal
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.ceremony.status import hash_lines
+from airlock_shared.ceremony.seals import SEALED, check_seals, seal_of, signer_of
+from airlock_shared.text.safe import safe
+from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.units import utc_text
+from airlock_shared.text.fingerprint_words import spoken
+
+
+@click.group("transcript")
+def COMMAND() -> None:  # noqa: N802
+    """Show, seal or verify this machine's transcript, or one in a file."""
+
+
+def _entries(state: State, file: Path | None) -> list[Entry]:
+    return state.transcript.entries() if file is None else read_transcript(file)
+
+
+@COMMAND.command("show")
+@click.argument("file", type=INPUT, required=False)
+@json_option
+@click.pass_obj
+def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
+    r"""Show every entry, after verifying the chain.
+
+    \b
+    Example:
+      airlock-offline transcript show
+    """
+    for entry in _entries(state, file):
+        if as_json:
+            show(json.dumps(entry._asdict(), ensure_ascii=False))
+        else:
+            show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
+            for line in rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600):
+                show(line)
+
+
+@COMMAND.command("seal")
+@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
+@click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
+@emulator_option
+@ledger_option
+@json_option
+@click.pass_obj
+def seal_transcript(
+    state: State,
+    plan_file: Path,
+    signer_name: str | None,
+    model: str,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    r"""Have the transcript's head signed by the signer's Ledger, and record the seal. At the end of a ceremony.
+
+    \b
+    Example:
+      airlock-offline transcript seal --plan plan.toml
+    """
+    plan = parse_plan(read_input(plan_file))
+    require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    fit = Fitness(state.home, emulator_port)
+    fit.begin()
+    signer = choose_signer(plan, signer_name)
+    entries = state.transcript.entries()
+    seal = seal_of(entries, plan.id)
+    if entries and entries[-1].event == SEALED:
+        say("The transcript is sealed already, and nothing came after; nothing to do.")
+        return
+    for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
+        say(line)
+    for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
+        say(line)
+    ask_yes("Seal the transcript with this head?")
+    with opened(emulator_port, ledger_path) as device:
+        app = fit.guarded(device.app)()
+        address = require_account(app, signer.path, signer.address)
+        rsv = app.sign_personal_message(signer.path, seal.text()).rsv
+    recovered = recovered_by(seal.digest(), rsv)
+    if recovered != checksum_address(address):
+        data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
+        state.transcript.record(QUARANTINED, data, now_ms())
+        raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
+                      got=recovered, expected=checksum_address(address))  # fmt: skip
+    entry = state.transcript.record(SEALED, seal.as_data(address, rsv), now_ms())
+    say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
+    if as_json:
+        show_json({"ok": True, "sealed": seal.head, "entries": seal.entries, "by": recovered, "head": entry.hash})
+    else:
+        show("\n".join(hash_lines("head after the seal", entry.hash)))
+
+
+@COMMAND.command("verify")
+@click.argument("file", type=INPUT, required=False)
+@click.option("--plan", "plan_file", type=INPUT, help="Also require that every seal is by a signer of this plan.")
+@json_option
+@click.pass_obj
+def verify_transcript(state: State, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
+    r"""Verify the chain and its seals, and show its head, to compare with what was written down.
+
+    \b
+    Example:
+      airlock-offline transcript verify --plan plan.toml
+    """
+    entries = _entries(state, file)
+    seals = check_seals(entries)
+    if plan_file is not None:
+        plan = parse_plan(read_input(plan_file))
+        for by in [made.by for made in seals] or ["nobody"]:
+            signer_of(by, plan)
+    head = entries[-1].hash if entries else GENESIS
+    if as_json:
+        rows = [{**made.seal._asdict(), "by": made.by} for made in seals]
+        show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
+        return
+    show(f"{len(entries)} entries, the chain holds")
+    show("\n".join(hash_lines("head", head)))
+    for seal, by, _ in seals:
+        show(f"seal  over {seal.entries} entries, holds\n      by {by}\n      of {safe(seal.ceremony)}")
+    if not seals:
+        show("seal  none: airlock-offline transcript seal --plan PLAN")

@@ -1,0 +1,52 @@
+"""``trust-struct``: a struct beyond the catalogue becomes a pin, after people have compared its ``encodeType``."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_offline.clock import now_ms
+from airlock_offline.state import State
+from airlock_shared.cli.console import ask_yes, json_option, say, show_json
+from airlock_shared.catalogue.pinned_structs import custom_intent
+
+
+@click.command("trust-struct")
+@click.argument("encode_type")
+@click.option("--deployment", required=True, help="The pinned deployment that it belongs to.")
+@click.option(
+    "--domain", type=click.Choice(["trading", "referral"]), required=True, help="The domain it is signed under."
+)
+@click.option("--trader", required=True, help="The member (path) of the account that it speaks for.")
+@click.option("--nonce", required=True, help="The member of its nonce.")
+@click.option("--deadline", default="", help="The member of its deadline in unix milliseconds, if it has one.")
+@click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only")
+@click.option("--route", type=click.Choice(["relayer", "core-api", "twap"]), default="relayer")
+@json_option
+@click.pass_obj
+def COMMAND(state: State, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:  # noqa: N802
+    r"""Pin the struct whose EIP-712 encodeType text is ENCODE_TYPE, after an exact Yes.
+
+    It is then checked like the structs of the catalogue, but shown raw and marked as such; a plan asks for it with the
+    action custom and gives every member's raw value.
+
+    \b
+    Example:
+      airlock-offline trust-struct 'CancelReq(address trader,uint256 nonce)' \
+        --deployment mainnet --domain trading --trader trader --nonce nonce
+    """
+    state.require_pinned(deployment)
+    pin = {"encode_type": encode_type, **members}
+    intent = custom_intent(pin)
+    known = any(known.encode_type == encode_type for known in state.structs(deployment).values())
+    if known:
+        say(f"{intent.name} is pinned already, with this encodeType; nothing to do.")
+    else:
+        say(f"A struct that Airlock does not know the meaning of, for {deployment}:")
+        say(f"  {encode_type}")
+        for name, value in members.items():
+            say(f"  {name:<12} {value or 'none'}")
+        ask_yes("Is this, letter by letter, what the venue's contract defines?")
+        state.pin_struct(deployment, pin, now_ms())
+        say(f"Pinned {intent.name}.")
+    if as_json:
+        show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known})

@@ -1,0 +1,127 @@
+"""What ``scan --plan`` and ``show --for wallet`` do: a hot wallet's request in, the signature that it waits for out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from airlock_offline.clock import now_ms
+from airlock_offline.state import State
+from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.wallets.requests import choose_step, request_of
+from airlock_offline.preflight.stated_time import uncertainty_ms
+from airlock_shared.checks.case import Case, Situation
+from airlock_shared.checks.examine import examine, refused
+from airlock_shared.cli.console import say, show_json
+from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
+from airlock_shared.qr.transfer import Transfer
+from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.text.safe import safe
+from airlock_shared.documents.transcript import GENESIS
+from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
+from airlock_shared.text.fingerprint_words import spoken
+
+
+def scan_request(
+    state: State,
+    sources: Sequence[str],
+    plan_file: Path,
+    step: str | None,
+    output: Path,
+    *,
+    restart: bool,
+    as_json: bool,
+) -> None:
+    """Scan what a wallet asks to have signed, examine it as the plan's step, and write it as a requests document.
+
+    Raises ``DocumentError``, ``Refusal`` (the first check that refuses it) or ``UsageError``; then nothing is written.
+    """
+    require_new(output)
+    plan = parse_plan(read_input(plan_file))
+    planned = choose_step(plan, step)
+    entries = state.transcript.entries()
+    deployment = state.require_pinned(plan.deployment)
+    situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
+    situation = situation._replace(structs=state.structs(deployment.name))
+    kept = kept_frames(state.home, "wallet-request", restart=restart)
+    message = scan_message(sources, kept=kept)
+    with forgotten_when_wrong(kept):
+        asked = SignRequest.from_cbor(message.expect(SIGN_REQUEST_TYPE))
+    kept.forget()  # whole: what is refused below would be refused again
+    say(f"asked by {safe(asked.origin or 'a wallet that does not say its name', limit=80)}, for {asked.path}")
+    request = request_of(asked, planned, situation)
+    digest = _require_passed(request, situation)
+    data = write_requests(_header(plan, situation), [request])
+    fingerprint = parse_requests(data)[2]
+    request_id = str(asked.request_id or "")
+    remembered = Asked(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
+    WalletRequests(state.home).keep(fingerprint, remembered)
+    write_new(output, data)
+    facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
+    state.transcript.record("wallet-asked", facts, now_ms())
+    _report(planned.id, fingerprint, plan_file, output, as_json)
+
+
+def _require_passed(request: Request, situation: Situation) -> bytes:
+    """Return the digest of a request that every check passes. Raises the first ``Refusal``; too late is exit code 7."""
+    case = Case(request, situation)
+    stopped = refused(examine(case))
+    for verdict in stopped:
+        if verdict.result == "refused":
+            refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got), expected=str(verdict.expected))
+            refusal.where = verdict.where
+            if all(other.check.startswith("TIME-") for other in stopped):
+                refusal.exit_code = ExitCode.EXPIRED
+            raise refusal
+    return case.digest
+
+
+def _header(plan: Plan, situation: Situation) -> Header:
+    """Return the header of a document that no online half made: its transcript head is all zeros."""
+    deployment = situation.deployment
+    return Header(
+        ceremony=plan.id,
+        plan=plan.fingerprint,
+        deployment=deployment.fingerprint,
+        deployment_name=deployment.name,
+        rehearsal=deployment.rehearsal,
+        transcript_head=GENESIS,
+        created_ms=situation.now_ms,
+    )
+
+
+def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json: bool) -> None:
+    for line in fingerprint_lines("requests", fingerprint):
+        say(line)
+    say(f"Wrote {output}, made on this machine: its fingerprint is on no other screen.")
+    say(f"Sign it with: airlock-offline sign {output} --plan {plan_file} -o signatures.json")
+    if as_json:
+        words = spoken(fingerprint)
+        show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})
+
+
+def answer_transfer(state: State, file: Path) -> Transfer:
+    """Return the signature in a signatures document as ``ur:eth-signature``, for the wallet that asked.
+
+    Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
+    """
+    header, signed, _ = parse_signatures(read_input(file))
+    asked = WalletRequests(state.home).require(header.requests)
+    answer = answer_of(asked, header, signed)
+    say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
+    return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")
+
+
+def show_answer(
+    state: State, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
+) -> None:
+    """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
+    transfer = answer_transfer(state, file)
+    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
+    if as_json:
+        show_json({"ok": True} | shown.as_json())

@@ -1,0 +1,128 @@
+"""Which Ledger a command talks to: one on USB, or the software Ledger, and that in a rehearsal only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from airlock_offline import airgap
+from airlock_shared.cli.console import say
+from airlock_shared.errors import PlanError, Refusal, UsageError
+from airlock_shared.host.files import require_new
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.ethereum_app import EthereumApp
+    from airlock_offline.ledger.transport import Transport
+    from airlock_shared.plan.model import Plan, Signer
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_LOG = "airlock.apdu-log"  # where the click context keeps the path of the log
+
+
+def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
+    context.meta[_LOG] = path
+
+
+emulator_option = click.option(
+    "--emulator",
+    "emulator_port",
+    type=click.IntRange(1, 65535),
+    help="Rehearsal only: use the software Ledger on this loopback port.",
+)
+_ledger_option = click.option("--ledger", "ledger_path", help="Which Ledger, when several are plugged in.")
+_log_option = click.option(
+    "--apdu-log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_log_to,
+    expose_value=False,
+    help="Also write the exchanges with the Ledger to a new file, without values, addresses and signatures.",
+)
+
+
+def ledger_option(command: _Command) -> _Command:
+    """Add ``--ledger`` and ``--apdu-log``."""
+    return _ledger_option(_log_option(command))
+
+
+def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
+    """Refuse the software Ledger outside a rehearsal: ``Refusal("PIN-REHEARSAL")``."""
+    if emulator_port is not None and not rehearsal:
+        raise Refusal(
+            "PIN-REHEARSAL",
+            "a software Ledger signs in a rehearsal only",
+            got="a production deployment",
+            expected="a rehearsal deployment",
+            do="plug in the Ledger and leave --emulator out",
+        )
+
+
+def choose_signer(plan: Plan, name: str | None) -> Signer:
+    """Return the plan's signer of this name, or its only one. Raises ``UsageError`` or ``PlanError("PLAN-SIGNER")``."""
+    if name is None and len(plan.signers) == 1:
+        return next(iter(plan.signers.values()))
+    if name is None:
+        raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
+    if name not in plan.signers:
+        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
+    return plan.signers[name]
+
+
+class Device:
+    """A Ledger that is opened when it is first needed, and then kept until the command ends."""
+
+    def __init__(self, emulator_port: int | None, ledger_path: str | None, log: Path | None = None) -> None:
+        """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists."""
+        if log is not None:
+            require_new(log)
+        self._emulator_port = emulator_port
+        self._ledger_path = ledger_path
+        self._log = log
+        self._app: EthereumApp | None = None
+        self._transport: Transport | None = None
+        self.model = ""
+        """What the USB product says, such as ``flex``; empty before the device is open, and for an emulator."""
+
+    def app(self) -> EthereumApp:
+        """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
+        if self._app is None:
+            from airlock_offline.ledger.apdu_log import LoggedTransport
+            from airlock_offline.ledger.ethereum_app import open_app
+
+            self._transport = self._open()
+            if self._log is not None:
+                self._transport = LoggedTransport(self._transport, self._log)
+            self._app = open_app(self._transport)
+        return self._app
+
+    def _open(self) -> Transport:
+        if self._emulator_port is not None:
+            from airlock_offline.ledger.transport import LoopbackTransport
+
+            airgap.allow_loopback(self._emulator_port)
+            say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
+            return LoopbackTransport(self._emulator_port)
+        from airlock_offline.ledger.usb import HidTransport
+
+        opened = HidTransport(self._ledger_path)
+        self.model = opened.ledger.model
+        return opened
+
+    def close(self) -> None:
+        """Let go of the device."""
+        if self._transport is not None:
+            self._transport.close()
+
+
+@contextmanager
+def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
+    """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
+    context = click.get_current_context(silent=True)
+    device = Device(emulator_port, ledger_path, context.meta.get(_LOG) if context else None)
+    try:
+        yield device
+    finally:
+        device.close()

@@ -1,0 +1,1 @@
+"""What is installed, against the lists of the kit."""

@@ -1,0 +1,238 @@
+"""What is installed, and the kit that it was installed from, compared with the kit's own lists.
+
+A kit holds ``MANIFEST`` (the SHA-256 of every other file of it) and ``INSTALLED`` (the SHA-256 of every file that installing
+it gives); the kit's fingerprint is the SHA-256 of its ``MANIFEST`` and comes to the people by another way. An installation
+keeps both lists in ``share/airlock-offline``. Only the standard library and ``airlock_shared.errors`` are needed here, so
+that ``verify.sh`` can run this very module out of the wheel on a trusted medium: an installation cannot vouch for itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Set
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from airlock_offline.installation import bytecode
+from airlock_shared.errors import Refusal, UsageError
+
+MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
+PAPERS = "share/airlock-offline"
+INTERPRETER, ENVIRONMENT = "bin/python3", "pyvenv.cfg"
+_LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
+_MAX_BYTES = 16 << 20  # of a list, or of one module
+
+
+class Finding(NamedTuple):
+    """One difference: the check's id, the file (relative to what was examined), what is wrong with it."""
+
+    check: str
+    path: str
+    what: str
+    got: str = ""
+    expected: str = ""
+
+    def refusal(self) -> Refusal:
+        """Return the finding as the refusal that it is."""
+        do = "stop: install again from a kit whose fingerprint you have on paper, and find out who changed this"
+        return Refusal(self.check, f"{self.path}: {self.what}", got=self.got, expected=self.expected, do=do)
+
+
+class Installation(NamedTuple):
+    """What an examination found. ``kit`` and ``fingerprint`` are empty when nothing was installed from a kit."""
+
+    kit: str
+    fingerprint: str
+    files: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def from_a_kit(self) -> bool:
+        """Whether this is an installation from a kit, be it changed or not, and not a source checkout."""
+        return bool(self.kit or self.findings)
+
+
+class Library(NamedTuple):
+    """A shared library of the system: its soname, Debian's package, what needs it, whether it does without."""
+
+    soname: str
+    package: str
+    needed_by: str
+    optional: bool
+
+
+def read_fingerprint(text: str) -> str:
+    """Return a fingerprint that a person typed, in groups or not, as 64 lowercase hex digits. Raises ``UsageError``."""
+    digits = "".join(text.split()).lower()
+    if not re.fullmatch("[0-9a-f]{64}", digits):
+        raise UsageError("a kit's fingerprint is 64 hex digits", do="copy it from the paper that came by another way")
+    return digits
+
+
+def examine_kit(folder: Path, fingerprint: str) -> tuple[Finding, ...]:
+    """Compare a kit's folder with its MANIFEST, and that with the fingerprint. Nothing found means: it is this kit, whole.
+
+    Raises ``UsageError`` when the fingerprint is not one.
+    """
+    listed, wrong = _read_list(folder, MANIFEST, read_fingerprint(fingerprint))
+    if wrong:
+        return (wrong,)
+    tree = _Tree(folder)
+    return (*tree.unlisted({*listed, MANIFEST}, "KIT-FILE"), *(f for _, f in tree.differences(listed, "KIT-FILE") if f))
+
+
+def examine_installation(root: Path | None = None, fingerprint: str = "") -> Installation:
+    """Compare every file of an installation with the kit's INSTALLED, and its bytecode with its sources.
+
+    ``root`` is the installation's folder (default: the one that this program runs from). Without a ``fingerprint`` the one
+    kept at the installation counts. Takes a second or two. Raises ``UsageError`` when the fingerprint is not one.
+    """
+    root = root or Path(sys.prefix)
+    if not os.path.lexists(root / PAPERS):
+        return Installation("", "", 0, ())
+    expected = read_fingerprint(fingerprint) if fingerprint else _kept(root, FINGERPRINT)
+    manifest, wrong = _read_list(root, f"{PAPERS}/{MANIFEST}", expected)
+    if not wrong:
+        listed, wrong = _read_list(root, f"{PAPERS}/{INSTALLED}", manifest.get(INSTALLED, ""))
+    if wrong:
+        return Installation("", expected, 0, (wrong,))
+    findings = [*_examine_tree(root, listed)]
+    if _kept(root, FINGERPRINT) != expected:
+        findings.append(Finding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
+    return Installation(_name(root), expected, len(listed), tuple(findings))
+
+
+def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
+    """Return what the kit's SYSTEM-LIBRARIES asks of the system; nothing when not installed from a kit."""
+    rows = (line.split("\t") for line in _text(root or Path(sys.prefix), "SYSTEM-LIBRARIES").splitlines())
+    return tuple(Library(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
+
+
+def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[Finding]:
+    tree = _Tree(root)
+    compiled: set[str] = set()
+    for path, finding in tree.differences(listed, "KIT-INSTALLED"):
+        if finding:
+            yield finding
+        if path.startswith("lib/") and path.endswith(".py"):
+            place = bytecode.place(path)
+            compiled.add(place)
+            if not finding:
+                yield from _examine_bytecode(root, path, place, place in tree.files)
+    papers = {f"{PAPERS}/{name}" for name in (MANIFEST, INSTALLED, FINGERPRINT)}
+    yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
+    interpreter = tree.links.get(INTERPRETER, "")
+    if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
+        yield Finding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
+    if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
+        yield Finding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
+
+
+def environment(interpreter: str) -> str:
+    """Return the contents of ``pyvenv.cfg`` for an interpreter's path: its own packages alone. Source: PEP 405."""
+    return f"home = {PurePosixPath(interpreter).parent}\ninclude-system-site-packages = false\n"
+
+
+def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[Finding]:
+    name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
+    made = bytecode.make(_bytes(root / path), name)
+    if there != (made is not None):
+        yield Finding("KIT-INSTALLED", place, "unexpected" if there else "missing")
+    elif made is not None and _bytes(root / place) != made:
+        yield Finding("KIT-INSTALLED", place, "bytecode that does not come from its source")
+
+
+class _Tree:
+    """Every file and link below a folder, by its path relative to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: set[str] = set()
+        self.links: dict[str, str] = {}
+        self.others: dict[str, str] = {}
+        self._read(folder, "")
+
+    def _read(self, folder: Path, prefix: str) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    path = prefix + entry.name
+                    if entry.is_symlink():
+                        self.links[path] = str(Path(entry.path).readlink())
+                    elif entry.is_dir():
+                        self._read(Path(entry.path), f"{path}/")
+                    elif entry.is_file():
+                        self.files.add(path)
+                    else:
+                        self.others[path] = "neither a file nor a folder"
+        except OSError as error:
+            self.others[prefix or "."] = f"cannot be read: {error.strerror}"
+
+    def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[Finding]:
+        """Yield what is there and should not be."""
+        wrong = dict.fromkeys(self.files - known, "not in the list")
+        wrong |= {path: "a symbolic link" for path in self.links if path not in links}
+        for path, what in sorted((wrong | self.others).items()):
+            yield Finding(check, path, what)
+
+    def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, Finding | None]]:
+        """Yield every listed path, with what is wrong with its contents."""
+        for path, expected in listed.items():
+            if path not in self.files:
+                yield path, None if path in self.links else Finding(check, path, "missing")
+                continue
+            got = _sha256(self.folder / path)
+            yield path, None if got == expected else Finding(check, path, "changed", got, expected)
+
+
+def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], Finding | None]:
+    """Return a list of hashes by path, or why it is not the expected one: then nothing in it is believed."""
+    data = _bytes(folder / name)
+    got = hashlib.sha256(data).hexdigest()
+    if got != expected:
+        what = "changed, or of another kit" if data else "missing"
+        return {}, Finding("KIT-MANIFEST", name, what, got, expected)
+    lines = [_LINE.fullmatch(line) for line in data.decode("ascii", "replace").splitlines()]
+    return {line[2]: line[1] for line in lines if line}, None
+
+
+def _kept(root: Path, name: str) -> str:
+    return _text(root, name).strip()
+
+
+def _name(root: Path) -> str:
+    found = re.search(r"^name=(\S+)$", _text(root, DESCRIPTION), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _text(root: Path, name: str) -> str:
+    return _bytes(root / PAPERS / name).decode("ascii", "replace")
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def _bytes(path: Path) -> bytes:
+    """Return a list or a module, empty when it cannot be read or is beyond all measure."""
+    try:
+        with os.fdopen(_open(path), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return b""
+            data = file.read(_MAX_BYTES + 1)
+    except OSError:
+        return b""
+    return data if len(data) <= _MAX_BYTES else b""
+
+
+def _sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, empty when it cannot be read."""
+    try:
+        with os.fdopen(_open(path), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,62 @@
+"""What a Ledger does not show in full of what it signs: named before signing, so that people read it on the review.
+
+Everything is hashed and signed whole; only the screen is short. Measured on the real app (``docs/ledger.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airlock_offline.ledger.line_breaks import FLEX, lines_of
+from airlock_offline.ledger.typed_data_screens import (
+    FLEX_LINES,
+    FLEX_MODEL,
+    SHOWN_CHARACTERS,
+    UNSHORTENED_FROM,
+    shown_bytes,
+    shown_string,
+)
+from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
+
+UNDRAWN_CHARACTERS = range(200, SHOWN_CHARACTERS + 1)
+"""Lengths at which a text may take the twelve smaller lines of which a Flex does not draw the last behind More."""
+
+
+def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
+    """Return a sentence for each value of ``typed_data`` that ``model`` shows cut, hidden, incomplete, or not at all."""
+    notes = []
+    for root in (DOMAIN_TYPE, typed_data.primary_type):
+        for item in leaves(typed_data, root):
+            if isinstance(item, ArrayCount):
+                notes += ["An array is empty: the Ledger does not show that it is there."] if not item.elements else []
+            else:
+                notes += _notes(item, model)
+    return list(dict.fromkeys(notes))
+
+
+def _notes(leaf: Leaf, model: str) -> Iterator[str]:
+    value = leaf.value
+    if isinstance(value, str):
+        raw, shown = value.encode(), shown_string(value.encode(), model)
+        if len(raw) > SHOWN_CHARACTERS:
+            marked = "without marking the cut" if len(raw) >= UNSHORTENED_FROM else "and marks the cut with ..."
+            yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {leaf.name} at most ({len(raw)} bytes), {marked}."
+        if not all(0x20 <= byte <= 0x7E or byte == 0x0A for byte in raw):
+            yield f"The Ledger does not draw the characters of {leaf.name} that are not ASCII."
+    elif isinstance(value, bytes) and leaf.type != "address":
+        shown = shown_bytes(value)
+        if 2 + 2 * len(value) > SHOWN_CHARACTERS:
+            yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {leaf.name} at most ({len(value)} bytes of data)."
+    else:
+        if type(value) is int and value < 0 and model != FLEX_MODEL and len(str(value)) > 17:
+            yield f"A Nano repeats digits of {leaf.name} on its second page: compare page by page, do not join them."
+        return
+    if model == FLEX_MODEL and len(lines_of(shown, FLEX)) > FLEX_LINES:
+        yield from _behind_more(leaf.name, shown)
+
+
+def _behind_more(name: str, shown: str) -> Iterator[str]:
+    yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
+    if len(shown) in UNDRAWN_CHARACTERS:
+        yield f'The last line of {name} may not be drawn behind More: read here that it ends in "{shown[-24:].strip()}".'

@@ -1,0 +1,86 @@
+"""What ``doctor`` looks at beside the lines that it shares with ``preflight``: can the program work here at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from airlock_offline.config import read_config
+from airlock_offline.installation.manifest import Installation
+from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
+from airlock_offline.ledger.usb_lock import holders, may_open, place_of
+from airlock_offline.preflight.ledger import RULE, udev_line
+from airlock_offline.preflight.installation import installation_lines
+from airlock_offline.preflight.page import TRUST
+from airlock_offline.state import State
+from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.host.machine import (
+    LIBRARIES,
+    LOOK,
+    Library,
+    Observed,
+    World,
+    camera_line,
+    closure_line,
+    disk_line,
+    fault,
+    home_line,
+    library_lines,
+    program_line,
+)
+from airlock_shared.host.settings import FILE
+from airlock_shared.text.safe import safe
+
+REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
+
+
+def health_lines(
+    state: State, installation: Installation, libraries: tuple[Library, ...], rule: str | None, world: World
+) -> Iterator[Observed]:
+    """Yield every line of ``doctor``, without changing anything and without talking to a Ledger."""
+    yield program_line("airlock-offline")
+    if not installation.from_a_kit:  # there every file is compared
+        yield closure_line(REQUIREMENTS)
+    yield from installation_lines(installation)
+    yield home_line(state.home)
+    yield disk_line(state.home, world)
+    yield config_line(state.home / FILE)
+    yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
+    yield transcript_line(state.transcript)
+    yield from library_lines(world, libraries or LIBRARIES)
+    yield camera_line(world)
+    if (line := udev_line(rule)) is not None:
+        yield line
+    yield from ledger_lines()
+
+
+def config_line(path: Path) -> Observed:
+    """Read the configuration as every command does."""
+    try:
+        read_config(path)
+    except AirlockError as error:
+        return fault("configuration", FILE, error.what, error.do, error.exit_code)
+    return Observed("configuration", FILE, "valid" if path.exists() else "none; every value has a default")
+
+
+def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -> Iterator[Observed]:
+    """Say which Ledgers are plugged in, and whether this account may open them; ``plugged`` stands for hidapi."""
+    try:
+        found = plugged()
+    except ImportError as error:
+        yield fault("Ledger", "driver", f"hidapi cannot be loaded: {safe(str(error), limit=200)}",
+                    "install its system libraries, or install again")  # fmt: skip
+        return
+    if not found:
+        yield Observed("Ledger", "Ledger", "none is plugged in", LOOK, "plug it in, unlock it, open the Ethereum app")
+    for ledger in found:
+        name, place = safe(f"{ledger.product} at {ledger.path}"), place_of(ledger.path)
+        if place is not None and not may_open(place):
+            do = f"install the udev rule ({RULE}), and plug the Ledger in again"
+            yield fault("Ledger", "Ledger", f"{name}: this account may not open it", do, ExitCode.DEVICE)
+        elif place is not None and (held_by := holders(place)):
+            found_text = f"{name}: held by {safe(', '.join(held_by))}"
+            yield fault("Ledger", "Ledger", found_text, "close that program", ExitCode.DEVICE)
+        else:
+            yield Observed("Ledger", "Ledger", f"{name}: plugged in")

@@ -1,0 +1,87 @@
+"""Whether the machine is fit for production: no interface up, no route, no radio. ``preflight``, ``sign`` and the seal ask.
+
+Production is every machine but one: where a rehearsal deployment is pinned, no other, and the software Ledger is used. A
+real Ledger holds a real key, and it is the deployment that calls itself a rehearsal: its word does not open the room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from airlock_offline.preflight.interfaces import interface_lines, route_lines
+from airlock_offline.preflight.radios import radio_lines
+from airlock_shared.cli.console import say
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.errors import Refusal
+from airlock_shared.host.files import read_input
+from airlock_shared.cli.doctor import current
+from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+
+FAMILY = "AIRGAP-"
+_App = TypeVar("_App")
+
+
+def pinned(home: Path) -> list[Deployment]:
+    """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
+    return [parse_deployment(read_input(path)) for path in current(home / "pins")]
+
+
+def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
+    """Tell whether this is production: a real Ledger, a deployment that is no rehearsal, or none pinned."""
+    rehearsals = [pin.rehearsal for pin in pins]
+    return not (software_ledger and rehearsals and all(rehearsals))
+
+
+def airgap_lines(world: World) -> list[Observed]:
+    """Look at interfaces, routes and radios, and judge them as for production."""
+    return [*interface_lines(world), *route_lines(world), *radio_lines(world)]
+
+
+def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
+    """Return lines as a rehearsal judges them: what would be refused about the air gap is to be looked at."""
+    return [line._replace(verdict=LOOK, do=f"in production this is refused; {line.do}")
+            if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
+
+
+def require_fit(lines: Sequence[Observed]) -> None:
+    """Raise ``Refusal`` when a line is refused: the first check's id, and every line with its id in ``got``."""
+    refused = [line for line in lines if line.verdict == REFUSED]
+    if refused:
+        got = "; ".join(f"{line.check}: {line.what} {line.found}" for line in refused)
+        raise Refusal(refused[0].check, "this machine is not cut off, and a real key may be used on it", got=got,
+                      expected="every interface and radio off, and no route", do=refused[0].do)  # fmt: skip
+
+
+class Fitness:
+    """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
+
+    def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
+        """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
+        self._pins = pinned(home)
+        self._software = emulator_port is not None
+        self._world = world
+
+    def begin(self, note: Callable[[str], None] = say) -> None:
+        """Refuse in production before anything is reviewed; in a rehearsal, say what production would refuse.
+
+        With a rehearsal deployment and a real Ledger the refusal waits for the Ledger: what needs none is no danger.
+        """
+        lines = airgap_lines(self._world)
+        if is_production(self._pins, software_ledger=True):
+            require_fit(lines)
+        elif any(line.verdict == REFUSED for line in lines):
+            ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
+            note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
+
+    def guarded(self, app: Callable[[], _App]) -> Callable[[], _App]:
+        """Return ``app``, which gives the Ledger's app, with a look at the machine each time before it is handed out."""
+
+        def looked() -> _App:
+            client = app()
+            if is_production(self._pins, software_ledger=self._software):
+                require_fit(airgap_lines(self._world))
+            return client
+
+        return looked

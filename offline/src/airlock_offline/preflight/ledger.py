@@ -1,0 +1,175 @@
+"""The Ledger's part of ``preflight``: app, version floor, settings, advice for the model, and the udev rule.
+
+The app tells whether Blind signing is on, and does not tell whether Raw messages is: a person attests it, or a harmless
+message proves it. The message names no application, no chain and no contract, and its signature is thrown away.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.cli.console import say
+from airlock_shared.errors import DeviceError
+from airlock_shared.host.machine import LOOK, OK, Observed
+from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_offline.device_connection import Device
+    from airlock_offline.ledger.ethereum_app import EthereumApp
+
+RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
+RULE = "udev/70-airlock-ledger.rules"
+LEDGER_VENDOR = "2c97"
+PROOF_PATH = "m/44'/60'/0'/0/0"
+PROOF: dict[str, Any] = {
+    "types": {
+        "EIP712Domain": [
+            {"name": "name", "type": "string"},
+            {"name": "version", "type": "string"},
+            {"name": "chainId", "type": "uint256"},
+        ],
+        "AirlockSettingsTest": [{"name": "note", "type": "string"}],
+    },
+    "primaryType": "AirlockSettingsTest",
+    "domain": {"name": "Airlock settings test", "version": "0", "chainId": "0"},
+    "message": {"note": "Harmless. The signature is thrown away."},
+}
+ADVICE = {
+    "flex": "Flex: open More for long texts; a text of twelve lines lacks its last one there",
+    "nanosp": "Nano S Plus: three lines a page; compare every page, and never join the pages of a number",
+    "nanox": "Nano X: shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
+    "stax": "Stax: shows what a Flex shows, more to a page; Airlock lists a Flex' pages",
+    "nanos": "Nano S: Ledger has stopped its updates; the app may never reach the version that Airlock needs",
+}
+_KEY = "airlock.raw-messages"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    context.meta.setdefault(_KEY, {})[parameter.name] = value
+
+
+raw_messages_option = click.option(
+    "--raw-messages", type=click.Choice(["on", "off"]), callback=_keep, expose_value=False,
+    help="What you see in the app's settings; it is recorded as your word.",
+)  # fmt: skip
+prove_option = click.option(
+    "--prove-raw-messages", is_flag=True, callback=_keep, expose_value=False,
+    help="Prove it: sign a harmless test message on the Ledger.",
+)  # fmt: skip
+
+
+def raw_messages_options(command: _Command) -> _Command:
+    """Add ``--raw-messages`` and ``--prove-raw-messages``; :func:`device_report` finds their values."""
+    return raw_messages_option(prove_option(command))
+
+
+def device_report(device: Device) -> dict[str, Any]:
+    """Return what is known of the Ledger. Raises ``DeviceError``, or ``Declined`` when the proof is refused on it."""
+    context = click.get_current_context(silent=True)
+    words: dict[str, Any] = context.meta.get(_KEY, {}) if context else {}
+    app = device.app()
+    found, configuration = app.app_and_version(), app.configuration()
+    attested = words.get("raw_messages")
+    raw = f"attested {attested}" if attested else "not stated"
+    if words.get("prove_raw_messages"):
+        raw = "not provable while Blind signing is on" if configuration.blind_signing else _prove(app)
+    return {
+        "app": found.name,
+        "version": found.version,
+        "model": device.model,
+        "blind_signing": configuration.blind_signing,
+        "raw_messages": raw,
+    }
+
+
+def _prove(app: EthereumApp) -> str:
+    """Have the test message signed field by field, recover the signature, and throw it away."""
+    from airlock_offline.ledger.status import SettingOff, WrongAnswer
+    from airlock_shared.ethereum.eip712 import read_typed_data
+    from airlock_shared.ethereum.recovery import recover
+
+    typed_data, hashes = read_typed_data(PROOF)
+    say("The Ledger now shows a harmless message, `Airlock settings test`, chain 0. Approve it to prove Raw messages.")
+    expected = app.address(PROOF_PATH).address
+    try:
+        signature = app.sign_typed_data(PROOF_PATH, typed_data)
+    except SettingOff:
+        return "proven off"
+    signer = recover(hashes.digest, signature.rsv)
+    if signer != expected:
+        raise WrongAnswer(
+            f"the test message was signed by {checksum_address(signer)} and not by {checksum_address(expected)}",
+            do="do not sign with this Ledger before somebody has found out why",
+        )
+    return "proven on"
+
+
+def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | None:
+    """Return the udev rule file for Ledgers that is installed, ``""`` when there is none, None where none is needed."""
+    if not platform.startswith("linux"):
+        return None
+    for folder in RULE_FOLDERS:
+        for path in sorted((root / folder).glob("*.rules")):
+            try:
+                lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:  # not ours to read
+                continue
+            if any(LEDGER_VENDOR in line.lower() for line in lines if not line.lstrip().startswith("#")):
+                return str(path)
+    return ""
+
+
+def udev_line(rule: str | None) -> Observed | None:
+    """Return the line about the udev rule that :func:`udev_rule` found; None where none is needed."""
+    if rule is None:
+        return None
+    if not rule:
+        do = f"copy {RULE}, of the kit or of the sources, to /etc/udev/rules.d"
+        return Observed("Ledger", "udev rule", "none is installed", LOOK, do)
+    return Observed("Ledger", "udev rule", safe(rule))
+
+
+def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]:
+    """Yield what ``preflight`` shows about the Ledger; ``report`` has ``error`` instead when there is none."""
+    from airlock_offline.ledger.ethereum_app import MINIMUM_VERSION
+
+    if (line := udev_line(rule)) is not None:
+        yield line
+    if "error" in report:
+        yield Observed("Ledger", "Ledger", f"not ready: {report['error']}", LOOK, report.get("do", ""))
+        return
+    floor = ".".join(map(str, MINIMUM_VERSION))
+    yield Observed("Ledger", "app", f"{safe(report['app'])} {safe(report['version'])}, at least {floor}")
+    if report["blind_signing"]:
+        yield Observed("Ledger", "Blind signing", "ON", LOOK, "switch it off, unless a transaction needs it today")
+    else:
+        yield Observed("Ledger", "Blind signing", "off, as it should be for intents")
+    yield _raw_messages_line(report["raw_messages"])
+    if report["model"] in ADVICE:
+        yield Observed("Ledger", "model", ADVICE[report["model"]])
+
+
+def _raw_messages_line(raw: str) -> Observed:
+    do = ""
+    if raw == "not stated":
+        do = "look it up in the app's settings and state it with --raw-messages on, or prove it with --prove-raw-messages"
+    elif raw.endswith(" off"):
+        do = "switch it ON for intents"
+    elif raw.startswith("not provable"):
+        do = "switch Blind signing off, and prove it again"
+    return Observed("Ledger", "Raw messages", raw, LOOK if do else OK, do)
+
+
+def report_or_error(device: Device) -> dict[str, Any]:
+    """Return :func:`device_report`, or ``{"error": …, "do": …}`` when the Ledger is not ready."""
+    try:
+        return device_report(device)
+    except DeviceError as error:
+        return {"error": error.what, "do": error.do}

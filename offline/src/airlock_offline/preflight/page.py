@@ -1,0 +1,109 @@
+"""The result of a preflight: every line in the order of the page, and the whole as the transcript keeps it."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from airlock_offline.installation.manifest import Finding, Installation, system_libraries
+from airlock_offline.preflight.ledger import device_lines
+from airlock_offline.preflight.clock import clock_lines
+from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
+from airlock_offline.preflight.installation import (
+    installation_as_json,
+    installation_lines,
+    kit_lines,
+    pin_as_json,
+)
+from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.host.machine import (
+    FAULT,
+    LIBRARIES,
+    LOOK,
+    REFUSED,
+    Library,
+    Observed,
+    World,
+    camera_line,
+    disk_line,
+    home_line,
+    library_lines,
+)
+from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.units import utc_text
+
+TRUST = "bring deployment.json from the online machine, and run: airlock-offline trust deployment.json"
+
+
+class Kit(NamedTuple):
+    """A kit's medium that was examined too: its folder, the fingerprint given, what was found."""
+
+    folder: Path
+    fingerprint: str
+    findings: tuple[Finding, ...]
+
+
+class Told(NamedTuple):
+    """What comes from people, device and disk, and not from looking at the machine.
+
+    ``statement`` is the time as stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds.
+    """
+
+    now_ms: int
+    statement: dict[str, int] | None
+    valid_ms: int | None
+    device: dict[str, Any]
+    rule: str | None
+    software_ledger: bool
+    installation: Installation
+    kit: Kit | None
+
+
+class Result(NamedTuple):
+    """The lines of the page, and the whole result."""
+
+    lines: list[Observed]
+    report: dict[str, Any]
+    production: bool
+
+
+def preflight(home: Path, transcript: TranscriptFile, told: Told, world: World) -> Result:
+    """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
+    head = transcript.head()
+    pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
+    damaged = any(line.verdict == REFUSED for line in pin_lines)
+    production = damaged or is_production(pins, software_ledger=told.software_ledger)
+    airgap = airgap_lines(world)
+    lines = [
+        *(airgap if production else as_rehearsal(airgap)),
+        *clock_lines(told.now_ms, told.statement, told.valid_ms),
+        home_line(home),
+        disk_line(home, world),
+        camera_line(world),
+        *device_lines(told.device, told.rule),
+        *library_lines(world, [Library(*row) for row in system_libraries()] or LIBRARIES),
+        *_installed(told),
+        *pin_lines,
+        transcript_line(transcript),
+    ]
+    lines = [line._replace(verdict=LOOK) if line.verdict == FAULT else line for line in lines]
+    report = {
+        "airlock": version("airlock-offline"),
+        "time_utc": utc_text(told.now_ms),
+        "production": production,
+        "clock": told.statement,
+        "pins": [pin_as_json(pin) for pin in pins],
+        "transcript_head": head,
+        "udev_rule": told.rule,
+        "device": told.device,
+        "installed": installation_as_json(told.installation),
+        "lines": [line.as_json() for line in lines],
+        "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
+    }
+    return Result(lines, report, production)
+
+
+def _installed(told: Told) -> list[Observed]:
+    found = list(installation_lines(told.installation))
+    return found if told.kit is None else [*found, *kit_lines(told.kit.findings, told.kit.folder, told.kit.fingerprint)]

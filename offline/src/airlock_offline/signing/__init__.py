@@ -1,0 +1,1 @@
+"""Signing one item: examine, review, ask, sign, recover, record."""

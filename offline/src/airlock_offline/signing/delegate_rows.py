@@ -1,0 +1,107 @@
+"""What a delegate key can and cannot do, for the review screen: read off the catalogue, which is what the checks keep to.
+
+That a delegate never withdraws, approves USDC or names delegates is the venue's promise (specification, "Authentication",
+4); which structs and calls it may sign is our own table, and nothing else of it is ever signed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.plan.model import Exact, Step
+from airlock_shared.ceremony.possession import REGISTRATIONS, is_waived
+from airlock_shared.text.safe import wrapped
+from airlock_shared.units import utc_text
+
+REMOVAL = "delegate-remove"
+_WIDTH = 80
+_DAY_S = 86_400
+_NEVER = "withdraw funds, approve USDC, or add other delegates: the venue's promise"
+
+
+def delegate_heading(case: Case) -> str:
+    """Return the heading above the rows of a delegate's step; empty for any other step."""
+    if case.step.action.name in REGISTRATIONS:
+        return "WHAT THIS DELEGATE CAN AND CANNOT DO FOR THE ACCOUNT"
+    return "WITH THIS REMOVAL" if case.step.action.name == REMOVAL and _others(case) else ""
+
+
+def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts: what the key may sign and send, what it may not, until when, and what else the plan does."""
+    if case.step.action.name in REGISTRATIONS:
+        yield from _powers()
+        expiry_s = case.message.get("expiry")
+        if type(expiry_s) is int:
+            days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
+            left = f"{days} whole days from now" if days >= 0 else "which is over"
+            yield "until", f"{utc_text(expiry_s * 1000)}, {left}"
+    yield from _others(case)
+
+
+def _powers() -> Iterator[tuple[str, str]]:
+    from airlock_shared.catalogue.calls import CALLS
+    from airlock_shared.catalogue.intents import CATALOGUE
+
+    intents = CATALOGUE.values()
+    yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
+    yield "can send", _list(call.title for call in CALLS.values() if call.delegable)
+    yield "can never", _NEVER
+    yield "cannot sign", _list(i.title for i in intents if i.signer_rule == "trader-only")
+    yield "cannot send", _list(call.title for call in CALLS.values() if not call.delegable)
+    yield "it can lose", "what it trades with: whoever holds this key can trade the account down"
+
+
+def _list(titles: Iterator[str]) -> str:
+    return "; ".join(dict.fromkeys(titles))
+
+
+def _others(case: Case) -> list[tuple[str, str]]:
+    """Return what the plan's other steps do with delegates of the same account: a rotation is shown as a whole."""
+    steps = list(case.situation.plan.steps.values())
+    here = steps.index(case.step)
+    rows = []
+    for number, step in enumerate(steps):
+        if number != here and step.action.name in (*REGISTRATIONS, REMOVAL) and _raw(step) == _raw(case.step):
+            does = "ends the registration of" if step.action.name == REMOVAL else "registers"
+            when = "before this" if number < here else "after this"
+            rows.append((f"step {step.id}"[:18], f"{when}, {does} {_key(step)}"))
+    return rows
+
+
+def _raw(step: Step) -> object:
+    value = step.values.get("trader")
+    return value.raw if isinstance(value, Exact) else None
+
+
+def _key(step: Step) -> str:
+    value = step.values["delegate"]
+    return checksum_address(value.raw) if isinstance(value, Exact) and type(value.raw) is bytes else value.text
+
+
+def delegate_warnings(case: Case) -> Iterator[str]:
+    """Yield what stands out about a delegate's step: no proof wanted, or a rotation in the order that can go wrong."""
+    if case.step.action.name in REGISTRATIONS and is_waived(case.step):
+        yield (
+            "the plan waives the proof that anybody holds this delegate key. A mistyped address becomes a delegate that "
+            "nobody holds, or that somebody else does."
+        )
+    steps = list(case.situation.plan.steps.values())
+    before = steps[: steps.index(case.step)]
+    if case.step.action.name == REMOVAL and any(
+        step.action.name in REGISTRATIONS and _raw(step) == _raw(case.step) for step in before
+    ):
+        yield (
+            "a new key is registered before this one is removed. Until then both can trade, and where a venue keeps one "
+            "delegate an account, this removal fails. Remove first, then register."
+        )
+
+
+def proof_lines(verdicts: list[Verdict]) -> Iterator[str]:
+    """Yield whether the delegate key was proved; nothing for a step that needs no proof."""
+    for verdict in verdicts:
+        if verdict.check == "PROOF-DELEGATE" and verdict.result in ("pass", "refused"):
+            yield ""
+            yield "POSSESSION OF THE DELEGATE KEY"
+            yield from (f"  {line}" for line in wrapped(str(verdict.got), _WIDTH - 2))

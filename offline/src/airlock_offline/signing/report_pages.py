@@ -1,0 +1,26 @@
+"""The Ledger's pages for a report: computed from the requests as they were when they were signed."""
+
+from __future__ import annotations
+
+from airlock_offline.ledger.typed_data_screens import MODELS
+from airlock_offline.signing.device_pages import pages_of
+from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.reexamined import judge
+from airlock_shared.report.consistency import ELSEWHERE, models_told
+from airlock_shared.report.evidence.screens import Screens, Shown
+
+
+def model_of(evidence: Evidence, otherwise: str) -> str:
+    """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell."""
+    return next((model for model in reversed(models_told(evidence)) if model in MODELS), otherwise)
+
+
+def screens_of(evidence: Evidence, model: str) -> Screens:
+    """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
+    shown = []
+    for each in judge(evidence):
+        signed = each.answer.signed if each.answer else None
+        if signed is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
+            pages = [list(page) for page in pages_of(each.case, model, by_hashes=signed.shown == "hashes")]
+            shown.append(Shown(each.case.request.step, each.digest, pages))
+    return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))

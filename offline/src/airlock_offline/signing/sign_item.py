@@ -1,0 +1,147 @@
+"""Signing one item at a time: examined, shown, confirmed by a person, signed by the device, recovered, kept.
+
+The order of things is the protection: nothing reaches the device that a check refused or a person did not confirm, and no
+signature leaves that does not recover to the plan's address over our own digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from airlock_offline.ledger.accounts import require_account
+from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.signing.quarantine import require_signature
+from airlock_offline.state import State
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
+from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
+from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
+from airlock_shared.errors import Declined, ExitCode
+from airlock_shared.ceremony.possession import examine_possession
+from airlock_shared.checks.second_opinion import confirm
+from airlock_shared.documents.signatures import Signed
+from airlock_shared.ethereum.eip712_types import Member
+from airlock_shared.catalogue.eip1559 import unsigned_bytes
+
+
+class Station(NamedTuple):
+    """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
+
+    ``ledger`` holds what the transcript says was signed, and grows with every signature.
+    ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
+    ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
+    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
+    """
+
+    state: State
+    ledger: NonceLedger
+    app: Callable[[], EthereumApp]
+    now_ms: Callable[[], int]
+    show: Callable[[Case, list[Verdict]], None]
+    ask: Callable[[str], None]
+    tell: Callable[[str], None]
+    proofs: frozenset[str] = frozenset()
+
+
+class Result(NamedTuple):
+    """What became of an item, and the exit code that it alone would give."""
+
+    signed: Signed
+    code: ExitCode
+
+
+def typed_data_of(case: Case) -> TypedData:
+    """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
+    domain = case.situation.deployment.domains[case.intent.domain]
+    values = {
+        "name": domain.name,
+        "version": domain.version,
+        "chainId": domain.chain_id,
+        "verifyingContract": domain.contract,
+    }
+    structs = {DOMAIN_TYPE: tuple(Member(m["name"], m["type"]) for m in DOMAIN_DEFINITION)}
+    structs |= definitions(case.intent).structs
+    return TypedData(structs, case.intent.name, values, case.message)
+
+
+def sign_item(case: Case, station: Station) -> Result:
+    """Examine, show, confirm and sign one item.
+
+    Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
+    signed before stay signed, and the same command goes on from there.
+    """
+    verdicts = examine(case) + examine_nonces(case, station.ledger)
+    verdicts.append(examine_possession(case, station.proofs))
+    station.show(case, verdicts)
+    if stopped := refused(verdicts):
+        return _refused(case, stopped, station)
+    digest = "0x" + case.digest.hex()
+    if kept := station.state.signed(digest):
+        check_signature(_with(case, kept))
+        station.tell("This was signed before; the signature that was kept is used again.")
+        return Result(kept, ExitCode.DONE)
+    for earlier in station.ledger.earlier(use_of(case)):
+        station.tell(
+            f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
+        )
+        station.tell("it may have been executed: ask the online machine before you sign it once more.")
+    try:
+        station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
+        signed = _sign(case, station)
+    except Declined as declined:
+        station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
+        station.tell(f"Declined: {declined.what}.")
+        return Result(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+    data = record_of(case) | {"shown": signed.shown, "app": signed.app}
+    station.state.transcript.record(SIGNED, data, station.now_ms())
+    station.ledger.add(use_of(case))
+    station.state.keep_signed(signed)
+    return Result(signed, ExitCode.DONE)
+
+
+def _refused(case: Case, stopped: list[Verdict], station: Station) -> Result:
+    first = next(v for v in stopped if v.result == "refused")
+    data = {"step": case.request.step, "checks": [v.check for v in stopped if v.result == "refused"]}
+    station.state.transcript.record("refused", data, station.now_ms())
+    only_time = all(v.check.startswith("TIME-") for v in stopped)
+    code = ExitCode.EXPIRED if only_time else ExitCode.REFUSED
+    return Result(Signed(case.request.step, "refused", first.check), code)
+
+
+def _sign(case: Case, station: Station) -> Signed:
+    """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
+    confirm(case)
+    app, signer = station.app(), case.step.signer
+    version = app.app_and_version().version
+    require_account(app, signer.path, signer.address)
+    station.tell("Now compare every page on the Ledger with the list above, then confirm or reject there.")
+    answer, shown = _ask_device(case, app)
+    signed = Signed(
+        step=case.request.step,
+        result="signed",
+        digest="0x" + case.digest.hex(),
+        signature="0x" + answer.rsv.hex(),
+        signer=checksum_address(signer.address),
+        shown=shown,
+        app=version,
+    )
+    require_signature(_with(case, signed), station.state, station.now_ms())
+    return signed
+
+
+def _ask_device(case: Case, app: EthereumApp) -> tuple[Signature, str]:
+    """Return the device's signature and how the device showed what it signed."""
+    signer, filled = case.step.signer, case.request.transaction
+    if filled is not None:
+        return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
+    if signer.show == "hashes":
+        return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
+    return app.sign_typed_data(signer.path, typed_data_of(case)), "fields"
+
+
+def _with(case: Case, signed: Signed) -> Case:
+    case.signed = signed
+    return case

@@ -1,0 +1,54 @@
+"""What is suspicious about the texts of an item: sentences for the review screen, in ASCII. They decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airlock_shared.checks.case import Case
+from airlock_shared.plan.decisions import Decision
+from airlock_shared.text.confusables import flags
+from airlock_shared.catalogue.referral_code import code_letters
+from airlock_shared.text.safe import safe
+from airlock_shared.units import CODE, TEXT
+
+_MOST_TEXTS = 50
+_MOST_CHARACTERS = 20_000
+
+
+def suspicions(case: Case) -> Iterator[str]:
+    """Yield a sentence for each thing that a reader of the item's texts may miss."""
+    for name, text in _texts(case):
+        for flag in flags(text[:_MOST_CHARACTERS]):
+            yield f"{name}: {flag}."
+
+
+def _texts(case: Case) -> Iterator[tuple[str, str]]:
+    decisions: list[Decision] = getattr(case, "decisions", [])
+    for decision in decisions:
+        name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
+        if decision.field.unit is CODE and type(raw) is bytes:
+            yield f"the code {name}", code_letters(raw)
+        elif decision.field.unit is TEXT and type(raw) is str:
+            yield f"the text {name}", raw
+    for name, value in case.step.values.items():
+        yield f"the plan's {name}", value.text
+    yield "the reason of the order type", case.request.order_reason
+    claims = {name: case.request.payload.get(name) for name in ("description", "meta")}
+    yield from _claimed("the builder's", claims, [_MOST_TEXTS])
+
+
+def _claimed(name: str, value: object, left: list[int]) -> Iterator[tuple[str, str]]:
+    """Yield the texts within what the builder claims, names of members too, up to a number of them."""
+    if left[0] <= 0:
+        return
+    if isinstance(value, str):
+        left[0] -= 1
+        yield name, value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            place = f"{name} {safe(key, limit=40)}" if key.isascii() else f"{name} member"
+            yield from _claimed(f"{name} member's name", key, left) if not key.isascii() else ()
+            yield from _claimed(place, member, left)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _claimed(name, member, left)

@@ -1,0 +1,261 @@
+"""The embedded chain: py-evm in this process, in memory, with a clock that is given to it.
+
+A block's time is the clock's second, and at least one second after its parent's: several blocks within one second run
+ahead of the clock until it has caught up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Any, NamedTuple
+
+from eth_utils.address import to_canonical_address, to_checksum_address
+from eth_utils.exceptions import ValidationError
+
+from airlock_rehearsal.chain.evm import (
+    BLOCK_GAS,
+    CHAIN_ID,
+    PRIORITY_FEE,
+    FeeHistory,
+    Log,
+    NotTaken,
+    Receipt,
+    Reverted,
+    Transaction,
+)
+from airlock_rehearsal.chain.interface import revert_name
+
+_FAUCET = bytes(range(20))
+_FAUCET_WEI = 10**30
+_HISTORY_AT_MOST = 1024
+_PLAIN_GAS, _ZERO_BYTE_GAS, _BYTE_GAS = 21_000, 4, 16  # a transaction, and each byte of its data (EIP-2028)
+_NO_HASH = b"\0" * 32
+
+
+class _Block(NamedTuple):
+    base_fee: int
+    gas_used: int
+
+
+class _Mark(NamedTuple):
+    header: Any
+    blocks: int
+    mined: dict[str, tuple[Transaction, Receipt]]
+
+
+class EmbeddedEvm:
+    """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
+
+    def __init__(self, now_s: Callable[[], int], chain_id: int = CHAIN_ID) -> None:
+        self._now_s, self._chain_id = now_s, chain_id
+        self._chain = _new_chain(now_s() - 1, chain_id)
+        self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0)]
+        self._mined: dict[str, tuple[Transaction, Receipt]] = {}
+        self._lock = RLock()  # the services' thread and whoever started them
+
+    def chain_id(self) -> int:
+        """Return the chain id."""
+        return self._chain_id
+
+    def block_number(self) -> int:
+        """Return the number of the latest block."""
+        return len(self._blocks) - 1
+
+    def timestamp(self) -> int:
+        """Return the unix second at which a block would be made now."""
+        return max(self._now_s(), self._parent_s() + 1)
+
+    def _parent_s(self) -> int:
+        return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
+
+    def _vm(self) -> Any:
+        now_s = self.timestamp()
+        with self._lock:
+            self._chain.set_header_timestamp(now_s)
+            return self._chain.get_vm()
+
+    def balance(self, account: str) -> int:
+        """Return an account's wei."""
+        return int(self._vm().state.get_balance(to_canonical_address(account)))
+
+    def transaction_count(self, account: str) -> int:
+        """Return the account's next nonce."""
+        return int(self._vm().state.get_nonce(to_canonical_address(account)))
+
+    def code(self, account: str) -> bytes:
+        """Return a contract's code."""
+        return bytes(self._vm().state.get_code(to_canonical_address(account)))
+
+    def base_fee(self) -> int:
+        """Return the next block's base fee, in wei a gas."""
+        return int(self._chain.header.base_fee_per_gas)
+
+    def priority_fee(self) -> int:
+        """Return a priority fee that will do, in wei a gas."""
+        return PRIORITY_FEE
+
+    def fee_history(self, count: int) -> FeeHistory:
+        """Return the fees of at most ``count`` latest blocks, 1,024 at most."""
+        latest = self._blocks[-min(max(count, 1), _HISTORY_AT_MOST) :]
+        fees = tuple(block.base_fee for block in latest)
+        ratios = tuple(block.gas_used / BLOCK_GAS for block in latest)
+        return FeeHistory(len(self._blocks) - len(latest), (*fees, self.base_fee()), ratios)
+
+    def call(self, sender: str, to: str, data: bytes, value: int = 0) -> bytes:
+        """Return what a call would return now, changing nothing. Raises ``Reverted``."""
+        return bytes(self._simulated(sender, to, data, value).output)
+
+    def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
+        """Return the gas that a call takes now and a quarter more. Raises ``Reverted``."""
+        used = int(self._simulated(sender, to, data, value).get_gas_used())
+        used += _PLAIN_GAS + sum(_BYTE_GAS if byte else _ZERO_BYTE_GAS for byte in data)
+        return min(BLOCK_GAS, used + used // 4)
+
+    def _simulated(self, sender: str, to: str, data: bytes, value: int) -> Any:
+        vm, account, target = self._vm(), to_canonical_address(sender), to_canonical_address(to)
+        code = vm.state.get_code(target)
+        computation = vm.execute_bytecode(account, 0, BLOCK_GAS, target, account, value, data, code)
+        if computation.is_error:
+            output = bytes(computation.output)
+            raise Reverted(revert_name(output), output)
+        return computation
+
+    def send_raw_transaction(self, raw: bytes) -> str:
+        """Mine a signed transaction, reverting or not; return its hash. Raises ``NotTaken``."""
+        return self.send_together([raw])[0]
+
+    def send_together(self, raws: Sequence[bytes]) -> list[str]:
+        """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``, and then none is mined."""
+        now_s = self.timestamp()
+        with self._lock:
+            self._chain.set_header_timestamp(now_s)
+            return self._mined_together(raws)
+
+    def _mined_together(self, raws: Sequence[bytes]) -> list[str]:
+        before = self._chain.header
+        try:
+            applied = [self._applied(raw) for raw in raws]
+        except NotTaken:
+            self._chain.header = before
+            raise
+        block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
+        self._blocks.append(_Block(block.header.base_fee_per_gas, block.header.gas_used))
+        used_before = 0
+        for transaction, receipt, computation in applied:
+            found = _receipt(block, transaction, receipt, computation, receipt.gas_used - used_before)
+            used_before = receipt.gas_used
+            self._mined[found.hash] = _transaction(transaction), found
+        return [_hex(transaction.hash) for transaction, _, _ in applied]
+
+    def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
+        from eth.exceptions import PyEVMError
+        from rlp.exceptions import RLPException
+
+        try:
+            transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
+            if raw[:1] != b"\x02" or transaction.chain_id != self._chain_id:
+                raise NotTaken("invalid chain id or transaction type: an EIP-1559 transaction of this chain is taken")
+            if _hex(transaction.hash) in self._mined:
+                raise NotTaken("already known")
+            _, receipt, computation = self._chain.apply_transaction(transaction)
+        except (ValidationError, PyEVMError, RLPException, ValueError, TypeError, IndexError) as error:
+            raise NotTaken(str(error)) from error
+        return transaction, receipt, computation
+
+    def receipt(self, transaction_hash: str) -> Receipt | None:
+        """Return what became of a transaction; ``None`` when it is unknown."""
+        found = self._mined.get(transaction_hash.lower())
+        return found[1] if found else None
+
+    def transaction(self, transaction_hash: str) -> Transaction | None:
+        """Return a mined transaction; ``None`` when it is unknown."""
+        found = self._mined.get(transaction_hash.lower())
+        return found[0] if found else None
+
+    def fund(self, account: str, wei: int) -> None:
+        """Give an account wei, for gas: from the next block on, without a transaction."""
+        with self._lock:
+            vm = self._vm()
+            vm.state.delta_balance(_FAUCET, -wei)
+            vm.state.delta_balance(to_canonical_address(account), wei)
+            self._keep(vm)
+
+    def set_code(self, account: str, code: bytes) -> None:
+        """Put other code at an address, its storage left as it is: from the next block on, without a transaction."""
+        with self._lock:
+            vm = self._vm()
+            vm.state.set_code(to_canonical_address(account), code)
+            self._keep(vm)
+
+    def _keep(self, vm: Any) -> None:
+        vm.state.persist()
+        self._chain.header = self._chain.header.copy(state_root=vm.state.state_root)
+
+    def snapshot(self) -> object:
+        """Return a mark to go back to."""
+        return _Mark(self._chain.header, len(self._blocks), dict(self._mined))
+
+    def go_back(self, mark: object) -> None:
+        """Forget everything since the mark was made."""
+        if not isinstance(mark, _Mark):
+            raise TypeError(type(mark))
+        self._chain.header, self._mined = mark.header, mark.mined
+        del self._blocks[mark.blocks :]
+
+
+def _new_chain(genesis_s: int, its_id: int) -> Any:
+    from eth.chains.base import MiningChain
+    from eth.consensus.applier import ConsensusApplier
+    from eth.consensus.noproof import NoProofConsensus
+    from eth.constants import POST_MERGE_DIFFICULTY, POST_MERGE_MIX_HASH, POST_MERGE_NONCE
+    from eth.db import get_db_backend
+    from eth.vm.forks.cancun import CancunVM
+
+    class RehearsalChain(MiningChain):
+        chain_id = its_id
+        vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
+
+        def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:
+            header_params["gas_limit"] = parent_header.gas_limit
+            return super().create_header_from_parent(parent_header, **header_params)
+
+    genesis: dict[str, Any] = {
+        "difficulty": POST_MERGE_DIFFICULTY,
+        "mix_hash": POST_MERGE_MIX_HASH,
+        "nonce": POST_MERGE_NONCE,
+        "gas_limit": BLOCK_GAS,
+        "timestamp": genesis_s,
+    }
+    state: dict[Any, Any] = {_FAUCET: {"balance": _FAUCET_WEI, "nonce": 0, "code": b"", "storage": {}}}
+    return RehearsalChain.from_genesis(get_db_backend(), genesis, state)
+
+
+def _hex(value: bytes) -> str:
+    return "0x" + value.hex()
+
+
+def _account(value: bytes) -> str:
+    return str(to_checksum_address(value)) if value else ""
+
+
+def _transaction(transaction: Any) -> Transaction:
+    return Transaction(
+        _hex(transaction.hash), _account(transaction.sender), _account(transaction.to), transaction.nonce, transaction.gas,
+        transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas, transaction.value, bytes(transaction.data),
+    )  # fmt: skip
+
+
+def _receipt(block: Any, transaction: Any, receipt: Any, computation: Any, gas_used: int) -> Receipt:
+    base = block.header.base_fee_per_gas
+    logs = tuple(
+        Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
+        for log in receipt.logs
+    )
+    return Receipt(
+        _hex(transaction.hash), _account(transaction.sender), _account(transaction.to),
+        "" if transaction.to else _account(computation.msg.storage_address), block.number, _hex(block.hash),
+        not computation.is_error, gas_used,
+        min(transaction.max_fee_per_gas, base + transaction.max_priority_fee_per_gas), logs,
+        bytes(computation.output) if computation.is_error else b"",
+    )  # fmt: skip

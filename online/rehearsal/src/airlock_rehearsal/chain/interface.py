@@ -1,0 +1,158 @@
+"""What the compiled contracts understand: calls, results, events and errors, read from ``contracts.json`` by eth-abi.
+
+Everything is by name. A struct is a ``dict`` of its members, an address an EIP-55 text, ``bytes`` bytes, a number an int.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from eth_abi import abi
+from eth_abi.exceptions import DecodingError
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from airlock_rehearsal.chain.evm import Log
+
+ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
+_ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
+
+Entry = Mapping[str, Any]
+"""One row of a JSON ABI."""
+
+
+class Event(NamedTuple):
+    """A decoded log."""
+
+    address: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@cache
+def artifacts() -> dict[str, Any]:
+    """Return ``contracts.json``: for each contract its ABI, creation code and size."""
+    return dict(json.loads(ARTIFACTS.read_text())["contracts"])
+
+
+def type_of(entry: Entry) -> str:
+    """Return the canonical type of an ABI parameter: a struct as the tuple of its members."""
+    kind: str = entry["type"]
+    if not kind.startswith("tuple"):
+        return kind
+    return f"({','.join(map(type_of, entry['components']))}){kind.removeprefix('tuple')}"
+
+
+def signature_of(entry: Entry) -> str:
+    """Return the signature that a selector or a topic is made of."""
+    return f"{entry['name']}({','.join(map(type_of, entry['inputs']))})"
+
+
+@cache
+def _entries(contract: str, kind: str) -> dict[str, Entry]:
+    return {entry["name"]: entry for entry in artifacts()[contract]["abi"] if entry["type"] == kind}
+
+
+@cache
+def selector(contract: str, name: str) -> bytes:
+    """Return the four bytes of a function."""
+    return bytes(keccak(signature_of(_entries(contract, "function")[name]).encode())[:4])
+
+
+def function_names(contract: str) -> list[str]:
+    """Return the functions of a contract."""
+    return list(_entries(contract, "function"))
+
+
+def encode_call(contract: str, name: str, *arguments: Any) -> bytes:
+    """Return the calldata of a function."""
+    entry = _entries(contract, "function")[name]
+    return selector(contract, name) + _encoded(entry["inputs"], arguments)
+
+
+def creation_code(contract: str, *arguments: Any) -> bytes:
+    """Return the code that makes a contract, its constructor's arguments included."""
+    artifact = artifacts()[contract]
+    inputs: list[Entry] = next((entry["inputs"] for entry in artifact["abi"] if entry["type"] == "constructor"), [])
+    return bytes.fromhex(artifact["bytecode"][2:]) + _encoded(inputs, arguments)
+
+
+def decode_result(contract: str, name: str, data: bytes) -> Any:
+    """Return what a function returned: one value, or a list when it returns several."""
+    values = _decoded(_entries(contract, "function")[name]["outputs"], data)
+    return values[0] if len(values) == 1 else values
+
+
+def decode_log(log: Log) -> Event | None:
+    """Return the event of a log; ``None`` when no contract of the rehearsal has it."""
+    entry = _events().get(log.topics[0]) if log.topics else None
+    if entry is None:
+        return None
+    indexed = [part for part in entry["inputs"] if part["indexed"]]
+    plain = [part for part in entry["inputs"] if not part["indexed"]]
+    values = [_decoded([part], topic)[0] for part, topic in zip(indexed, log.topics[1:], strict=True)]
+    by_name = {
+        part["name"]: value for part, value in zip(indexed + plain, values + _decoded(plain, log.data), strict=True)
+    }
+    return Event(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
+
+
+def decode_logs(logs: Iterable[Log]) -> list[Event]:
+    """Return the events of a receipt's logs, in order."""
+    return [event for event in map(decode_log, logs) if event is not None]
+
+
+def revert_name(data: bytes) -> str:
+    """Return what revert data says: a custom error's name, the text of ``Error``, ``Panic(0x11)``, or hex."""
+    if data[:4] in _errors():
+        return _errors()[data[:4]]
+    try:
+        if data[:4] == _ERROR:
+            return str(abi.decode(["string"], data[4:])[0])
+        if data[:4] == _PANIC:
+            return f"Panic({abi.decode(['uint256'], data[4:])[0]:#x})"
+    except (DecodingError, OverflowError, UnicodeDecodeError):
+        pass  # broken data says nothing but itself
+    return f"0x{data.hex()}" if data else "reverted without a reason"
+
+
+@cache
+def _events() -> dict[bytes, Entry]:
+    rows = (entry for name in artifacts() for entry in _entries(name, "event").values())
+    return {bytes(keccak(signature_of(entry).encode())): entry for entry in rows}
+
+
+@cache
+def _errors() -> dict[bytes, str]:
+    rows = (entry for name in artifacts() for entry in _entries(name, "error").values())
+    return {bytes(keccak(signature_of(entry).encode())[:4]): entry["name"] for entry in rows}
+
+
+def _encoded(inputs: Iterable[Entry], arguments: Iterable[Any]) -> bytes:
+    parts = list(zip(inputs, arguments, strict=True))
+    return bytes(abi.encode([type_of(part) for part, _ in parts], [_plain(*part) for part in parts]))
+
+
+def _plain(entry: Entry, value: Any) -> Any:
+    if entry["type"] == "tuple" and isinstance(value, Mapping):
+        return tuple(_plain(part, value[part["name"]]) for part in entry["components"])
+    return value
+
+
+def _decoded(outputs: Iterable[Entry], data: bytes) -> list[Any]:
+    parts = list(outputs)
+    values = abi.decode([type_of(part) for part in parts], data)
+    return [_named(part, value) for part, value in zip(parts, values, strict=True)]
+
+
+def _named(entry: Entry, value: Any) -> Any:
+    kind = entry["type"]
+    if kind.endswith("[]"):
+        return [_named({**entry, "type": kind[:-2]}, item) for item in value]
+    if kind == "tuple":
+        return {p["name"]: _named(p, item) for p, item in zip(entry["components"], value, strict=True)}
+    return str(to_checksum_address(value)) if kind == "address" else value

@@ -1,0 +1,183 @@
+"""The rehearsal's JSON-RPC: an ``Evm`` spoken to as a node. Source: the Ethereum JSON-RPC specification, EIP-1474."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from eth_utils.address import is_address, to_checksum_address
+
+from airlock_rehearsal.chain.evm import Evm, Log, NotTaken, Receipt, Reverted
+
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
+_BLOCKS = frozenset({"latest", "pending", "safe", "finalized"})
+MOST_BLOCKS = 1024
+UNKNOWN_METHOD, BAD_PARAMS, NOT_TAKEN, EXECUTION_REVERTED = -32601, -32602, -32000, 3
+
+
+class RpcFault(Exception):
+    """An error answer: its JSON-RPC ``code``, its message, and the data that a call reverted with."""
+
+    def __init__(self, code: int, message: str, data: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    def as_json(self) -> dict[str, object]:
+        """Return the ``error`` member of an answer."""
+        extra = {} if self.data is None else {"data": self.data}
+        return {"code": self.code, "message": str(self), **extra}
+
+
+class JsonRpc:
+    """The methods that Airlock asks a node for, and no others."""
+
+    def __init__(self, evm: Evm) -> None:
+        self._evm = evm
+        self._methods: dict[str, tuple[int, int, Callable[..., Any]]] = {  # parameters at least and at most
+            "eth_chainId": (0, 0, lambda: hex(evm.chain_id())),
+            "eth_blockNumber": (0, 0, lambda: hex(evm.block_number())),
+            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + evm.priority_fee())),
+            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(evm.priority_fee())),
+            "eth_feeHistory": (2, 3, self._fee_history),
+            "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(account_at(*asked)))),
+            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
+            "eth_getTransactionCount": (1, 2, lambda *asked: hex(evm.transaction_count(account_at(*asked)))),
+            "eth_call": (1, 2, lambda *asked: _hex(evm.call(*_call(*asked)))),
+            "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
+            "eth_sendRawTransaction": (1, 1, lambda raw: evm.send_raw_transaction(hex_bytes(raw))),
+            "eth_getTransactionReceipt": (1, 1, self._receipt),
+            "eth_getTransactionByHash": (1, 1, self._transaction),
+        }
+
+    def rpc(self, method: str, params: list[Any]) -> Any:
+        """Return the ``result`` of a method. Raises ``RpcFault``: code 3 with data when a call reverts."""
+        if method not in self._methods:
+            raise RpcFault(UNKNOWN_METHOD, f"the method {method[:80]} does not exist")
+        least, most, answer = self._methods[method]
+        if not least <= len(params) <= most:
+            raise RpcFault(BAD_PARAMS, f"{method} takes {least} to {most} parameters")
+        try:
+            return answer(*params)
+        except Reverted as error:
+            raise RpcFault(EXECUTION_REVERTED, f"execution reverted: {error.name}", _hex(error.data)) from error
+        except NotTaken as error:
+            raise RpcFault(NOT_TAKEN, str(error)) from error
+
+    def _fee_history(self, count: object, newest: object, percentiles: object = ()) -> dict[str, object]:
+        if newest not in _BLOCKS or type(percentiles) not in (list, tuple):
+            raise RpcFault(BAD_PARAMS, "only the latest blocks are served")
+        blocks = count if type(count) is int else _quantity(count)
+        if not 1 <= blocks <= MOST_BLOCKS:
+            raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
+        history = self._evm.fee_history(blocks)
+        wanted = len(percentiles) if isinstance(percentiles, (list, tuple)) else 0
+        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history.gas_used_ratios]
+        return {
+            "oldestBlock": hex(history.oldest),
+            "baseFeePerGas": [hex(fee) for fee in history.base_fees],
+            "gasUsedRatio": list(history.gas_used_ratios),
+            **({"reward": reward} if wanted else {}),
+        }
+
+    def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
+        receipt = self._evm.receipt(hex_hash(transaction_hash))
+        return None if receipt is None else _receipt_json(receipt)
+
+    def _transaction(self, transaction_hash: object) -> dict[str, object] | None:
+        found = self._evm.transaction(hex_hash(transaction_hash))
+        receipt = self._evm.receipt(hex_hash(transaction_hash))
+        if found is None or receipt is None:
+            return None
+        return {
+            "type": "0x2",
+            "chainId": hex(self._evm.chain_id()),
+            "hash": found.hash,
+            "blockHash": receipt.block_hash,
+            "blockNumber": hex(receipt.block_number),
+            "from": found.sender.lower(),
+            "to": found.to.lower() or None,
+            "nonce": hex(found.nonce),
+            "gas": hex(found.gas),
+            "maxFeePerGas": hex(found.max_fee_per_gas),
+            "maxPriorityFeePerGas": hex(found.max_priority_fee_per_gas),
+            "gasPrice": hex(receipt.gas_price),
+            "value": hex(found.value),
+            "input": _hex(found.data),
+        }
+
+
+def _receipt_json(receipt: Receipt) -> dict[str, object]:
+    return {
+        "type": "0x2",
+        "transactionHash": receipt.hash,
+        "blockHash": receipt.block_hash,
+        "blockNumber": hex(receipt.block_number),
+        "from": receipt.sender.lower(),
+        "to": receipt.to.lower() or None,
+        "contractAddress": receipt.contract.lower() or None,
+        "status": hex(receipt.ok),
+        "gasUsed": hex(receipt.gas_used),
+        "effectiveGasPrice": hex(receipt.gas_price),
+        "logs": [_log_json(receipt, place, log) for place, log in enumerate(receipt.logs)],
+    }
+
+
+def _log_json(receipt: Receipt, place: int, log: Log) -> dict[str, object]:
+    return {
+        "address": log.address.lower(),
+        "topics": [_hex(topic) for topic in log.topics],
+        "data": _hex(log.data),
+        "logIndex": hex(place),
+        "blockNumber": hex(receipt.block_number),
+        "transactionHash": receipt.hash,
+    }
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def hex_bytes(value: object) -> bytes:
+    """Read bytes in hex. Raises ``RpcFault``."""
+    if type(value) is not str or not _HEX.fullmatch(value):
+        raise RpcFault(BAD_PARAMS, "not bytes in 0x-hex")
+    return bytes.fromhex(value[2:])
+
+
+def hex_hash(value: object) -> str:
+    """Read a transaction's hash. Raises ``RpcFault``."""
+    if type(value) is not str or not _HASH.fullmatch(value):
+        raise RpcFault(BAD_PARAMS, "not a hash of 32 bytes")
+    return value.lower()
+
+
+def _quantity(value: object) -> int:
+    if type(value) is not str or not _QUANTITY.fullmatch(value):
+        raise RpcFault(BAD_PARAMS, "not a quantity in 0x-hex")
+    return int(value, 16)
+
+
+def account_at(account: object, block: object = "latest") -> str:
+    """Read an account and the word for a block. Raises ``RpcFault``."""
+    if not (type(account) is str and is_address(account)):
+        raise RpcFault(BAD_PARAMS, "not an address")
+    if block not in _BLOCKS:
+        raise RpcFault(BAD_PARAMS, "only the latest state is served")
+    return str(to_checksum_address(account))
+
+
+def _call(call: object, block: object = "latest") -> tuple[str, str, bytes, int]:
+    if type(call) is not dict:
+        raise RpcFault(BAD_PARAMS, "a call is an object")
+    sender = call.get("from", "0x" + "00" * 20)
+    data = call.get("input", call.get("data", "0x"))
+    return (
+        account_at(sender, block),
+        account_at(call.get("to"), block),
+        hex_bytes(data),
+        _quantity(call.get("value", "0x0")),
+    )

@@ -1,0 +1,157 @@
+"""The rehearsal's venue on a chain: its contracts, its operator, and what services ask of the two.
+
+The operator submits signed intents, brings the prices at which stored orders fill, and sets up what a rehearsal starts
+with. Raw units throughout: USDC 1e6; prices, leverage, coins and percent 1e10; deadlines ms, expiries s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from airlock_rehearsal.chain.deploy import Contracts, deploy
+from airlock_rehearsal.chain.evm import Call, Evm, Receipt, Reverted
+from airlock_rehearsal.chain.interface import (
+    Event,
+    decode_logs,
+    decode_result,
+    encode_call,
+    function_names,
+    revert_name,
+)
+from airlock_rehearsal.chain.sending import Sender, derived, transact, transact_together
+
+ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
+SEEDING_GAS = 1_000_000
+
+ENTRY_POINTS = {
+    "OpenTradeReq": (ROUTER, "openTradeWithSig"),
+    "OpenTradeCoinExposureReq": (ROUTER, "openTradeCoinExposureWithSig"),
+    "CloseTradeReq": (ROUTER, "closeTradeWithSig"),
+    "CloseTradeCoinExposureReq": (ROUTER, "closeTradeCoinExposureWithSig"),
+    "IncreasePositionSizeReq": (ROUTER, "increasePositionSizeWithSig"),
+    "IncreasePositionSizeWithCoinExposureReq": (ROUTER, "increasePositionSizeWithCoinExposureWithSig"),
+    "TpSlReq": (ROUTER, "storeTpSlWithSig"),
+    "TwapCancelReq": (ROUTER, "cancelTwapWithSig"),
+    "DelegateReq": (ROUTER, "setDelegateWithSig"),
+    "SetTraderReferralCodeByUserReq": (REFERRAL, "setTraderReferralCodeByUserWithSig"),
+    "RegisterCodeReq": (REFERRAL, "registerCodeWithSig"),
+}
+"""The contract and the function that take each struct, as ``(bytes intent, bytes signature)``."""
+
+
+class Action(NamedTuple):
+    """A function of one of the contracts, with its arguments."""
+
+    contract: str
+    function: str
+    arguments: tuple[Any, ...]
+
+
+class Outcome(NamedTuple):
+    """A transaction that went through: its receipt and what it emitted."""
+
+    receipt: Receipt
+    events: list[Event]
+
+    def event(self, name: str) -> Event | None:
+        """Return the first event of a name."""
+        return next((event for event in self.events if event.name == name), None)
+
+
+class Venue:
+    """The venue's contracts on a chain, and the operator who runs it."""
+
+    def __init__(self, evm: Evm, *, trading_name: str, referral_name: str) -> None:
+        """Deploy the venue; the names are those of its two signing domains."""
+        self.evm = evm
+        self.operator: Sender = derived("operator")
+        self.contracts: Contracts = deploy(evm, self.operator, trading_name=trading_name, referral_name=referral_name)
+        self._addresses: Mapping[str, str] = {
+            USDC: self.contracts.usdc,
+            STORAGE: self.contracts.trading_storage,
+            REFERRAL: self.contracts.referral,
+            ROUTER: self.contracts.trading_router,
+        }
+
+    def address(self, contract: str) -> str:
+        """Return where a contract is."""
+        return self._addresses[contract]
+
+    def read(self, contract: str, function: str, *arguments: Any) -> Any:
+        """Return what a view returns: a value, or a list of them."""
+        data = encode_call(contract, function, *arguments)
+        return decode_result(contract, function, self.evm.call(self.operator.address, self.address(contract), data))
+
+    def act(self, contract: str, function: str, *arguments: Any) -> Outcome:
+        """Call a function as the operator. Raises ``Reverted`` before anything is sent."""
+        data = encode_call(contract, function, *arguments)
+        return self.outcome(transact(self.evm, self.operator, self.address(contract), data))
+
+    def act_together(self, actions: Sequence[Action]) -> None:
+        """Call functions as the operator, all in one block. Raises ``Reverted`` for the first that reverts."""
+        calls = [Call(self.address(a.contract), encode_call(*a[:2], *a.arguments), SEEDING_GAS) for a in actions]
+        for receipt in transact_together(self.evm, self.operator, calls):
+            if not receipt.ok:
+                raise Reverted(revert_name(receipt.revert), receipt.revert)
+
+    @staticmethod
+    def outcome(receipt: Receipt) -> Outcome:
+        """Return a receipt with its logs decoded. Raises ``Reverted`` when the transaction reverted."""
+        if not receipt.ok:
+            raise Reverted(revert_name(receipt.revert), receipt.revert)
+        return Outcome(receipt, decode_logs(receipt.logs))
+
+    def check(self, struct: str, intent: bytes, signature: bytes) -> None:
+        """Simulate the submission of a signed intent. Raises ``Reverted``."""
+        contract, function = ENTRY_POINTS[struct]
+        data = encode_call(contract, function, intent, signature)
+        self.evm.call(self.operator.address, self.address(contract), data)
+
+    def submit(self, struct: str, intent: bytes, signature: bytes) -> Outcome:
+        """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
+        contract, function = ENTRY_POINTS[struct]
+        return self.act(contract, function, intent, signature)
+
+    def contract_of(self, struct: str) -> str:
+        """Return where the contract is that takes a struct."""
+        return self.address(ENTRY_POINTS[struct][0])
+
+    def send(self, struct: str, intent: bytes, signature: bytes) -> Receipt:
+        """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
+        contract, function = ENTRY_POINTS[struct]
+        call = Call(self.address(contract), encode_call(contract, function, intent, signature), SEEDING_GAS)
+        return transact_together(self.evm, self.operator, [call])[0]
+
+    def fulfil(self, order_id: int, price: int) -> Outcome:
+        """Execute a stored order at a price: it fills, or the protocol declines it (``MarketOrderCanceled``)."""
+        return self.act(STORAGE, "fulfil", order_id, price)
+
+    def decline(self, order_id: int) -> Outcome:
+        """Decline a stored order whatever the price."""
+        return self.act(STORAGE, "decline", order_id)
+
+    def nonce_used(self, contract: str, owner: str, nonce: int) -> bool:
+        """Tell whether a nonce is spent in the space of ``TradingRouter`` or ``Referral``."""
+        return bool(self.read(contract, "nonceBitmap", owner, nonce >> 8) >> (nonce & 255) & 1)
+
+    def delegation_expiry(self, trader: str, delegate: str) -> int:
+        """Return until when a delegate may act, in unix seconds; 0 when it is none."""
+        return int(self.read(ROUTER, "multipleDelegations", trader, delegate))
+
+    def trades_of(self, trader: str) -> list[dict[str, Any]]:
+        """Return a trader's open positions as Trade tuples, by pair and slot."""
+        return list(self.read(STORAGE, "tradesOf", trader))
+
+    def limit_orders_of(self, trader: str) -> list[dict[str, Any]]:
+        """Return a trader's waiting limit orders: ``t``, ``orderType`` and ``slippage``."""
+        return list(self.read(STORAGE, "limitOrdersOf", trader))
+
+    def whitelist(self) -> frozenset[str]:
+        """Return the contracts that a relay sends transactions to."""
+        return frozenset(self.contracts)
+
+    @staticmethod
+    def functions(contract: str) -> list[str]:
+        """Return the names of a contract's functions."""
+        return function_names(contract)

@@ -1,0 +1,150 @@
+"""``rehearse`` and ``rehearse serve``: the embedded default, where nothing is at stake."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from airlock_rehearsal.machines import Stage
+from airlock_rehearsal.scenarios import DELEGATE, TRADER
+from airlock_rehearsal.processes import find_command, software_ledger
+from airlock_rehearsal.play import rehearse, summary_lines
+from airlock_shared.cli.console import say, show
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.host.files import require_new
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.evm import Evm
+
+
+_CHAIN = click.option(
+    "--chain", metavar="URL", help="A new development node on this machine, such as anvil (default: a chain in memory)."
+)
+
+
+@click.group("rehearse", invoke_without_command=True)
+@click.option("--yes", is_flag=True, help="Run unattended: every question is answered with Yes.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Where to keep the artefacts (default: rehearsals/TIME)."
+)
+@click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
+@click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
+              help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
+@click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
+@_CHAIN
+@click.pass_context
+def REHEARSE(  # noqa: N802
+    context: click.Context,
+    yes: bool,
+    folder: Path | None,
+    model: str,
+    channel: str,
+    offline_command: Path | None,
+    chain: str | None,
+) -> None:
+    r"""Play whole ceremonies on this machine, with simulated services and a software Ledger.
+
+    On a terminal you confirm with Yes and see the Ledger's screens; with --yes, or when standard input is not a terminal,
+    it runs unattended. Nothing is left running, also after Ctrl-C.
+
+    \b
+    Example:
+      airlock-online rehearse
+    """
+    if context.invoked_subcommand is not None:
+        return
+    _require_services()
+    from airlock_rehearsal.services.venue.chain_record import ChainRecord
+    from airlock_rehearsal.services.server import RehearsalServices
+
+    unattended = yes or not sys.stdin.isatty()
+    folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
+    require_new(folder)
+    online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
+    signal.signal(signal.SIGTERM, _interrupt)
+    say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
+    ledger_words = ["--model", model, *([] if unattended else ["--ask"])]
+    with (
+        _outside_chain(chain) as evm,
+        RehearsalServices(trader=TRADER, evm=evm) as services,
+        software_ledger(offline, ledger_words) as port,
+        software_ledger(offline, [*ledger_words, "--blind-signing"]) as blind_port,
+    ):
+
+        def ledger(blind: bool) -> int:
+            return blind_port if blind else port
+
+        on_chain = ChainRecord(services.world, (DELEGATE,)).since
+        stage = Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
+        rows = rehearse(stage)
+    for line in summary_lines(rows, folder):
+        show(line)
+    if not all(row.same_fingerprint for row in rows):
+        raise Refusal(
+            "DOC-CHAIN", "the two screens showed different fingerprints", do="this must never happen: report it"
+        )
+
+
+@contextmanager
+def _outside_chain(url: str | None) -> Iterator[Evm | None]:
+    """Give the chain behind a URL; none when there is no URL. Raises ``UsageError`` for a node that is not a local one."""
+    if url is None:
+        yield None
+        return
+    from airlock_online.clients.http import Http
+    from airlock_rehearsal.chain.node import NodeEvm
+
+    with Http() as http:
+        yield NodeEvm(url, http, lambda: int(time.time()))
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _require_services() -> None:
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise UsageError(
+            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-online[rehearsal]"
+        )
+
+
+@REHEARSE.command("serve")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
+@click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
+@click.option(
+    "--fault", "names", multiple=True, metavar="NAME[=VALUE][@PLACE]", help="Misbehave in this way; may be repeated."
+)
+@click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which wants a signed transaction too.")
+@_CHAIN
+@click.option(
+    "--rate-limit", type=click.IntRange(1), help="How many requests a minute the trading endpoints take (default: any)."
+)
+def SERVE(  # noqa: N802
+    port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
+) -> None:
+    r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
+
+    An unknown fault's error lists those that there are; GET /rehearsal/faults says what each does.
+
+    \b
+    Example:
+      airlock-online rehearse serve --port 8787
+    """
+    _require_services()
+    from airlock_rehearsal.services import Faults, RehearsalServices, Settings, serve_forever
+
+    settings = Settings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
+    faults = Faults.of(*names)
+    with _outside_chain(chain) as evm:
+        serve_forever(RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm), port=port)

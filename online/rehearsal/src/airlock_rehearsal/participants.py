@@ -1,0 +1,79 @@
+"""The people of a rehearsed ceremony: named at its beginning, confirming what they compared, on both machines."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_rehearsal.machines import Stage, ledger, offline, online
+
+PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Charles Babbage", "witness": "Mary Somerville"}
+_RUN = {"online": online, "offline": offline}
+
+
+class People(NamedTuple):
+    """The people of one ceremony, and its plan on each machine. Where a plan names no roles nothing is recorded."""
+
+    stage: Stage
+    plans: dict[str, str]
+    named: bool
+
+    def begin(self) -> None:
+        """Name everybody on both machines; then look at the air-gapped one and at the Ledger, and confirm what is known."""
+        if not self.named:
+            return
+        for machine, run in _RUN.items():
+            words = [word for role, name in PEOPLE.items() for word in ("--role", f"{role}={name}")]
+            run(self.stage, "ceremony", "begin", "--plan", self.plans[machine], *words)
+        look_at_the_machine(self.stage)
+        self.confirm("online", "plan", "deployment")
+        self.confirm("offline", "plan", "deployment", "address")
+        self.confirm("offline", "preflight", by="facilitator")
+
+    def confirm(self, machine: str, *stations: str, by: str = "") -> None:
+        """Have the stations confirmed by the witness and who sits there: the facilitator online, else the signer."""
+        by = by or {"online": "facilitator", "offline": "signer"}[machine]
+        for station in stations if self.named else ():
+            words = ("--plan", self.plans[machine], "--by", by, "--by", "witness")
+            _RUN[machine](self.stage, "ceremony", "confirm", station, *words)
+
+    def end(self) -> None:
+        """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""
+        if not self.named:
+            return
+        words = ("--plan", self.plans["offline"], "--model", self.stage.model, *ledger(self.stage))
+        offline(self.stage, "transcript", "seal", *words)
+        self.confirm("offline", "seal")
+        for machine, run in _RUN.items():
+            run(self.stage, "ceremony", "end", "--plan", self.plans[machine])
+
+    def report(self, requests: str, signatures: str) -> None:
+        """Write the evidence on both machines and verify it; by light, the air-gapped transcript stays where it is."""
+        if not self.named:
+            return
+        name = Path(signatures).name.replace("signatures.json", "evidence")
+        folders = {machine: str(self.stage.folder / machine / name) for machine in _RUN}
+        words = ("--requests", requests, "--signatures", signatures)
+        self._write("offline", folders["offline"], *words)
+        brought: list[str] = []
+        if self.stage.channel == "file":
+            for option, file in (("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")):
+                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, self.stage.folder / "online" / file)
+                self.stage.say(f"\n=== {file} crosses the gap: offline -> online")
+                brought += [option, str(self.stage.folder / "online" / file)]
+        signatures_online = str(self.stage.folder / "online" / Path(signatures).name)
+        self._write("online", folders["online"], "--signatures", signatures_online, *brought)
+        for machine, run in _RUN.items():
+            run(self.stage, "report", "verify", folders[machine])
+
+    def _write(self, machine: str, folder: str, *words: str) -> None:
+        _RUN[machine](self.stage, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
+
+
+def look_at_the_machine(stage: Stage) -> None:
+    """State the time from a watch, look at the air-gapped machine, and compare the Ledger's address."""
+    watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    offline(stage, "preflight", "--time", watch, "--uncertainty", "60", *ledger(stage))
+    offline(stage, "address", "--confirm", *ledger(stage))

@@ -1,0 +1,1 @@
+"""The services that take signatures: batched market, relayer, core API, TWAP, relay."""

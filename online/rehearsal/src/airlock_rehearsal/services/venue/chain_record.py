@@ -1,0 +1,73 @@
+"""What happened on the rehearsal's chain, in lines for a person: transactions, what they emitted, the state that changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airlock_rehearsal.chain.evm import Receipt
+from airlock_rehearsal.chain.interface import decode_logs, revert_name
+from airlock_rehearsal.chain.venue import USDC
+from airlock_rehearsal.services.venue.initial_state import TWAPS
+from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
+from airlock_rehearsal.services.venue.venue_state import World
+
+State = dict[str, str]
+"""What is on the chain, by what it is about."""
+
+_NONE = "none"
+
+
+class ChainRecord:
+    """The chain since it was last asked about. ``delegates``: whose delegations are looked at."""
+
+    def __init__(self, world: World, delegates: tuple[str, ...] = ()) -> None:
+        self._world = world
+        self._delegates = delegates
+        self._told = len(world.receipts)
+        self._state = self._read()
+
+    def since(self) -> tuple[tuple[str, str], ...]:
+        """Return what happened since the last time, as labels and texts."""
+        receipts, before = self._world.receipts[self._told :], self._state
+        self._told, self._state = len(self._world.receipts), self._read()
+        rows = [row for receipt in receipts for row in _rows(receipt)]
+        names = dict.fromkeys((*before, *self._state))
+        rows += [
+            ("changed", f"{name}: {before.get(name, _NONE)} -> {self._state.get(name, _NONE)}")
+            for name in names
+            if before.get(name) != self._state.get(name)
+        ]
+        return tuple(rows) or (("chain", "nothing yet: it waits off the chain"),)
+
+    def _read(self) -> State:
+        world, trader = self._world, self._world.trader
+        storage = world.venue.contracts.trading_storage
+        state = {
+            "USDC balance": _usdc(world.venue.read(USDC, "balanceOf", trader)),
+            "USDC approval": _usdc(world.venue.read(USDC, "allowance", trader, storage)),
+            "referral code": world.adopted_code(trader).rstrip(b"\0").decode("ascii", "replace") or _NONE,
+        }
+        state |= {f"TWAP {twap}": "pending" if world.twap_trader(twap) else _NONE for twap in TWAPS}
+        for delegate in self._delegates:
+            expiry_s = world.delegation_expiry(trader, delegate)
+            state[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
+        for held in world.positions_of(trader):
+            name = f"{world.pairs[held.pair_index].symbol} #{held.slot}"
+            state[name] = f"{_usdc(held.collateral)} at {held.leverage / ONE:g}x"
+        return state
+
+
+def _rows(receipt: Receipt) -> list[tuple[str, str]]:
+    rows = [("transaction", receipt.hash.removeprefix("0x"))]
+    if not receipt.ok:
+        return [*rows, ("reverted", revert_name(receipt.revert))]
+    return rows + [("event", f"{event.name} {_ids(event.arguments)}".rstrip()) for event in decode_logs(receipt.logs)]
+
+
+def _ids(arguments: dict[str, Any]) -> str:
+    known = ("orderId", "pairIndex", "twapId", "expiry")
+    return " ".join(f"{name} {arguments[name]}" for name in known if name in arguments)
+
+
+def _usdc(raw: int) -> str:
+    return f"{raw // USDC_ONE:,}.{raw % USDC_ONE:06} USDC"

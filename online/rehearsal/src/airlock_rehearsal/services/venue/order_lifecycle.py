@@ -1,0 +1,141 @@
+"""An order's life in the batched market: its persisted events, and the task that brings it to an end.
+
+Source: the specification, "States and transitions" and "Events". The task does not depend on any connection. Until the
+order is registered its nonce is held, from then on it is spent; an order that ends before gives it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from airlock_rehearsal.chain.evm import Reverted
+from airlock_rehearsal.services.faults import MAX_ATTEMPTS, Faults
+from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, submitted, told
+from airlock_rehearsal.services.venue.submission import Order
+
+TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})
+"""The event types that end an order; an Error with the code STREAM_TIMEOUT is never persisted, so it is not among them."""
+
+
+class Event(NamedTuple):
+    """A persisted event; ``at`` is in unix milliseconds."""
+
+    seq: int
+    type: str
+    payload: dict[str, object]
+    at: int
+
+
+class Tracked:
+    """An accepted order and what has happened to it."""
+
+    def __init__(self, tracking_id: str, order: Order, faults: Faults) -> None:
+        self.tracking_id = tracking_id
+        self.order = order
+        self.faults = faults  # those in force when it was accepted
+        self.events: list[Event] = []
+        self.unrecorded: dict[str, object] | None = None  # a last Error that is told and not persisted
+        self.changed = asyncio.Event()
+        self.status_reads = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether a terminal event is persisted."""
+        return bool(self.events) and self.events[-1].type in TERMINAL
+
+    def wake(self) -> None:
+        """Tell whoever waits on ``changed`` to look again."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def error(self, code: str, message: str) -> dict[str, object]:
+        """Return an Error's payload."""
+        return {"status": "failed", "code": code, "message": message, "trackingId": self.tracking_id}
+
+
+class Market:
+    """The batched market's orders, by tracking id."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.orders: dict[str, Tracked] = {}
+
+    def accept(self, order: Order) -> Tracked:
+        """Take an order on: hold its nonce, persist MarketOrderAccepted, and start to execute it."""
+        world = self.runtime.world
+        world.reserve(order.signed.space, order.signed.trader, order.signed.nonce)
+        tracked = Tracked(world.draw_id("tracking-id"), order, self.runtime.faults)
+        self.orders[tracked.tracking_id] = tracked
+        self._record(tracked, "MarketOrderAccepted", {"trackingId": tracked.tracking_id})
+        self.runtime.spawn(self._execute(tracked))
+        return tracked
+
+    def _record(self, tracked: Tracked, kind: str, payload: dict[str, object]) -> None:
+        tracked.events.append(Event(len(tracked.events), kind, payload, self.runtime.world.now_ms()))
+        tracked.wake()
+
+    def _fail(self, tracked: Tracked, code: str, message: str) -> None:
+        signed = tracked.order.signed
+        self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+        self._record(tracked, "Error", tracked.error(code, message))
+
+    async def _execute(self, tracked: Tracked) -> None:
+        await self.runtime.pace()
+        if tracked.faults.has("enqueue-failed-no-id", "batched"):
+            signed = tracked.order.signed
+            self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+            tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
+            tracked.wake()
+        elif await self._attempt(tracked):
+            await self._settle(tracked)
+
+    async def _attempt(self, tracked: Tracked) -> bool:
+        """Go through the attempts that fail; return whether one is left to succeed."""
+        for attempt in range(1, min(tracked.faults.failing_attempts, MAX_ATTEMPTS) + 1):
+            left = attempt < MAX_ATTEMPTS
+            payload = {"attempt": attempt, "code": "NO_PRICE", "message": "no fresh price", "willRetry": left}
+            self._record(tracked, "AttemptFailed", payload)
+            await self.runtime.pace()
+            if not left:
+                self._fail(tracked, "ATTEMPTS_EXHAUSTED", f"all {MAX_ATTEMPTS} attempts failed")
+                return False
+        if code := tracked.faults.value("error", "batched"):
+            self._fail(tracked, code, "the rehearsal was told to fail")
+            return False
+        if tracked.faults.has("unknown-event", "batched"):
+            self._record(
+                tracked, "MarketPriceRefreshed", {"note": "an informational event that the client cannot know"}
+            )
+            await self.runtime.pace()
+        return True
+
+    async def _settle(self, tracked: Tracked) -> None:
+        world, order = self.runtime.world, tracked.order
+        try:
+            outcome = submitted(world, order.signed)
+        except Reverted as error:
+            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
+            return
+        stored = order_in(outcome).arguments
+        world.release(order.signed.space, order.signed.trader, order.signed.nonce)
+        self._record(tracked, *told(outcome))
+        await self.runtime.pace()
+        faults = tracked.faults
+        if faults.has("late-attempt", "batched"):
+            late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
+            self._record(tracked, "AttemptFailed", late)
+            await self.runtime.pace()
+        if faults.has("fail-terminal", "batched"):
+            self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
+            return
+        declined = faults.has("cancel-fill", "batched")
+        try:
+            outcome = fulfilled(world, stored["orderId"], stored["pairIndex"], declined=declined)
+        except Reverted as error:
+            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
+            return
+        self._record(tracked, *told(outcome))
+        if faults.has("second-terminal", "batched"):
+            self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))

@@ -1,0 +1,75 @@
+"""What a signed intent does on the chain, and how that is told: events follow receipts.
+
+Registration and fill are transactions of the operator's. The contract decides; a fill that it declines is
+``MarketOrderCanceled``, and a call that it reverts raises ``Reverted`` (``code_of`` names it as the specification does).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airlock_rehearsal.chain.evm import Receipt, Reverted
+from airlock_rehearsal.chain.interface import Event as Emitted
+from airlock_rehearsal.chain.venue import Outcome
+from airlock_rehearsal.services.venue.mempool import reverting
+from airlock_rehearsal.services.venue.submission import Signed
+from airlock_rehearsal.services.venue.eip712_peer import encode
+from airlock_rehearsal.services.venue.venue_state import World
+
+Event = tuple[str, dict[str, object]]
+"""An event's type and payload."""
+
+_NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as numbers, all others as decimal strings
+
+
+def submitted(world: World, signed: Signed) -> Outcome:
+    """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
+    return _noted(world, world.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
+
+
+def check(world: World, signed: Signed) -> None:
+    """Ask the contract whether it would take a signed intent now. Raises ``Reverted``."""
+    world.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
+
+
+def sent(world: World, signed: Signed, *, failing: bool = False) -> Receipt:
+    """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
+    contract = world.venue.contract_of(signed.primary)
+    with reverting(world.venue.evm, contract, failing):
+        receipt = world.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    world.receipts.append(receipt)
+    return receipt
+
+
+def fulfilled(world: World, order_id: int, pair_index: int, *, declined: bool = False) -> Outcome:
+    """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
+    venue, price = world.venue, world.prices[pair_index]
+    return _noted(world, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
+
+
+def _noted(world: World, outcome: Outcome) -> Outcome:
+    world.receipts.append(outcome.receipt)
+    return outcome
+
+
+def order_in(outcome: Outcome) -> Emitted:
+    """Return the event of an outcome that tells of an order."""
+    return next(event for event in outcome.events if "orderId" in event.arguments)
+
+
+def told(outcome: Outcome) -> Event:
+    """Return the event that tells of an order, as the event stream carries it."""
+    event = order_in(outcome)
+    payload = {name: _told(name, value) for name, value in event.arguments.items()}
+    return event.name, payload | {"transactionHash": outcome.receipt.hash}
+
+
+def _told(name: str, value: Any) -> object:
+    if isinstance(value, dict):
+        return {member: _told(member, inner) for member, inner in value.items()}
+    return str(value) if type(value) is int and name not in _NUMBERS else value
+
+
+def code_of(error: Reverted) -> str:
+    """Return the specification's code for a revert: the bare name of a custom error, else that of a failed submission."""
+    return error.name if error.name.isidentifier() else "SUBMISSION_FAILED"

@@ -1,0 +1,151 @@
+"""The structs and order types that the rehearsal services speak, as tables of their own.
+
+They repeat what ``airlock_shared.catalogue.intents`` says, on purpose: the services must not inherit a mistake of the gate. Sources:
+the specification, "Intent message structs" and "Supported order types"; for the structs that it does not show, the
+encodeType texts of comparable venues.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Struct(NamedTuple):
+    """One signable struct: members as ``"type name"``, in the order they are hashed and the order they are ABI-encoded."""
+
+    name: str
+    hashed: tuple[str, ...]
+    encoded: tuple[str, ...]
+    domain: str  # "trading" or "referral"; each has its own nonce space
+    signer_rule: str
+    trader: str  # path of the account that the intent speaks for
+    nonce: str
+    deadline: str  # path, unix ms; empty when the struct has none
+    altered: str  # path of the value that the faults message-altered and encoded-altered change
+
+
+class OrderType(NamedTuple):
+    """A row of the specification's table "Supported order types"."""
+
+    code: int
+    name: str
+    struct: str
+    action: str  # "open", "close" or "increase"
+    is_pnl: bool
+    coin_sized: bool
+
+
+def _members(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+NESTED = {
+    "Trade": _members(
+        "address trader,uint256 pairIndex,uint256 index,uint256 initialPosToken,uint256 positionSizeUSDC,"
+        "uint256 openPrice,bool buy,uint256 leverage,uint256 tp,uint256 sl,uint256 timestamp"
+    ),
+    "UpdatePositionSize": _members(
+        "address trader,uint256 pairIndex,uint256 index,uint256 openPrice,uint256 initialPosToken,uint256 leverage"
+    ),
+}
+"""Structs that others hold; both orders are the same."""
+
+DOMAIN_MEMBERS = _members("string name,string version,uint256 chainId,address verifyingContract")
+
+_CLOSE = "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,"
+_COIN = "uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,"
+_END = "uint256 _deadline,uint256 _nonce"
+_ANYONE = "trader-or-delegate"
+
+
+def _trading(name: str, text: str, trader: str, altered: str) -> Struct:
+    members = _members(text)
+    return Struct(name, members, members, "trading", _ANYONE, trader, "_nonce", "_deadline", altered)
+
+
+def _referral(name: str, account: str) -> Struct:
+    members = _members(f"bytes32 _code,address {account},{_END}")
+    return Struct(name, members, members, "referral", _ANYONE, account, "_nonce", "_deadline", "_code")
+
+
+_TPSL = _members(
+    "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
+    "int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce"
+)
+_TWAP = _members("address trader,uint256 twapId,uint256 nonce,uint256 deadline")
+
+STRUCTS = {
+    struct.name: struct
+    for struct in (
+        _trading("OpenTradeReq", f"Trade _t,uint8 _type,uint256 _slippageP,{_END}", "_t.trader", "_t.leverage"),
+        _trading(
+            "OpenTradeCoinExposureReq",
+            f"Trade _t,uint8 _type,{_COIN}uint256 _slippageP,{_END}",
+            "_t.trader",
+            "_coinExposure",
+        ),
+        _trading("CloseTradeReq", f"{_CLOSE}uint256 _amount,uint256 _wantedPrice,{_END}", "_trader", "_amount"),
+        _trading(
+            "CloseTradeCoinExposureReq",
+            f"{_CLOSE}uint256 _coinExposure,uint256 _wantedPrice,{_END}",
+            "_trader",
+            "_coinExposure",
+        ),
+        _trading(
+            "IncreasePositionSizeReq",
+            f"UpdatePositionSize _updateInfo,uint256 _slippageP,{_END}",
+            "_updateInfo.trader",
+            "_updateInfo.leverage",
+        ),
+        _trading(
+            "IncreasePositionSizeWithCoinExposureReq",
+            f"UpdatePositionSize _updateInfo,{_COIN}uint256 _slippageP,{_END}",
+            "_updateInfo.trader",
+            "_coinExposure",
+        ),
+        Struct("TpSlReq", _TPSL, _TPSL, "trading", _ANYONE, "trader", "nonce", "", "coinSize"),
+        Struct("TwapCancelReq", _TWAP, _TWAP, "trading", _ANYONE, "trader", "nonce", "deadline", "twapId"),
+        _referral("SetTraderReferralCodeByUserReq", "_referee"),
+        _referral("RegisterCodeReq", "_referrer"),
+        Struct(
+            "DelegateReq",
+            _members("address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce"),
+            _members("address trader,address delegate,uint256 expiry,string tnc,uint256 deadline,uint256 nonce"),
+            "trading", "trader-only", "trader", "nonce", "deadline", "delegate",
+        ),
+    )
+}  # fmt: skip
+
+ORDER_TYPES = {
+    row.code: row
+    for row in (
+        OrderType(0, "MARKET_OPEN", "OpenTradeReq", "open", False, False),
+        OrderType(6, "MARKET_OPEN_PNL", "OpenTradeReq", "open", True, False),
+        OrderType(12, "MARKET_OPEN_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", "open", False, True),
+        OrderType(13, "MARKET_OPEN_PNL_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", "open", True, True),
+        OrderType(1, "MARKET_CLOSE", "CloseTradeReq", "close", False, False),
+        OrderType(7, "MARKET_CLOSE_PNL", "CloseTradeReq", "close", True, False),
+        OrderType(15, "MARKET_CLOSE_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", "close", False, True),
+        OrderType(16, "MARKET_CLOSE_PNL_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", "close", True, True),
+        OrderType(9, "INCREASE_SIZE", "IncreasePositionSizeReq", "increase", False, False),
+        OrderType(
+            14, "INCREASE_SIZE_WITH_COIN_EXPOSURE", "IncreasePositionSizeWithCoinExposureReq", "increase", False, True
+        ),
+    )
+}
+"""Order types of ``POST /market/execute-batched``, by code."""
+
+
+def leaf(message: dict[str, object], path: str) -> object:
+    """Return the value at a path such as ``_t.trader``."""
+    value: object = message
+    for name in path.split("."):
+        value = value[name]  # type: ignore[index]
+    return value
+
+
+def replaced(message: dict[str, object], path: str, value: object) -> dict[str, object]:
+    """Return a copy of a message with another value at a path."""
+    first, _, rest = path.partition(".")
+    inner = message[first]
+    return message | {first: replaced(inner, rest, value) if isinstance(inner, dict) else value}

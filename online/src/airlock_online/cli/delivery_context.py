@@ -1,0 +1,199 @@
+"""What submitting, following and resolving share: the world made of this machine, and what is told of each order.
+
+Several orders are told of at once, so that whatever is written is written whole, with the step that it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from airlock_online.clock import now_ms
+from airlock_online.clients.http import Http
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.order_states import OrderEvent, Outcome, State, error_of
+from airlock_online.preparing.prepare import nonce_reader
+from airlock_online.readback.promises import Promise, promise_lines
+from airlock_online.delivery.routes.context import Found, World
+from airlock_online.delivery.routes.polling import POLL_S
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.state import State as Machine
+from airlock_online.delivery.event_lines import event_json, event_lines
+from airlock_shared.cli.console import explain, rows, say, show
+from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
+from airlock_shared.documents.requests import Header, Request
+from airlock_shared.text.safe import safe
+
+READS_AT_MOST = 3  # of a promise that looks broken: a read may lag behind the chain
+_SUCCESS = (State.FILLED, State.CONFIRMED)
+
+
+class Desk:
+    """This machine at work: its world, and the telling of it. One a command."""
+
+    def __init__(self, machine: Machine, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
+        self.machine, self.journal, self.http = machine, journal, http
+        self.config = machine.config()
+        self._as_json = as_json
+        self._writing = threading.RLock()
+        self._stopping = threading.Event()
+        self._step = ""
+        self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
+        self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
+        self._world = World(
+            journal,
+            http,
+            now_ms,
+            self._sleep,
+            nonce_used=nonce_reader(machine.deployments(), http, self.config),
+            patience_s=patience_s,
+            relayer=self.config.relayer,
+            node=self.node,
+            confirmations=self.config.rpc.confirmations,
+            relay_path=self.config.reads.relay,
+            look=self._look,
+        )
+
+    def world(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> World:
+        """Return the world of one order: what comes of it is told with its step."""
+        return self._world._replace(
+            on_event=lambda event: self._event(step, digest, event),
+            on_notice=lambda text: self._notice(step, text),
+            on_answered=answered,
+        )
+
+    def stop(self) -> None:
+        """Let no thread write or go on sleeping: the person has interrupted the command."""
+        self._stopping.set()
+        self._writing.acquire()  # and never given back
+
+    def _sleep(self, seconds: float) -> None:
+        if self._stopping.wait(seconds):
+            raise KeyboardInterrupt
+
+    # ---- telling ----------------------------------------------------------------------------------------------------
+
+    def _event(self, step: str, digest: str, event: OrderEvent) -> None:
+        now = now_ms()
+        with self._writing:
+            if self._as_json:
+                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now)}))
+            else:
+                self._heading(step)
+                show("\n".join(event_lines(event, now_ms=now)))
+
+    def _notice(self, step: str, text: str) -> None:
+        with self._writing:
+            for line in rows(f"    {step}: ", text):
+                say(line)
+
+    def _heading(self, step: str) -> None:
+        if step != self._step:
+            self._step = step
+            show(f"  {step}")
+
+    def run(self, step: str, digest: str, act: Callable[[], Outcome]) -> ExitCode:
+        """Run a submission or a following, tell what became of it, record it, and return its exit code."""
+        facts: dict[str, object] = {"step": step, "digest": digest}
+        try:
+            outcome = act()
+        except AirlockError as error:
+            with self._writing:
+                say(explain(error))
+                self.machine.transcript.record("outcome", facts | {"error": error.what}, now_ms())
+                if self._as_json:
+                    show(json.dumps(facts | {"error": error.as_json()}))
+            return error.exit_code
+        promises = self._read_back(digest) if outcome.state in _SUCCESS else []
+        failure = _broken(promises) or error_of(outcome)
+        with self._writing:
+            self._tell(step, outcome, promises, failure)
+        return failure.exit_code if failure else ExitCode.DONE
+
+    def _tell(self, step: str, outcome: Outcome, promises: list[Promise], error: AirlockError | None) -> None:
+        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
+        read = [promise._asdict() for promise in promises]
+        self.machine.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
+        if self._as_json:
+            known = self.journal.get(outcome.digest)
+            ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
+            ids |= {"entity_id": known.entity_id, "old_entity_id": known.record.old_entity_id}
+            told = {**facts, **ids, "reason": outcome.reason, "anomalies": list(outcome.anomalies), "read_back": read}
+            show(json.dumps(told | ({"error": error.as_json()} if error else {})))
+        else:
+            self._heading(step)
+            show(f"    outcome: {outcome.state.value}")
+            if outcome.reason:
+                show("\n".join(rows("      ", outcome.reason, limit=1000)))
+            if promises:
+                show("\n".join(promise_lines(promises)))
+        for anomaly in outcome.anomalies:
+            say(f"    ANOMALY: {safe(anomaly, limit=300)}")
+        if error is not None:
+            say(explain(error))
+
+    # ---- reading back -----------------------------------------------------------------------------------------------
+
+    def _look(self, digest: str) -> list[Found]:
+        return [Found(p.what, p.found, p.kept) for p in self.promises(digest)]
+
+    def _read_back(self, digest: str) -> list[Promise]:
+        promises = self.promises(digest)
+        for _ in range(READS_AT_MOST - 1):
+            if _broken(promises) is None:
+                break
+            self._sleep(POLL_S)
+            promises = self.promises(digest)
+        return promises
+
+    def promises(self, digest: str) -> list[Promise]:
+        """Return what a submission promised and what is found; none when its request is not on this machine."""
+        from airlock_online.clients.builder import BuilderClient
+        from airlock_online.readback.read_back import read_back
+        from airlock_online.readback.referral_lookup import from_chain
+
+        record = self.journal.get(digest).record
+        try:
+            header, requests = self._document(record.requests)
+            deployment = self.machine.require_deployment(header.deployment_name)
+        except AirlockError:  # prepared on another machine, or fetched again since
+            return []
+        request = requests.get(record.step)
+        if request is None or deployment.fingerprint != header.deployment:
+            return []
+        builder = BuilderClient(deployment.base_urls["builder"], self.http)
+        views = self.config.referral
+        chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
+        return read_back(request, self.journal.events(digest), builder, self.config, now_ms(), chain)
+
+    def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
+        """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""
+        if fingerprint not in self._documents:
+            header, items, _ = self.machine.require_requests(fingerprint)
+            self._documents[fingerprint] = header, {item.step: item for item in items}
+        return self._documents[fingerprint]
+
+
+def _broken(promises: list[Promise]) -> AirlockError | None:
+    broken = [promise.what for promise in promises if promise.kept is False]
+    if not broken:
+        return None
+    return ExecutionFailed(
+        f"it was reported as done, and what is read back is not what was promised: {', '.join(broken)}",
+        do="read the lines above, and find out at the venue before anything else is signed",
+    )
+
+
+@contextmanager
+def open_desk(machine: Machine, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
+    """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
+    with Http() as http, open_journal(machine.journal_url(), now_ms) as journal:
+        desk = Desk(machine, journal, http, patience_s, as_json=as_json)
+        try:
+            yield desk
+        except KeyboardInterrupt:
+            desk.stop()
+            raise

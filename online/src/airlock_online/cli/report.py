@@ -1,0 +1,113 @@
+"""``report make`` and ``report verify`` on the online machine: the whole evidence of a ceremony, with its outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_online.clock import now_ms
+from airlock_online.journal.journal import open_journal
+from airlock_online.report_rows import record_timeline, timeline_of
+from airlock_online.state import State
+from airlock_shared.cli.console import INPUT, json_option
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import require_new
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.report import (
+    add_deployment,
+    folder_option,
+    make_report,
+    plan_option,
+    read_artefacts,
+    signatures_option,
+    verify_report,
+)
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
+from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+
+
+@click.group("report")
+def COMMAND() -> None:  # noqa: N802
+    """Make the report of a ceremony, or verify one from its artefacts."""
+
+
+@COMMAND.command("make")
+@plan_option
+@click.option("--requests", "requests_file", type=INPUT, help="The requests, if not prepared on this machine.")
+@signatures_option
+@click.option("--transcript", "offline_transcript", type=INPUT, help="The offline machine's transcript.")
+@click.option("--screens", "screens_file", type=INPUT, help="The Ledger's pages, from the offline machine's report.")
+@folder_option
+@json_option
+@click.pass_obj
+def make_command(
+    state: State,
+    plan_file: Path,
+    requests_file: Path | None,
+    signatures_file: Path | None,
+    offline_transcript: Path | None,
+    screens_file: Path | None,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
+
+    The folder has the signatures of what has ended; of any other it has the SHA-256 alone, because it is a secret still.
+    What is not given is named in the report. The offline machine's report has its transcript and the Ledger's pages, in
+    its artefacts. Made again, it is the same.
+
+    \b
+    Example:
+      airlock-online report make --plan plan.toml --signatures signatures.json \
+        --transcript offline-transcript.jsonl --screens screens.json -o evidence
+    """
+    require_new(folder)
+    given = {PLAN: plan_file, REQUESTS: requests_file, SIGNATURES: signatures_file, SCREENS: screens_file}
+    files = read_artefacts(given | {TRANSCRIPTS["offline"]: offline_transcript})
+    digests: set[str] = set()
+    if SIGNATURES in files:
+        answer, signed, _ = parse_signatures(files[SIGNATURES])
+        digests = {item.digest for item in signed if item.result == "signed"}
+        kept = state.home / "requests" / f"{answer.requests}.json"
+        if REQUESTS not in files and kept.exists():
+            files |= read_artefacts({REQUESTS: kept})
+    elif REQUESTS not in files:
+        raise UsageError(
+            "neither requests nor signatures were given", do="give --signatures, or --requests when nothing was signed"
+        )
+    add_deployment(files, state.home / "deployments")
+    _add_outcome(state, files, digests)
+    make_report(folder, files, as_json=as_json)
+
+
+def _add_outcome(state: State, files: dict[str, bytes], digests: set[str]) -> None:
+    """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
+    ceremony = parse_plan(files[PLAN]).id
+    requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
+    with open_journal(state.journal_url(), now_ms) as journal:
+        files[TIMELINE], ended = timeline_of(journal, ceremony, digests)
+    record_timeline(state.transcript, ceremony, requests, files[TIMELINE], now_ms())
+    files |= read_artefacts({TRANSCRIPTS["online"]: state.transcript.path})
+    if SIGNATURES in files:
+        files[SIGNATURES] = withhold(files[SIGNATURES], ended)
+
+
+@COMMAND.command("verify")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@signatures_option
+@json_option
+@click.pass_obj
+def verify_command(state: State, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+    r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
+
+    Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
+    signatures document every signer is recovered again.
+
+    \b
+    Example:
+      airlock-online report verify evidence
+    """
+    verify_report(folder, signatures_file, None, as_json=as_json)

@@ -1,0 +1,1 @@
+"""Clients of the services: HTTP, event streams, JSON-RPC, the builder."""

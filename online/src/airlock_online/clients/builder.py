@@ -1,0 +1,199 @@
+"""The client of the builder service.
+
+The builder holds nothing and is believed in nothing: what comes back from here is a claim that the checks read. Source:
+the specification, "Response envelope", "Builder error envelope", "GET /ready" and "Authentication" (no credential).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from airlock_online.error_codes import entry
+from airlock_online.clients.http import Call, Http, Reply, json_of, reason_text
+from airlock_online.clients.urls import join
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.text.safe import safe
+
+Fields = Mapping[str, str | int]
+"""Request fields: human decimals as strings, indices as integers; never a float."""
+
+Method = Literal["GET", "POST"]
+
+
+class BuilderError(ServiceError):
+    """The builder said no. ``code`` decides what to do, never the message; ``details`` are as the builder gave them."""
+
+    def __init__(self, what: str, *, code: str, status: int, details: object, do: str) -> None:
+        super().__init__(what, code=code, status=status, do=do)
+        self.details = details
+
+    def as_json(self) -> dict[str, object]:
+        """Return the error with the builder's code, its HTTP status and its details."""
+        return super().as_json() | {"code": self.code, "status": self.status, "details": self.details}
+
+
+class Readiness(NamedTuple):
+    """Whether the builder calls itself ready, and its breakdown by component."""
+
+    ready: bool
+    components: dict[str, Any]
+
+
+class Meta(NamedTuple):
+    """The meta document, and the bytes of the reply that it came in."""
+
+    data: dict[str, Any]
+    raw: bytes
+
+
+INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
+"""The fields that are integers in JSON (specification, "Limits", row "index fields")."""
+
+
+class BuilderClient:
+    """Calls of one builder service. ``base_url`` may carry a path, which is kept."""
+
+    def __init__(self, base_url: str, http: Http) -> None:
+        self.base_url = base_url
+        self._http = http
+
+    def call(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
+        """Return the ``data`` object of a builder endpoint, asked once.
+
+        Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
+        """
+        return self._object(path, fields, method, patient=False)
+
+    def build(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
+        """Return the payload that an endpoint such as ``/v2/intents/close`` builds; told 429, wait and ask again.
+
+        The builder stores nothing, so that to build is to read. Raises as :meth:`call`.
+        """
+        return self._object(path, fields, method, patient=True)
+
+    def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
+        """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
+        return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
+
+    def _object(self, path: str, fields: Fields, method: Method, *, patient: bool) -> dict[str, Any]:
+        url, reply = self._ask(path, fields, method, patient=patient)
+        data = _data_of(url, reply)
+        if type(data) is not dict:
+            raise _unknown_shape(url, reply.status, "data is no object")
+        return data
+
+    def read(self, path: str, fields: Fields | None = None) -> Any:
+        """Return the ``data`` of a read endpoint, whatever JSON it is: the specification does not show their shapes."""
+        return self.ask(path, fields or {}, method="GET")
+
+    def meta(self) -> Meta:
+        """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
+        url, reply = self._ask("/v2/meta", {}, "GET")
+        data = _data_of(url, reply)
+        if type(data) is not dict:
+            raise _unknown_shape(url, reply.status, "data is no object")
+        return Meta(data, reply.body)
+
+    def ready(self) -> Readiness:
+        """Return what the readiness probe says. Raises ``ServiceError`` when it says neither ready nor not ready."""
+        url, reply = self._ask("/ready", {}, "GET")
+        document = json_of(reply, url)
+        if reply.status not in (200, 503) or type(document) is not dict:
+            raise _unknown_shape(url, reply.status, "neither ready nor not ready")
+        data = document.get("data")
+        ready = reply.status == 200 and document.get("ok") is True and type(data) is dict and data.get("ready") is True
+        return Readiness(ready, _components(document))
+
+    def _ask(self, path: str, fields: Fields, method: Method, *, patient: bool = True) -> tuple[str, Reply]:
+        for name, value in fields.items():
+            if type(value) not in (str, int):
+                raise UsageError(
+                    f"the field {name} is a {type(value).__name__}", do="give a decimal text or an integer"
+                )
+        url = join(self.base_url, path)
+        if method == "GET":
+            call = Call("GET", url, fields)
+        else:
+            call = Call("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
+        return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
+
+
+def _as_sent(fields: Fields) -> dict[str, str | int]:
+    """Return the fields as a JSON body has them: indices as integers, everything else as it is."""
+    return {name: _index(value) if name in INDEX_FIELDS else value for name, value in fields.items()}
+
+
+def _index(value: str | int) -> str | int:
+    return int(value) if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= 15 else value
+
+
+def _data_of(url: str, reply: Reply) -> Any:
+    if reply.status == 429:
+        raise _told_to_wait(url, reply)
+    envelope = json_of(reply, url)
+    if type(envelope) is not dict:
+        raise _unknown_shape(url, reply.status, "no object")
+    if envelope.get("ok") is True and 200 <= reply.status < 300 and "data" in envelope and "error" not in envelope:
+        return envelope["data"]
+    if envelope.get("ok") is False and "data" not in envelope:
+        raise _error_of(url, reply.status, envelope.get("error"))
+    raise _unknown_shape(url, reply.status, "an envelope that contradicts itself or lacks its members")
+
+
+def _told_to_wait(url: str, reply: Reply) -> ServiceError:
+    """Return the error of a 429, whose body may be anything: a proxy before the builder may have written it."""
+    try:
+        envelope = json_of(reply, url)
+    except ServiceError:
+        envelope = None
+    error = envelope.get("error") if type(envelope) is dict else None
+    code = error.get("code") if type(error) is dict else None
+    wait = "no time is told" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
+    return BuilderError(
+        f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
+        code=code if type(code) is str and code else "RATE_LIMITED",
+        status=429,
+        details=None,
+        do=advice_on("RATE_LIMITED"),
+    )
+
+
+def advice_on(code: str) -> str:
+    """Return what to do about an error code of the builder or its relay."""
+    known = entry(code)
+    return known.do if known else "read the message; if it does not help, ask the builder's operator"
+
+
+def _error_of(url: str, status: int, error: object) -> ServiceError:
+    if type(error) is not dict or type(error.get("code")) is not str or not error["code"]:
+        return _unknown_shape(url, status, "ok is false and there is no error code")
+    code, message, details = error["code"], error.get("message"), error.get("details")
+    told = safe(message, limit=500) if type(message) is str else "no message"
+    more = f"; details: {safe(json.dumps(details), limit=1000)}" if details is not None else ""
+    return BuilderError(
+        f"{url} said {safe(code, limit=64)} (HTTP {status}): {told}{more}",
+        code=code,
+        status=status,
+        details=details,
+        do=advice_on(code),
+    )
+
+
+def _components(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the breakdown, which a failing probe may give in its data or in its error's details."""
+    data, error = document.get("data"), document.get("error")
+    details = error.get("details") if type(error) is dict else None
+    for holder in (data, details, document):
+        if type(holder) is dict and type(holder.get("components")) is dict:
+            return dict(holder["components"])
+    return dict(details) if type(details) is dict else {}
+
+
+def _unknown_shape(url: str, status: int, what: str) -> ServiceError:
+    return ServiceError(
+        f"{url} answered {status} in a shape that the specification does not know: {what}",
+        status=status,
+        do="check that the address is the builder's, and its version",
+    )

@@ -1,0 +1,199 @@
+"""Reading what the builder reads from the chain: lenient, because the specification does not show these shapes.
+
+A member that is missing or of another form is "not told", and never made up; every amount comes with its raw number. None
+of it decides anything that is signed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.text.safe import safe
+from airlock_shared.units import (
+    COIN,
+    COUNT,
+    FLAG,
+    LEVERAGE,
+    PERCENT,
+    PRICE,
+    TEXT,
+    UNIX_S,
+    USDC,
+    Unit,
+    to_human,
+    utc_text,
+)
+
+NOT_TOLD = "not told"
+SIDE = Unit("side")
+_WORDS = {FLAG: ("no", "yes"), SIDE: ("short", "long")}
+_MISSING = (None, NOT_TOLD)
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,77})", re.ASCII)
+
+
+class Column(NamedTuple):
+    """A member of a reply: what it is called, where it is found (names joined by dots), its unit."""
+
+    label: str
+    path: str
+    unit: Unit
+
+
+class Told(NamedTuple):
+    """One value as it was told: ``raw`` as text or flag (None: not told), and its text for a person."""
+
+    label: str
+    raw: str | bool | None
+    text: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the value with its text."""
+        return {"raw": self.raw, "text": self.text}
+
+
+POSITION = (
+    Column("pair", "trade.pairIndex", COUNT),
+    Column("slot (tradeIndex)", "trade.index", COUNT),
+    Column("side", "trade.buy", SIDE),
+    Column("collateral", "trade.initialPosToken", USDC),
+    Column("size", "trade.positionSizeUSDC", USDC),
+    Column("exposure", "coinExposure", COIN),
+    Column("leverage", "trade.leverage", LEVERAGE),
+    Column("open price", "trade.openPrice", PRICE),
+    Column("liquidation at", "liquidationPrice", PRICE),
+    Column("take profit", "trade.tp", PRICE),
+    Column("stop loss", "trade.sl", PRICE),
+    Column("opened (openTimestamp)", "trade.timestamp", UNIX_S),
+)
+ORDER = (
+    Column("pair", "order.pairIndex", COUNT),
+    Column("slot (orderIndex)", "order.index", COUNT),
+    Column("order type", "orderType", COUNT),
+    Column("side", "order.buy", SIDE),
+    Column("collateral", "order.positionSize", USDC),
+    Column("leverage", "order.leverage", LEVERAGE),
+    Column("trigger price", "order.price", PRICE),
+    Column("slippage", "order.slippageP", PERCENT),
+    Column("take profit", "order.tp", PRICE),
+    Column("stop loss", "order.sl", PRICE),
+    Column("placed", "order.timestamp", UNIX_S),
+)
+NONCE = (Column("nonce", "nonce", COUNT), Column("used", "used", FLAG))
+DELEGATION = (
+    Column("enabled", "isEnabled", FLAG),
+    Column("expires", "expiry", UNIX_S),
+    Column("may send calls", "canDelegatedAction", FLAG),
+    Column("may sign intents", "canSignIntents", FLAG),
+)
+RELAYED = (
+    Column("status", "status", TEXT),
+    Column("block", "blockNumber", COUNT),
+    Column("confirmations", "confirmations", COUNT),
+    Column("code", "code", TEXT),
+    Column("reason", "decodedError", TEXT),
+)
+
+
+def rows(source: object, columns: Iterable[Column]) -> list[Told]:
+    """Return what a reply tells, column by column."""
+    return [Told(column.label, *_read(_at(source, column.path), column.unit)) for column in columns]
+
+
+def entries(source: object, name: str) -> list[Any] | None:
+    """Return the list under a name of a reply, or None when the reply has none there."""
+    found = source.get(name) if type(source) is dict else None
+    return found if type(found) is list else None
+
+
+def named_pair(told: list[Told], deployment: Deployment) -> list[Told]:
+    """Return the rows with the pair's name, from the pinned deployment, beside its index."""
+
+    def named(row: Told) -> Told:
+        pair = deployment.pairs.get(int(str(row.raw))) if row.raw is not None else None
+        return row._replace(text=f"{row.text} {safe(pair.name) if pair else '(not in the pinned deployment)'}")
+
+    return [named(row) if row.label == "pair" and row.raw is not None else row for row in told]
+
+
+def _at(source: object, path: str) -> object:
+    value: Any = source
+    for name in path.split("."):
+        value = value.get(name) if type(value) is dict else None
+    return value
+
+
+def _read(value: object, unit: Unit) -> tuple[str | bool | None, str]:
+    """Return ``(raw, text)`` of a value; ``(None, "not told")`` for one that is missing or not in its unit's form."""
+    if unit in _WORDS:
+        return (value, _WORDS[unit][value]) if type(value) is bool else _MISSING
+    if unit is TEXT:
+        return (value, safe(value, limit=200)) if type(value) is str and value else _MISSING
+    digits = _digits(value)
+    return (digits, _number_text(digits, unit)) if digits else _MISSING
+
+
+def _digits(value: object) -> str:
+    """Return an integer, told as a number or as a text, in decimal digits; empty when it is none."""
+    text = str(value) if type(value) in (int, str) else ""
+    return text if _INTEGER.fullmatch(text) else ""
+
+
+def _number_text(digits: str, unit: Unit) -> str:
+    if unit is UNIX_S and int(digits):
+        return f"{utc_text(int(digits) * 1000)} (unix s {digits})"
+    return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
+
+
+# ---- the pair catalogue ----------------------------------------------------------------------------------------------
+
+
+class PairRow(NamedTuple):
+    """A pair as the venue lists it, texts safe to show; ``pinned``: whether the pinned deployment has it just so."""
+
+    number: str
+    name: str
+    kind: str
+    leverages: str
+    remarks: str
+    pinned: bool
+
+
+def pair_rows(catalogue: object, number: str, name: str, pnl: str, deployment: Deployment) -> list[PairRow]:
+    """Return the pair catalogue; ``number``, ``name`` and ``pnl`` are its members, as the configuration has them."""
+    return [
+        _pair_row(pair, (number, name, pnl), deployment)
+        for pair in (catalogue if type(catalogue) is list else [])
+        if type(pair) is dict
+    ]
+
+
+def _pair_row(pair: Mapping[str, Any], names: tuple[str, str, str], deployment: Deployment) -> PairRow:
+    index, label, pnl = (pair.get(name) for name in names)
+    number = int(_digits(index) or -1)
+    pinned = deployment.pairs.get(number)
+    same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)
+    remarks = [
+        text
+        for name, bad, text in (("isPairListed", False, "not listed"), ("closeOnly", True, "close only"))
+        if pair.get(name) is bad
+    ]
+    return PairRow(
+        str(number) if number >= 0 else NOT_TOLD,
+        safe(label, limit=40) if type(label) is str else NOT_TOLD,
+        {True: "PnL", False: "ordinary"}.get(pnl, NOT_TOLD) if type(pnl) is bool else NOT_TOLD,
+        _leverages(pair.get("leverages")),
+        ", ".join(remarks),
+        same,
+    )
+
+
+def _leverages(value: object) -> str:
+    if type(value) is not dict:
+        return NOT_TOLD
+    low, high = value.get("minLeverage"), value.get("maxLeverage")
+    if type(low) not in (str, int) or type(high) not in (str, int):
+        return NOT_TOLD
+    return f"{safe(str(low), limit=20)} to {safe(str(high), limit=20)}"

@@ -1,0 +1,230 @@
+"""The client of the operator's own node: JSON-RPC 2.0 over HTTP, one POST an ask, nothing ever asked twice.
+
+The node is believed in what it counts (nonce, gas, fees), which the checks bound, and in nothing that is signed. Its
+address may hold an access key in its path or query, so that messages name the host alone. Sources: the JSON-RPC 2.0
+specification; the Ethereum execution API (``eth_…`` methods, "quantity" encoding); EIP-1559.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from airlock_online.clients.http import Call, Http, NotSent, Reply, json_of, reason_text
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.text.safe import safe
+
+MAX_REPLY_BYTES = 2 << 20
+MAX_LOGS = 1000
+BASE_FEE_BLOCKS = 2
+"""``maxFeePerGas`` covers a base fee that doubles: six full blocks in a row raise it by 12.5 % each (EIP-1559)."""
+
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
+_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+
+
+class RpcError(ServiceError):
+    """The node said no. ``number`` is its error code (``code`` the same as text), ``data`` revert data as 0x-hex or ""."""
+
+    def __init__(self, what: str, *, number: int, data: str, message: str, do: str = "") -> None:
+        super().__init__(what, code=str(number), do=do)
+        self.number = number
+        self.data = data
+        self.message = message
+
+    def as_json(self) -> dict[str, object]:
+        """Return the error with the node's code and the revert data."""
+        return super().as_json() | {"code": self.number, "data": self.data}
+
+
+class RpcCall(NamedTuple):
+    """A call of a contract: addresses and calldata as 0x-hex, ``value`` in wei."""
+
+    sender: str
+    to: str
+    data: str
+    value: int = 0
+
+    def as_json(self) -> dict[str, str]:
+        """Return the call object of ``eth_call`` and ``eth_estimateGas``."""
+        return {"from": self.sender, "to": self.to, "data": self.data, "value": hex(self.value)}
+
+
+class Fees(NamedTuple):
+    """EIP-1559 fees, in wei a unit of gas."""
+
+    max_fee_per_gas_wei: int
+    max_priority_fee_per_gas_wei: int
+
+
+class Receipt(NamedTuple):
+    """What became of a transaction that is in a block; ``ok`` is False when it reverted."""
+
+    transaction_hash: str
+    block_number: int
+    ok: bool
+    logs: list[dict[str, Any]]
+
+
+class RpcClient:
+    """Asks of one node. Every method raises ``RpcError`` when the node says no, ``ServiceError`` for anything else."""
+
+    def __init__(self, url: str, http: Http) -> None:
+        self._url = url
+        self._http = http
+        self._ids = itertools.count(1)
+        self.name = node_name(url)
+
+    def chain_id(self) -> int:
+        """Return the id of the node's chain."""
+        return self._quantity("eth_chainId", [])
+
+    def block_number(self) -> int:
+        """Return the number of the newest block."""
+        return self._quantity("eth_blockNumber", [])
+
+    def transaction_count(self, account: str, *, block: str = "pending") -> int:
+        """Return how many transactions an account has sent, those that wait included: its next nonce.
+
+        With ``latest`` as ``block``, those that wait are left out.
+        """
+        return self._quantity("eth_getTransactionCount", [account, block])
+
+    def estimate_gas(self, call: RpcCall) -> int:
+        """Return the gas that a call would use now. Raises ``RpcError`` with the revert's data when it would revert."""
+        return self._quantity("eth_estimateGas", [call.as_json()])
+
+    def fees(self) -> Fees:
+        """Return fees for one of the next blocks: the node's priority fee, over a base fee that may double."""
+        method = "eth_feeHistory"
+        history = self._ask(method, ["0x1", "latest", []])
+        base_fees = history.get("baseFeePerGas") if type(history) is dict else None
+        if type(base_fees) is not list or not base_fees:
+            raise self._odd(method, "no baseFeePerGas: the chain has no EIP-1559 fees")
+        base = self._read_quantity(method, base_fees[-1])  # the last one is that of the block to come
+        priority = self._quantity("eth_maxPriorityFeePerGas", [])
+        return Fees(BASE_FEE_BLOCKS * base + priority, priority)
+
+    def call(self, call: RpcCall) -> bytes:
+        """Return what a call would return now, without sending anything."""
+        result = self._ask("eth_call", [call.as_json(), "latest"])
+        if type(result) is not str or not _BYTES.fullmatch(result):
+            raise self._odd("eth_call", "no bytes in hex")
+        return bytes.fromhex(result[2:])
+
+    def send_raw_transaction(self, raw: str) -> str:
+        """Send a signed transaction, once, and return the hash that the node gives it.
+
+        Raises ``NotSent`` when no byte left this machine, ``RpcError`` when the node refused it; any other
+        ``ServiceError`` leaves it unknown whether the node has it.
+        """
+        result = self._ask("eth_sendRawTransaction", [raw])
+        if type(result) is not str or not _HASH.fullmatch(result):
+            raise self._odd("eth_sendRawTransaction", "no transaction hash")
+        return result.lower()
+
+    def receipt(self, tx_hash: str) -> Receipt | None:
+        """Return the receipt of a transaction, or None while no block has it."""
+        method = "eth_getTransactionReceipt"
+        result = self._ask(method, [tx_hash])
+        if result is None or (type(result) is dict and result.get("blockNumber", "") is None):
+            return None
+        if type(result) is not dict or str(result.get("transactionHash")).lower() != tx_hash.lower():
+            raise self._odd(method, "the receipt of another transaction")
+        status = self._read_quantity(method, result.get("status"))
+        logs = result.get("logs", [])
+        whole = type(logs) is list and len(logs) <= MAX_LOGS and all(type(log) is dict for log in logs)
+        if status not in (0, 1) or not whole:
+            raise self._odd(method, "a receipt without status or logs")
+        return Receipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
+
+    def _quantity(self, method: str, params: list[Any]) -> int:
+        return self._read_quantity(method, self._ask(method, params))
+
+    def _read_quantity(self, method: str, value: object) -> int:
+        if type(value) is not str or not _QUANTITY.fullmatch(value):
+            raise self._odd(method, "no quantity in hex")
+        return int(value, 16)
+
+    def _ask(self, method: str, params: list[Any]) -> Any:
+        number = next(self._ids)
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        try:
+            reply = self._http.exchange(Call("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
+            return self._result(method, number, reply)
+        except RpcError:
+            raise
+        except ServiceError as error:  # its text may hold the node's address, and with it an access key
+            kind = NotSent if isinstance(error, NotSent) else ServiceError
+            raise kind(error.what.replace(self._url, self.name), status=error.status, do=error.do) from None
+
+    def _result(self, method: str, number: int, reply: Reply) -> Any:
+        if reply.status == 429:
+            wait = "" if reply.retry_after_s is None else f" for {reply.retry_after_s} s"
+            raise ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
+        if reply.status != 200 and not reply.content_type.endswith("json"):
+            told = reason_text(reply.body)
+            raise ServiceError(
+                f"{self.name} answered {reply.status}: {told}",
+                status=reply.status,
+                do="check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)",
+            )
+        document = json_of(reply, self.name)
+        if type(document) is not dict or document.get("jsonrpc") != "2.0":
+            raise self._odd(method, "no JSON-RPC 2.0 reply")
+        if document.get("error") is not None:
+            raise self._refused(method, document["error"])
+        if type(document.get("id")) is not int or document["id"] != number:
+            raise self._odd(method, "the reply to another ask")
+        if "result" not in document:
+            raise self._odd(method, "neither a result nor an error")
+        return document["result"]
+
+    def _refused(self, method: str, error: object) -> ServiceError:
+        if type(error) is not dict or type(error.get("code")) is not int:
+            return self._odd(method, "an error without a code")
+        message = error["message"] if type(error.get("message")) is str else "no message"
+        return RpcError(
+            f"{self.name} refused {method}: {safe(message, limit=500)} (code {error['code']})",
+            number=error["code"],
+            data=_revert_data(error.get("data")),
+            message=message,
+            do="read the message; if it does not help, ask the node's operator",
+        )
+
+    def _odd(self, method: str, what: str) -> ServiceError:
+        return ServiceError(
+            f"{self.name} answered {method} with {what}", do="check that the address is an Ethereum node's"
+        )
+
+
+def node_name(url: str) -> str:
+    """Return a node's scheme, host and port, which may be shown. Raises ``UsageError`` for what is no address.
+
+    A name and password before the host are refused: they would be sent as a credential and end in logs.
+    """
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good or not url.isascii() or not url.isprintable() or " " in url or "@" in parts.netloc or parts.fragment:
+        raise UsageError(
+            "the node's address is not a plain http(s) address",
+            do="give it as [rpc] url in config.toml, in AIRLOCK_RPC or with --rpc, such as http://127.0.0.1:8545",
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _revert_data(data: object) -> str:
+    """Return revert data as 0x-hex; some nodes wrap it in an object, or write a word before it."""
+    if type(data) is dict:
+        return _revert_data(data.get("data"))
+    if type(data) is not str:
+        return ""
+    text = data.removeprefix("Reverted ").strip()
+    return text.lower() if len(text) > 2 and _BYTES.fullmatch(text) else ""

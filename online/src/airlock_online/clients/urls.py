@@ -1,0 +1,39 @@
+"""Addresses: a service's base, which may have a path of its own, and the path below it (rule A1)."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.text.safe import safe
+
+
+def join(base_url: str, path: str) -> str:
+    """Return the address of a path under a base address, keeping the base's own path.
+
+    Raises ``UsageError`` for a base that is no plain http(s) address or carries credentials, or for a path that is not
+    one: it begins with ``/``, and has no query, no fragment, no empty or dotted segment.
+    """
+    try:
+        base = urlsplit(base_url)
+        named = base.scheme in ("http", "https") and bool(base.hostname) and (base.port is None or base.port > 0)
+    except ValueError:
+        named = False
+    if not named or not base_url.isascii() or not base_url.isprintable() or " " in base_url:
+        raise UsageError(f"{safe(base_url, limit=200)!r} is not an http(s) address", do="correct the configuration")
+    if base.username is not None or base.password is not None or base.query or base.fragment:
+        raise UsageError(
+            f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
+            do="give the address alone; no service here takes credentials",
+        )
+    odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in path.split("/")[1:])
+    if not path.startswith("/") or not path.isascii() or not path.isprintable() or odd:
+        raise UsageError(f"{safe(path, limit=200)!r} is not a path such as '/v2/meta'", do="correct the path")
+    return base_url.rstrip("/") + path
+
+
+def segment(text: str) -> str:
+    """Return an id that a service gave as one segment of a path. Raises ``ServiceError`` when it cannot be one."""
+    if not 0 < len(text) <= 200 or text in (".", "..") or not text.isprintable():
+        raise ServiceError(f"the service gave the id {safe(text, limit=80)!r}, which cannot be asked for")
+    return quote(text, safe="")

@@ -1,0 +1,1 @@
+"""Each signature delivered once, and followed to its end."""

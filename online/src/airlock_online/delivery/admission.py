@@ -1,0 +1,112 @@
+"""What may be sent at all: the right destination, the right forms, in time, and what the journal has of it already."""
+
+from __future__ import annotations
+
+import re
+
+from airlock_online.journal.schema import Submission
+from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
+from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.errors import DocumentError, Expired, Refusal
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.text.safe import safe
+from airlock_shared.units import looks_like_seconds, utc_text
+
+BATCHED = "batched-market"
+
+_HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_BYTES = re.compile(r"0x(?:[0-9a-f]{2})+", re.ASCII)
+_SIGNATURE = re.compile(r"0x[0-9a-f]{128}1[bc]", re.ASCII)  # r || s || v, v being 27 or 28
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
+_FORMS = {
+    "digest": _HASH,
+    "encoded_intent": _BYTES,
+    "signer": _ADDRESS,
+    "contract": _ADDRESS,
+    "nonce": _DECIMAL,
+}
+_EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
+
+
+def check(delivery: Delivery) -> None:
+    """Refuse what may not go where it is meant to go, and what has not the form of a signed thing (rule C28)."""
+    intent = CATALOGUE.get(delivery.primary_type)
+    allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.primary_type in CALLS else frozenset()
+    if delivery.route not in allowed:
+        raise Refusal(
+            "ROUTE-STRUCT",
+            f"{safe(delivery.primary_type, limit=80)} does not go this way",
+            got=safe(delivery.route, limit=40),
+            expected=" or ".join(sorted(allowed)) or "a struct or a call of the catalogue",
+            do="prepare the step again; a signature for one service is never given to another",
+        )
+    if delivery.replaces and delivery.route != "core-api":
+        raise Refusal("ROUTE-FORM", "only a price trigger replaces another one").at("replaces")
+    _check_order_type(delivery, intent)
+    _check_forms(delivery)
+    if (delivery.deadline_ms is None) == bool(intent and intent.deadline):
+        has = "a" if intent and intent.deadline else "no"
+        raise Refusal("ROUTE-FORM", f"{delivery.primary_type} has {has} deadline").at("deadline_ms")
+
+
+def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
+    codes = [code for code in (intent.order_types if intent else None) or () if code >= 0]
+    allowed: list[int | None] = [*codes] if codes else [None]
+    if delivery.order_type not in allowed or type(delivery.order_type) is bool:
+        raise Refusal(
+            "ORDER-TYPE",
+            f"not an order type of {delivery.primary_type}",
+            got=str(delivery.order_type),
+            expected=" or ".join(map(str, allowed)),
+            do="prepare the step again; the order type follows from the struct and the pair",
+        )
+    if delivery.eip7702 and (delivery.route != BATCHED or not _is_eip7702(delivery.eip7702)):
+        raise Refusal(
+            "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(_EIP7702))
+        )
+
+
+def _is_eip7702(text: str) -> bool:
+    try:
+        value = parse_json(text.encode())
+    except (DocumentError, UnicodeEncodeError):
+        return False
+    return type(value) is dict and {name: type(member) for name, member in value.items()} == _EIP7702
+
+
+def _check_forms(delivery: Delivery) -> None:
+    if not _SIGNATURE.fullmatch(delivery.signature):
+        raise Refusal("SIG-FORM", "the signature is not 65 bytes r, s, v with v 27 or 28, in lower-case hex")
+    for name, pattern in _FORMS.items():
+        if not pattern.fullmatch(getattr(delivery, name)):
+            raise Refusal("ROUTE-FORM", "not of the form that it must have", expected=pattern.pattern).at(name)
+    if bool(delivery.raw_transaction) != (delivery.route in OF_TRANSACTIONS):
+        raise Refusal("ROUTE-FORM", "a raw transaction belongs to the routes of transactions").at("raw_transaction")
+    if delivery.raw_transaction and not _BYTES.fullmatch(delivery.raw_transaction):
+        raise Refusal("ROUTE-FORM", "not bytes in hex").at("raw_transaction")
+
+
+def check_time(delivery: Delivery, now_ms: int) -> None:
+    """Refuse what is too late, or has a deadline in another unit. Raises ``Refusal("TIME-UNIT")`` or ``Expired``."""
+    if delivery.deadline_ms is None:
+        return
+    if looks_like_seconds(delivery.deadline_ms):
+        raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=str(delivery.deadline_ms), expected="unix ms")
+    if now_ms >= delivery.deadline_ms:
+        raise Expired(f"the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent", do="sign a new intent")
+
+
+def check_same(known: Submission, delivery: Delivery) -> None:
+    """Refuse a delivery that contradicts what the journal has under its digest: one of the two is not what was signed."""
+    names = ["primary_type", "signer", "contract", "nonce", "deadline_ms"]
+    if {known.record.route, delivery.route} - OF_TRANSACTIONS:  # the chain takes a transaction once, whoever sends it
+        names.append("route")
+    for name in names:
+        was, is_now = getattr(known.record, name), getattr(delivery, name)
+        if str(was).lower() != str(is_now).lower():
+            raise Refusal(
+                "ROUTE-JOURNAL", "the journal has this digest with another value", got=str(is_now), expected=str(was)
+            ).at(name)

@@ -1,0 +1,184 @@
+"""From a signatures document to deliveries: each signature is matched with its request and checked again before it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from airlock_online.delivery.routes.context import Delivery
+from airlock_shared.wire.codec import signatures
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.catalogue.calls import Decoded, decode_call
+from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.catalogue.intents import CATALOGUE, leaf
+from airlock_shared.documents.requests import Header, Request, Transaction
+from airlock_shared.ethereum.recovery import recover
+from airlock_shared.documents.signatures import Signed
+from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes
+
+RELAY = "relay"
+_ZERO = re.compile("0x0*", re.ASCII)
+_HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
+_BASE_URLS = {
+    "batched-market": "batched_market",
+    "relayer": "relayer",
+    "twap": "twap",
+    "core-api": "core_api",
+    RELAY: "builder",
+}
+
+
+def match(
+    answer: signatures.Header, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
+) -> list[tuple[Request, Signed]]:
+    """Return each request with its answer, in order.
+
+    Raises ``Refusal`` when the signatures answer another document, or its steps do not match.
+    """
+    if answer.requests != fingerprint:
+        raise Refusal(
+            "SIG-REQUESTS", "the signatures answer another document", got=answer.requests, expected=fingerprint
+        )
+    if answer.rehearsal != header.rehearsal:
+        raise Refusal(
+            "PIN-REHEARSAL", "rehearsal and production are mixed", do="use the rehearsal's files for rehearsals"
+        )
+    steps, planned = [item.step for item in signed], [item.step for item in requests]
+    if steps != planned:
+        raise Refusal(
+            "PLAN-STEPS", "the signatures' steps are not the requests'", got=str(steps), expected=str(planned)
+        )
+    return list(zip(requests, signed, strict=True))
+
+
+def delivery_of(
+    request: Request,
+    signed: Signed,
+    header: Header,
+    deployment: Deployment,
+    fingerprint: str = "",
+    *,
+    to_send: bool = True,
+) -> Delivery:
+    """Return what is to be sent, after recomputing what was signed and recovering the signer.
+
+    ``fingerprint`` is the requests document's, for the journal. Without ``to_send``, for another sender, the service need
+    not have an address. Raises ``Refusal`` of the families ``MSG``, ``DIGEST``,
+    ``ENC``, ``TX`` and ``SIG``, ``UsageError`` without a service address.
+    """
+    make = _intent_of if request.transaction is None else _transaction_of
+    delivery = make(request, signed, deployment)
+    base_url = base_url_of(delivery.route, deployment) if to_send else _known_url(delivery.route, deployment)
+    return delivery._replace(ceremony=header.ceremony, requests=fingerprint, base_url=base_url)
+
+
+def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
+    primary_type = request.payload["primaryType"]
+    intent = CATALOGUE.get(primary_type)
+    if intent is None:
+        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=primary_type)
+    message = definitions(intent).read(primary_type, request.payload["message"])
+    domain = deployment.domains[intent.domain]
+    digest = hashes_of(intent, message, domain).digest
+    encoded = "0x" + encoding_of(intent, message).hex()
+    if request.payload["encodedIntent"].lower() != encoded:
+        raise Refusal("ENC-MATCH", "encodedIntent is not the encoding of the message")
+    deadline = leaf(message, intent.deadline) if intent.deadline else None
+    trader = leaf(message, intent.trader)
+    return Delivery(
+        digest="0x" + digest.hex(),
+        step=request.step,
+        ceremony="",
+        primary_type=primary_type,
+        route=intent.route,
+        base_url="",
+        order_type=request.order_type,
+        encoded_intent=encoded,
+        signature=signed.signature,
+        signer=_signer_of(request, signed, digest),
+        contract=checksum_address(domain.contract),
+        nonce=str(leaf(message, intent.nonce)),
+        deadline_ms=deadline if isinstance(deadline, int) else None,
+        trader=checksum_address(trader) if isinstance(trader, bytes) else "",
+        replaces=request.replaces,
+    )
+
+
+def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
+    payload, filled = request.payload, request.transaction
+    assert filled is not None  # noqa: S101 (the caller has looked)
+    decoded = require_sendable(payload, filled, deployment)
+    digest = signing_hash(payload, filled)
+    signer = _signer_of(request, signed, digest)
+    raw = raw_transaction(payload, filled, bytes.fromhex(signed.signature[2:]))
+    trader = decoded.delegated_for
+    return Delivery(
+        digest="0x" + digest.hex(),
+        step=request.step,
+        ceremony="",
+        primary_type=decoded.call.name,
+        route=RELAY,
+        base_url="",
+        order_type=None,
+        encoded_intent="0x" + unsigned_bytes(payload, filled).hex(),
+        signature=signed.signature,
+        signer=signer,
+        contract=checksum_address(parse_address(payload["to"])),
+        nonce=str(filled.nonce),
+        deadline_ms=None,
+        trader=checksum_address(trader) if trader is not None else signer,
+        raw_transaction="0x" + raw.hex(),
+    )
+
+
+def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: Deployment) -> Decoded:
+    """Return the call of a transaction that has one form only, for the pinned chain. Raises ``Refusal`` of family ``TX``."""
+    if payload["chainId"] != deployment.chain_id:
+        raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+    if not _ZERO.fullmatch(payload["value"]):
+        raise Refusal("TX-VALUE", "it would send native coins along", got=payload["value"][:80], expected="0x0")
+    if not _HEX.fullmatch(payload["data"]):
+        raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
+    parse_address(payload["to"])
+    if min(filled) < 0 or max(filled) >> 256:
+        raise Refusal(
+            "TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
+        )
+    return decode_call(bytes.fromhex(payload["data"][2:]))
+
+
+def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:
+    """Return who signed, who must be who the request names, over the digest that was computed here."""
+    if signed.digest != "0x" + digest.hex():
+        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + digest.hex())
+    signer = checksum_address(recover(digest, bytes.fromhex(signed.signature[2:])))
+    if signer != request.signer or signed.signer != request.signer:
+        raise Refusal("SIG-SIGNER", "signed by another key", got=signer, expected=request.signer)
+    if request.transaction is not None and checksum_address(parse_address(request.payload["from"])) != signer:
+        raise Refusal("TX-FROM", "for another sender", got=request.payload["from"], expected=signer)
+    return signer
+
+
+def base_url_of(route: str, deployment: Deployment) -> str:
+    """Return the address of a route's service. Raises ``UsageError`` when the deployment has none."""
+    name = _BASE_URLS[route]
+    base_url = _known_url(route, deployment)
+    if not base_url:
+        raise UsageError(
+            f"the deployment has no address for the {route} service",
+            do=f"fetch the deployment again with --{name.replace('_', '-')} URL, or export what was signed",
+        )
+    return base_url
+
+
+def without_address(routes: Iterable[str], deployment: Deployment) -> dict[str, str]:
+    """Return those of the routes whose service the deployment names no address for, each with the option that gives one."""
+    wanted = {route: f"--{_BASE_URLS[route].replace('_', '-')}" for route in routes if route in _BASE_URLS}
+    return {route: option for route, option in wanted.items() if not _known_url(route, deployment)}
+
+
+def _known_url(route: str, deployment: Deployment) -> str:
+    return deployment.base_urls.get(_BASE_URLS[route], "")

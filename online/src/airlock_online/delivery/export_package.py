@@ -1,0 +1,80 @@
+"""The signed package for another sender (``airlock/export@1``): all that somebody else needs to send what was signed.
+
+``{"format", "header", "items"}``. An item of an intent has its struct, domain, encoding, digest and signature and, where the
+contract has a call that takes them, that call's calldata; an item of a transaction has the raw transaction and its hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.transaction import hash_of
+from airlock_shared.ethereum.abi import encode
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.wire.codec import to_json
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.documents.requests import Header
+
+FORMAT = "airlock/export@1"
+
+WITH_SIG = {
+    "DelegateReq": "setDelegateWithSig(bytes,bytes)",
+    "SetTraderReferralCodeByUserReq": "setTraderReferralCodeByUserWithSig(bytes,bytes)",
+    "RegisterCodeReq": "registerCodeWithSig(bytes,bytes)",
+}
+"""The contract calls that execute a signed intent for whoever sends them: the encoding, then the signature."""
+
+
+def package(header: Header, deployment: Deployment, deliveries: Iterable[Delivery]) -> bytes:
+    """Return the document's file form."""
+    items = [item_of(delivery, deployment) for delivery in deliveries]
+    own = {
+        "count": len(items),
+        "ceremony": header.ceremony,
+        "deployment": header.deployment,
+        "deployment_name": header.deployment_name,
+        "chain_id": deployment.chain_id,
+        "rehearsal": header.rehearsal,
+    }
+    return to_json({"format": FORMAT, "header": own, "items": items})
+
+
+def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
+    """Return one item: integers that may be large as decimal texts, bytes as 0x-hex, ``deadline`` in unix ms or null."""
+    common = {
+        "step": delivery.step,
+        "primaryType": delivery.primary_type,
+        "goes_to": delivery.route,
+        "digest": delivery.digest,
+        "signature": delivery.signature,
+        "signer": delivery.signer,
+        "trader": delivery.trader or delivery.signer,
+        "contract": delivery.contract,
+        "nonce": delivery.nonce,
+    }
+    if delivery.raw_transaction:
+        return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": hash_of(delivery)}
+    domain = deployment.domains[CATALOGUE[delivery.primary_type].domain]
+    item: dict[str, Any] = common | {
+        "domain": {
+            "name": domain.name,
+            "version": domain.version,
+            "chainId": domain.chain_id,
+            "verifyingContract": delivery.contract,
+        },
+        "encodedIntent": delivery.encoded_intent,
+        "deadline": delivery.deadline_ms,
+    }
+    item |= {} if delivery.order_type is None else {"orderType": delivery.order_type}
+    item |= {"replaces": delivery.replaces} if delivery.replaces else {}
+    if call := WITH_SIG.get(delivery.primary_type):
+        item["call"] = {"function": call, "to": delivery.contract, "data": _data(call, delivery)}
+    return item
+
+
+def _data(call: str, delivery: Delivery) -> str:
+    intent, signature = bytes.fromhex(delivery.encoded_intent[2:]), bytes.fromhex(delivery.signature[2:])
+    return "0x" + (keccak256(call.encode())[:4] + encode(["bytes", "bytes"], [intent, signature])).hex()

@@ -1,0 +1,66 @@
+"""Reading the batched market's events from its two wires: the stream of the POST, and the status endpoint's replay.
+
+A known type must have the shape that the specification gives; an unknown one may hold anything, because informational
+types are added without a version change.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from airlock_online.clients import sse
+from airlock_online.journal.order_states import KNOWN_TYPES, MAX_EVENTS, OrderEvent
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.errors import DocumentError, ServiceError
+from airlock_shared.text.safe import safe
+
+_SEQ = re.compile(r"0|[1-9][0-9]{0,14}", re.ASCII)
+_MAX_SEQ = 10**15
+_MAX_TYPE = 100
+_MAX_DATA_BYTES = 1 << 20
+
+
+def from_stream(event: sse.Event) -> OrderEvent:
+    """Return the order's event that a server-sent event holds. Raises ``ServiceError`` when it cannot be read."""
+    if event.id is not None and not _SEQ.fullmatch(event.id):
+        raise _unreadable(f"the id {safe(event.id, limit=40)!r} is no seq")
+    seq = None if event.id is None else int(event.id)
+    try:
+        payload = parse_json(event.data.encode("utf-8", "surrogatepass"), max_bytes=_MAX_DATA_BYTES)
+    except DocumentError as error:
+        if event.type in KNOWN_TYPES:
+            raise _unreadable(f"the data of {event.type} is not strict JSON ({error.check})") from error
+        payload = event.data
+    return _event(seq, event.type, payload, None)
+
+
+def from_status(document: Any) -> list[OrderEvent]:
+    """Return the events of a status reply, ``{events: [{seq, type, payload, at}]}``. Raises ``ServiceError``."""
+    events = document.get("events") if type(document) is dict else None
+    if type(events) is not list or len(events) > MAX_EVENTS:
+        raise _unreadable("the status reply has no list of events")
+    return [_from_replay(entry) for entry in events]
+
+
+def _from_replay(entry: Any) -> OrderEvent:
+    if type(entry) is not dict:
+        raise _unreadable("an entry of the status reply is no object")
+    seq, name, at = entry.get("seq"), entry.get("type"), entry.get("at")
+    if type(seq) is not int or not 0 <= seq < _MAX_SEQ or type(name) is not str:
+        raise _unreadable("an entry of the status reply lacks its seq or its type")
+    return _event(seq, name, entry.get("payload"), at if type(at) is int and 0 <= at < _MAX_SEQ else None)
+
+
+def _event(seq: int | None, name: str, payload: Any, at_ms: int | None) -> OrderEvent:
+    if not 0 < len(name) <= _MAX_TYPE or not name.isprintable():
+        raise _unreadable("the name of an event is empty, too long or not printable")
+    if type(payload) is not dict:
+        if name in KNOWN_TYPES:
+            raise _unreadable(f"the payload of {name} is no object")
+        payload = {"value": payload}
+    return OrderEvent(seq, name, payload, at_ms)
+
+
+def _unreadable(what: str) -> ServiceError:
+    return ServiceError(f"an event of the order cannot be read: {what}", do="follow the order by its status")

@@ -1,0 +1,99 @@
+"""What is delivered, and the world in which it is delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from airlock_online.clients.http import Http
+from airlock_online.journal.journal import Journal
+from airlock_online.journal.order_states import OrderEvent
+from airlock_online.clients.rpc import RpcClient
+
+NonceRead = Callable[[str, str, int], bool | None]
+"""``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""
+
+
+class Found(NamedTuple):
+    """One thing that a submission was to bring about, and what is found: ``kept`` is None when that cannot be told."""
+
+    what: str
+    found: str
+    kept: bool | None
+
+
+class Delivery(NamedTuple):
+    """A signed intent or transaction on its way. Hashes, addresses and bytes as 0x-hex, ``deadline_ms`` in unix ms or None.
+
+    ``trader`` is the account that it speaks for; empty means the signer. ``order_type`` and ``eip7702``, the text of a JSON
+    object that is passed on byte for byte, belong to the batched market; ``replaces`` to the core API.
+
+    Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
+    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent.
+    """
+
+    digest: str
+    step: str
+    ceremony: str
+    primary_type: str
+    route: str
+    base_url: str
+    order_type: int | None
+    encoded_intent: str
+    signature: str
+    signer: str
+    contract: str
+    nonce: str
+    deadline_ms: int | None
+    trader: str = ""
+    eip7702: str = ""
+    raw_transaction: str = ""
+    replaces: str = ""
+    requests: str = ""
+
+    def __repr__(self) -> str:
+        """Name the delivery without its signature: until it is submitted, that is a secret."""
+        return f"Delivery({self.digest}, {self.primary_type}, {self.route})"
+
+
+class RelayerTemplate(NamedTuple):
+    """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
+
+    submit_path: str = "/intents"
+    status_path: str = "/intents/{id}"
+    body: Mapping[str, str] = {
+        "primaryType": "primary_type",
+        "userIntent": "encoded_intent",
+        "userSignature": "signature",
+    }
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+class World(NamedTuple):
+    """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
+
+    ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.
+    ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
+    ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
+    own, and ``confirmations`` how many blocks make a transaction final. ``look`` reads back, for a digest, what was
+    promised; None when there is nothing to read from.
+    """
+
+    journal: Journal
+    http: Http
+    clock_ms: Callable[[], int]
+    sleep: Callable[[float], None]
+    on_event: Callable[[OrderEvent], None] = _nothing
+    on_notice: Callable[[str], None] = _nothing
+    nonce_used: NonceRead | None = None
+    patience_s: float = 120.0
+    relayer: RelayerTemplate = RelayerTemplate()
+    on_answered: Callable[[], None] = _nothing
+    on_asked: Callable[[str, str], None] = _nothing
+    node: RpcClient | None = None
+    confirmations: int = 1
+    relay_path: str = "/v2/relay"
+    look: Callable[[str], Sequence[Found]] | None = None

@@ -1,0 +1,77 @@
+"""The core API: a signed ``TpSlReq`` is stored as a price trigger by ``POST``, or takes the place of one by ``PUT``.
+
+A replaced trigger gets a new id, and a lost reply leaves it unknown which ones there are. Source: the specification, "Other
+execution services referenced". The shapes are those of comparable venues.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from airlock_online.clients.http import Reply
+from airlock_online.journal.schema import Submission
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, State
+from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
+from airlock_online.delivery.routes.struct import members_of
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.clients.urls import join, segment
+from airlock_shared.errors import ServiceError
+from airlock_shared.text.safe import safe
+
+TRIGGERS_PATH = "/price-triggers"
+STORED = "TriggerStored"
+NONCE_PROVES = True  # a trigger's nonce is spent when it is executed, or when it is made worthless
+_WHO = "the core API"
+_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
+_TEXTS = ("coinSize", "price", "percentage", "nonce")
+
+
+def parcel(delivery: Delivery, world: World) -> Parcel:
+    """Return the request: PUT when it replaces a stored trigger, else POST."""
+    del world
+    signed = members_of(delivery)
+    body = {
+        "trader": signed["trader"],
+        "buy": signed["buy"],
+        **{name: signed[name] for name in _NUMBERS},
+        **{name: str(signed[name]) for name in _TEXTS},
+        "signedMessage": delivery.signature,
+    }
+    path = f"{TRIGGERS_PATH}/{segment(delivery.replaces)}" if delivery.replaces else TRIGGERS_PATH
+    method = "PUT" if delivery.replaces else "POST"
+    return Parcel(method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
+
+
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
+
+    def read(reply: Reply) -> dict[str, str]:
+        return _stored(document_of(_WHO, parcel.url, reply, (200, 201)), delivery.replaces)
+
+    payload = post_once(parcel, read, tracker, world)
+    if payload is not None:
+        event = OrderEvent(0, STORED, payload)
+        tracker.write(event, entity_id=payload["entityId"], path=(State.ACCEPTED, State.CONFIRMED))
+    return ""
+
+
+def follow(known: Submission, tracker: Tracker, world: World) -> str:
+    """Return at once: no read of a stored trigger is documented, and the nonce tells when it is spent."""
+    del known, tracker, world
+    return ""
+
+
+def _stored(told: dict[str, Any], replaces: str) -> dict[str, str]:
+    """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
+    data = told["data"] if told.get("ok") is True and type(told.get("data")) is dict else told
+    new = data.get("newEntityId", data.get("entityId")) if replaces else data.get("entityId")
+    if type(new) is not str or not 0 < len(new) <= MAX_TRACKING_ID or not new.isprintable():
+        raise ServiceError(f"{_WHO} gave no usable id of the stored trigger")
+    if not replaces:
+        return {"entityId": new}
+    old = data.get("oldEntityId", replaces)
+    if old != replaces or new == replaces:
+        raise ServiceError(f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}")
+    return {"entityId": new, "oldEntityId": replaces}

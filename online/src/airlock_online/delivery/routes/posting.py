@@ -1,0 +1,93 @@
+"""Posting once: what each kind of reply means for the one request that is ever sent. The same for every service.
+
+A 4xx was not taken, and may be sent again. No connection means that nothing was sent. Everything else that is not the
+answer expected leaves it unknown, and it is never sent again. Source: the specification, rule 4 of "Events".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from airlock_online.clients.http import Call, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
+from airlock_online.journal.order_states import State
+from airlock_online.delivery.routes.context import World
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.errors import DocumentError, ServiceError
+
+_MAX_CODE = 64
+_Read = TypeVar("_Read")
+
+
+class Parcel(NamedTuple):
+    """The one request: its method, its address, and the exact bytes of its body."""
+
+    method: str
+    url: str
+    body: bytes
+
+
+def post_once(parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, world: World) -> _Read | None:
+    """Send a request that is answered by one JSON document, and return what ``read`` makes of it.
+
+    None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
+    """
+    try:
+        with world.http.open(Call(parcel.method, parcel.url, body=parcel.body)) as opened:
+            if refused(opened, tracker):
+                return None
+            reply = Reply(opened.status, opened.content_type, b"".join(opened.chunks), None)
+        return read(reply)
+    except NotSent as error:
+        tracker.settle(State.PREPARED, error.what)
+    except ServiceError as error:
+        tracker.settle(State.UNKNOWN, error.what)
+    return None
+
+
+def refused(opened: OpenReply, tracker: Tracker) -> bool:
+    """Tell whether a reply is a refusal before anything was taken, and write down why."""
+    if not 400 <= opened.status < 500:
+        return False
+    reason = read_reason(opened)
+    code, decoded = _told(reason)
+    shown = f" (decodedError: {decoded})" if decoded else ""
+    tracker.reject(opened.status, f"HTTP {opened.status}: {reason}{shown}", code)
+    return True
+
+
+def _told(reason: str) -> tuple[str, str]:
+    """Return the code that a refusal's body carries, and the contract error of a failed simulation; empty when none."""
+    try:
+        document = parse_json(reason.encode("utf-8", "surrogatepass"))
+    except DocumentError:
+        return "", ""
+    error = document.get("error") if type(document) is dict else None
+    if type(error) is not dict:
+        return "", ""
+    details = error.get("details")
+    decoded = details.get("decodedError") if type(details) is dict else None
+    code = error.get("code")
+    shown = decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
+    return code[:_MAX_CODE] if type(code) is str else "", shown
+
+
+def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
+    """Return the ``data`` object of ``who``'s envelope. Raises ``ServiceError`` for every other reply."""
+    envelope = document_of(who, url, reply, (200, 201, 202))
+    data = envelope.get("data") if envelope.get("ok") is True else None
+    if type(data) is not dict:
+        raise ServiceError(f"{who} answered in an unknown shape: {reason_text(reply.body)}", status=reply.status)
+    return data
+
+
+def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
+    """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
+    if reply.status not in statuses:
+        raise ServiceError(f"{who} answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+    document = json_of(reply, url)
+    if type(document) is not dict:
+        raise ServiceError(f"{who} answered in an unknown shape: {reason_text(reply.body)}", status=reply.status)
+    return document

@@ -1,0 +1,82 @@
+"""The builder's relay of signed transactions: ``POST /v2/relay``, and ``GET /v2/relay/{hash}`` for the outcome.
+
+It takes whitelisted contracts alone, and simulates first. The hash is computed here: the one that it names is compared, and
+never followed instead. Source: the specification, "Builder service" and "Builder error envelope"; the shapes are those of
+comparable venues, where an unknown hash reads as pending.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from airlock_online.clients.http import Call
+from airlock_online.journal.schema import Submission
+from airlock_online.delivery.routes import transaction
+from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.polling import Answer, until_final
+from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.clients.urls import join, segment
+from airlock_shared.errors import ServiceError
+from airlock_shared.text.safe import safe
+
+NONCE_PROVES = False  # an account's nonce is used by whichever transaction has it
+_WHO = "the relay"
+
+
+def parcel(delivery: Delivery, world: World) -> Parcel:
+    """Return the request. The simulation is never asked to be skipped."""
+    body = json.dumps({"rawTransaction": delivery.raw_transaction}, separators=(",", ":")).encode()
+    return Parcel("POST", join(delivery.base_url, world.relay_path), body)
+
+
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    """POST once, then poll. Return why it stopped, empty when the transaction is final."""
+
+    def read(reply: Any) -> str:
+        named = data_of(_WHO, parcel.url, reply).get("hash")
+        if type(named) is not str:
+            raise ServiceError(f"{_WHO} gave no transaction hash")
+        return named
+
+    named = post_once(parcel, read, tracker, world)
+    if named is None:
+        return ""
+    tx_hash = transaction.hash_of(delivery)
+    transaction.sent(tx_hash, named, tracker)
+    return _poll(delivery.base_url, tx_hash, delivery.primary_type, tracker, world)
+
+
+def follow(known: Submission, tracker: Tracker, world: World) -> str:
+    """Poll the relay for the hash that was computed here, whether or not the POST was answered."""
+    tx_hash = known.record.transaction_hash
+    world.on_notice(f"asking the relay for transaction {tx_hash}")
+    return _poll(known.record.url, tx_hash, known.record.primary_type, tracker, world)
+
+
+def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, world: World) -> str:
+    def ask() -> Answer:
+        url = join(base_url, f"{world.relay_path}/{segment(tx_hash)}")
+        data = data_of(_WHO, url, world.http.exchange(Call("GET", url)))
+        if str(data.get("hash", tx_hash)).lower() != tx_hash:
+            raise ServiceError(f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which was not asked")
+        return Answer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
+
+    return until_final(f"the relay: the status of {tx_hash}", ask, world)
+
+
+def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bool:
+    """Write a final status down, and return whether it is one. A status of another name is pending."""
+    status, block = data.get("status"), data.get("blockNumber")
+    if status == "reverted":
+        decoded = data.get("decodedError")
+        told = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
+        transaction.reverted(tx_hash, "REVERTED", told, tracker)
+        return True
+    if status != "confirmed":
+        return False
+    if type(block) is not int or block < 0:
+        raise ServiceError(f"{_WHO} says confirmed and gives no block")
+    transaction.confirmed(tx_hash, block, None, call, tracker)
+    return True

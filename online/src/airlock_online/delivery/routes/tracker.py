@@ -1,0 +1,91 @@
+"""One submission while it is sent and followed: each event is in the journal before it is shown to anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airlock_online.journal.order_states import ANOMALIES, Anomaly, Order, OrderEvent, State, merge
+from airlock_online.delivery.routes.context import World
+from airlock_shared.text.safe import safe
+
+
+class Tracker:
+    """The submission of one digest, kept equal to the journal."""
+
+    def __init__(self, digest: str, world: World) -> None:
+        self.digest = digest
+        self._world = world
+        known = world.journal.get(digest)
+        self.order = Order(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
+        self.tracking_id = known.tracking_id
+        self._accepted = known.state is State.ACCEPTED
+        for event in world.journal.events(digest):
+            self.order = merge(self.order, event).order
+
+    def take(self, event: OrderEvent) -> None:
+        """Merge an event of the batched market: write what is new, name what is odd, then show it."""
+        merged = merge(self.order, event)
+        self.order = merged.order
+        if merged.fresh:
+            ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
+            message = event.payload.get("message")
+            self.write(
+                event,
+                tracking_id=merged.order.tracking_id,
+                path=ended if self._accepted else (State.ACCEPTED, *ended),
+                code=event.code if ended else "",
+                note=message if ended and type(message) is str else "",
+                told_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
+            )
+        for anomaly in merged.anomalies:
+            self.odd(anomaly)
+
+    def write(
+        self,
+        event: OrderEvent,
+        *,
+        tracking_id: str = "",
+        entity_id: str = "",
+        path: Sequence[State] = (),
+        code: str = "",
+        note: str = "",
+        told_again: bool = False,
+    ) -> None:
+        """Make an event, the ids and the states that it leads through durable, then show the event if it is new.
+
+        ``told_again`` is for an event that can be read again by the tracking id: it survives the death of the process, and
+        after a power cut it comes once more.
+        """
+        new_id = "" if self.tracking_id else tracking_id
+        self.tracking_id = self.tracking_id or tracking_id
+        journal = self._world.journal
+        fresh = journal.record(
+            self.digest,
+            event,
+            tracking_id=new_id,
+            entity_id=entity_id,
+            path=path,
+            code=code,
+            note=note,
+            told_again=told_again,
+        )
+        self._accepted = self._accepted or State.ACCEPTED in path
+        self._world.on_answered()
+        if fresh:
+            self._world.on_event(event)
+
+    def odd(self, anomaly: Anomaly) -> None:
+        """Write an anomaly down, and name it when it is new."""
+        if self._world.journal.record_anomaly(self.digest, anomaly):
+            self._world.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})")
+
+    def settle(self, state: State, note: str) -> None:
+        """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
+        if not self._world.journal.move(self.digest, state, note=note):
+            self._world.journal.annotate(self.digest, note)
+        self._world.on_answered()
+
+    def reject(self, status: int, reason: str, code: str = "") -> None:
+        """Write down that it was refused before it was taken, and why."""
+        self._world.journal.reject(self.digest, status, reason, code)
+        self._world.on_answered()

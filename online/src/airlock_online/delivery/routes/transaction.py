@@ -1,0 +1,58 @@
+"""What the two routes of a signed transaction share: its hash computed here, and the events of its life.
+
+A confirmed transaction that stored an order is not called filled: it says so in the note (the specification, "The
+transaction stores a pending order").
+"""
+
+from __future__ import annotations
+
+from airlock_online.journal.order_states import Anomaly, OrderEvent, State
+from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.text.safe import safe
+from airlock_shared.catalogue.eip1559 import transaction_hash
+
+SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
+STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later, so that this is no fill"
+
+
+def hash_of(delivery: Delivery) -> str:
+    """Return the hash by which the chain knows the transaction, computed here, as lower-case 0x-hex; else empty."""
+    if not delivery.raw_transaction:
+        return ""
+    return "0x" + transaction_hash(bytes.fromhex(delivery.raw_transaction[2:])).hex()
+
+
+def sent(tx_hash: str, named: str, tracker: Tracker) -> None:
+    """Write down that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
+    tracker.write(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tracking_id=tx_hash, path=(State.ACCEPTED,))
+    compare(tx_hash, named, tracker)
+
+
+def compare(tx_hash: str, named: str, tracker: Tracker) -> None:
+    """Name it when a service speaks of another transaction than the one that was signed."""
+    if named.lower() != tx_hash:
+        told = OrderEvent(None, SENT, {"transactionHash": safe(named, limit=80)})
+        tracker.odd(Anomaly("other-transaction-hash", told))
+
+
+def confirmed(tx_hash: str, block: int, confirmations: int | None, call: str, tracker: Tracker) -> None:
+    """Write down that the chain has it; ``confirmations`` is None when nobody counted them."""
+    payload: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": block}
+    payload |= {} if confirmations is None else {"confirmations": confirmations}
+    pending = call in CALLS and CALLS[call].pending
+    note = STORES_AN_ORDER if pending else ""
+    tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(State.CONFIRMED), note=note)
+
+
+def reverted(tx_hash: str, code: str, told: str, tracker: Tracker) -> None:
+    """Write down that the chain has it and that it changed nothing; ``told`` is the contract's reason, if any."""
+    payload = {"transactionHash": tx_hash, "code": code} | ({"reason": told} if told else {})
+    note = f"transaction {tx_hash} was reverted" + (f": {told}" if told else "")
+    event = OrderEvent(1, REVERTED, payload)
+    tracker.write(event, tracking_id=tx_hash, path=_to(State.FAILED), code=code, note=note)
+
+
+def _to(state: State) -> tuple[State, State]:
+    return State.ACCEPTED, state

@@ -1,0 +1,66 @@
+"""The TWAP service: ``POST /twaps/cancel`` with a signed ``TwapCancelReq``; it sends the transaction itself.
+
+Source: the specification, "Other execution services referenced". The shapes are those of comparable venues: the struct's
+members and the signature; 201 with ``twapId``, ``transactionHash`` and ``blockNumber``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from airlock_online.clients.http import Reply
+from airlock_online.journal.schema import Submission
+from airlock_online.journal.order_states import OrderEvent, State
+from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
+from airlock_online.delivery.routes.struct import members_of
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.clients.urls import join
+from airlock_shared.errors import ServiceError
+from airlock_shared.text.safe import safe
+
+CANCEL_PATH = "/twaps/cancel"
+CANCELLED = "TwapCancelled"
+NONCE_PROVES = True
+_WHO = "the TWAP service"
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+
+
+def parcel(delivery: Delivery, world: World) -> Parcel:
+    """Return the request: the members of the struct as decimal texts, and the signature."""
+    del world
+    signed = members_of(delivery)
+    body = {
+        "trader": signed["trader"],
+        **{name: str(signed[name]) for name in ("twapId", "nonce", "deadline")},
+        "signature": delivery.signature,
+    }
+    return Parcel("POST", join(delivery.base_url, CANCEL_PATH), json.dumps(body, separators=(",", ":")).encode())
+
+
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    """POST once; the answer is the outcome."""
+    twap_id = members_of(delivery)["twapId"]
+
+    def read(reply: Reply) -> dict[str, object]:
+        told = document_of(_WHO, parcel.url, reply, (200, 201))
+        tx_hash, block = told.get("transactionHash"), told.get("blockNumber")
+        if str(told.get("twapId")) != str(twap_id):
+            raise ServiceError(
+                f"{_WHO} answered about the TWAP {safe(str(told.get('twapId')), limit=80)}, not {twap_id}"
+            )
+        if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or type(block) is not int or block < 0:
+            raise ServiceError(f"{_WHO} gave no transaction hash and block")
+        return {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
+
+    payload = post_once(parcel, read, tracker, world)
+    if payload is not None:
+        tracker.write(OrderEvent(0, CANCELLED, payload), path=(State.ACCEPTED, State.CONFIRMED))
+    return ""
+
+
+def follow(known: Submission, tracker: Tracker, world: World) -> str:
+    """Return at once: the service has no read, and the nonce tells the rest."""
+    del known, tracker, world
+    return ""

@@ -1,0 +1,151 @@
+"""Submitting what was signed once, and finding out what became of it: the one way to every route.
+
+The order of things is the guarantee: checked, written down, claimed, sent; and from then on only read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from airlock_online.delivery.admission import check, check_same, check_time
+from airlock_online.journal.engine import JournalError
+from airlock_online.journal.journal import Record, Submission
+from airlock_online.journal.schema import before
+from airlock_online.journal.order_states import OPEN, Outcome, State
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
+from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.registry import ROUTES, Route
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.transaction import hash_of
+from airlock_shared.errors import OutcomeUnknown, Refusal
+from airlock_shared.text.safe import safe
+
+__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
+
+
+def submit(delivery: Delivery, world: World) -> Outcome:
+    """Send what was signed, once, and follow it. What was sent before is not sent again but followed.
+
+    Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
+    ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
+    outcome says the rest: see ``lifecycle.error_of``.
+    """
+    check(delivery)
+    known = world.journal.find(delivery.digest)
+    if known:
+        check_same(known, delivery)
+    if known and known.state not in before(State.SENDING):
+        return _not_again(known, f"was sent before and is {known.state}", world)
+    check_time(delivery, world.clock_ms())
+    route = ROUTES[delivery.route]
+    parcel = route.parcel(delivery, world)
+    record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
+    world.journal.prepare(record)
+    if not world.journal.claim(delivery.digest, **_sent(record)):
+        return _not_again(world.journal.get(delivery.digest), "is being sent by another process", world)
+    tracker = Tracker(delivery.digest, world)
+    try:
+        reason = route.send(delivery, parcel, tracker, world)
+        return _outcome(delivery.digest, world, reason)
+    except JournalError as error:
+        raise _unwritten(tracker, error) from error
+
+
+def follow(digest: str, world: World) -> Outcome:
+    """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
+
+    Raises ``JournalError`` when the journal does not know the digest or cannot be used.
+    """
+    world.journal.move(digest, State.UNKNOWN, note="the program stopped while it was sending")  # from SENDING alone
+    known = world.journal.get(digest)
+    reason = ""
+    if known.state in OPEN:
+        reason = _route_of(known).follow(known, Tracker(digest, world), world)
+    return _outcome(digest, world, reason)
+
+
+def export(delivery: Delivery, world: World) -> None:
+    """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
+
+    Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
+    """
+    check(delivery)
+    check_time(delivery, world.clock_ms())
+    known = world.journal.find(delivery.digest)
+    if known:
+        check_same(known, delivery)
+    world.journal.prepare(_record(delivery, "export", ""))
+    if not world.journal.export(delivery.digest):
+        state = world.journal.get(delivery.digest).state
+        raise Refusal(
+            "ROUTE-SENT",
+            "it was sent from here, and what was sent is not given to another sender",
+            got=state.value,
+            expected="PREPARED or REJECTED",
+            do="follow it: airlock-online follow",
+        )
+
+
+def _not_again(known: Submission, why: str, world: World) -> Outcome:
+    digest = known.record.digest
+    if known.state is State.EXPORTED:
+        raise Refusal(
+            "ROUTE-EXPORTED",
+            "it was handed to another sender, and is never sent from here",
+            got=known.state.value,
+            do="follow it: airlock-online follow; to send it from here, sign a new one",
+        )
+    world.on_answered()
+    world.on_notice(f"{digest} {why}; it is not sent again")
+    return follow(digest, world)
+
+
+def _route_of(known: Submission) -> Route:
+    route = ROUTES.get(known.record.route)
+    if route is None:
+        raise JournalError(
+            f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",
+            do="use the program that wrote it",
+        )
+    return route
+
+
+def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
+    own: dict[str, Any] = {name: getattr(delivery, name) for name in Record._fields if name in Delivery._fields}
+    own["trader"] = delivery.trader or delivery.signer
+    return Record(
+        **own,
+        url=delivery.base_url,
+        body_sha256=body_sha256,
+        method=method,
+        transaction_hash=hash_of(delivery),
+        old_entity_id=delivery.replaces,
+    )
+
+
+_SENT = ("route", "url", "method", "body_sha256", "requests", "transaction_hash", "old_entity_id")
+
+
+def _sent(record: Record) -> dict[str, str]:
+    """Return what may differ from an earlier sending that was refused, and is written with the claim."""
+    return {name: getattr(record, name) for name in _SENT}
+
+
+def _outcome(digest: str, world: World, reason: str) -> Outcome:
+    known = world.journal.get(digest)
+    found = ""
+    if known.state in OPEN:
+        found = resolve(known, world)
+        known = world.journal.get(digest)
+    told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))
+    anomalies = tuple(world.journal.anomalies(digest))
+    return Outcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
+
+
+def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:
+    named = f"its tracking id is {safe(tracker.tracking_id)}; " if tracker.tracking_id else ""
+    return OutcomeUnknown(
+        f"{tracker.digest} was sent and then {error.what}",
+        do=f"{named}write this down, repair the journal, then follow it; do not submit it elsewhere",
+    )

@@ -1,0 +1,1 @@
+"""The journal: one row a digest, its states and its events, in a database."""

@@ -1,0 +1,87 @@
+"""The journal's events as rows: each once, in the order in which they came, with anomalies and rejections beside them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Insert, bindparam, case, func, insert, select, update
+
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS
+from airlock_online.journal.order_states import OrderEvent
+
+OF_ORDER, ANOMALY, REJECTED = "event", "anomaly", "rejected"
+"""The kinds of row."""
+
+
+def _insert_once(same: ColumnElement[bool]) -> Insert:
+    """Return the statement that writes a row behind those of its digest, unless ``same`` finds it among them."""
+    known = (
+        select(func.max(EVENTS.c.ordinal).label("last"), func.max(case((same, 1), else_=0)).label("twins"))
+        .where(EVENTS.c.digest == bindparam("digest"))
+        .subquery()
+    )
+    given: dict[str, ColumnElement[Any]] = {c.name: bindparam(c.name, type_=c.type) for c in EVENTS.c}
+    row = given | {"ordinal": func.coalesce(known.c.last + 1, 0)}
+    behind = select(*row.values()).where(func.coalesce(known.c.twins, 0) == 0)
+    # Without the option, SQLAlchemy forgets the row count of an insert on PostgreSQL.
+    return insert(EVENTS).from_select(list(row), behind).execution_options(preserve_rowcount=True)
+
+
+# Built once: to build a statement takes longer than to execute it, and an event is shown only when it is written.
+_BY_SEQ = _insert_once(EVENTS.c.seq == bindparam("seq"))
+_BY_CONTENT = _insert_once(
+    EVENTS.c.seq.is_(None)
+    & (EVENTS.c.kind == bindparam("kind"))
+    & (EVENTS.c.type == bindparam("type"))
+    & (EVENTS.c.payload == bindparam("payload"))
+)
+_RAISE = (
+    update(SUBMISSIONS)
+    .where(SUBMISSIONS.c.digest == bindparam("of"), func.coalesce(SUBMISSIONS.c.last_seq, -1) < bindparam("seq"))
+    .values(last_seq=bindparam("seq"))
+)
+
+
+def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
+    """Write an event behind those that are there, and return True; False when it is one of them.
+
+    An event with a seq is told apart by it, any other row by its content.
+    """
+    row = {
+        "digest": digest,
+        "kind": kind,
+        "seq": event.seq,
+        "type": event.type,
+        "payload": json.dumps(event.payload, separators=(",", ":"), sort_keys=True),
+        "at_ms": event.at_ms,
+        "received_ms": now_ms,
+    }
+    done = connection.execute(_BY_CONTENT if event.seq is None else _BY_SEQ, row)
+    return done.rowcount == 1
+
+
+def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
+    """Keep the highest seq of a submission's events."""
+    connection.execute(_RAISE, {"of": digest, "seq": seq})
+
+
+def count_rejections(connection: Connection, digest: str) -> int:
+    """Return how often a digest was refused before it was taken."""
+    rejected = select(func.count()).where(EVENTS.c.digest == digest, EVENTS.c.kind == REJECTED)
+    return connection.scalar(rejected) or 0
+
+
+def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
+    """Return the rows of one kind, in the order in which they came."""
+    query = select(EVENTS).where(EVENTS.c.digest == digest, EVENTS.c.kind == kind).order_by(EVENTS.c.ordinal)
+    rows = connection.execute(query).mappings().all()
+    return [OrderEvent(row["seq"], row["type"], json.loads(row["payload"]), row["at_ms"]) for row in rows]
+
+
+def storable(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values whose texts every database can hold: no lone surrogate, which JSON can smuggle in, and no NUL."""
+    return {
+        name: value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0") if type(value) is str else value
+        for name, value in values.items()
+    }

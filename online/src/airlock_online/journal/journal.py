@@ -1,0 +1,252 @@
+"""The journal: what was sent, what is known of it, and the guarantee that nothing is sent twice.
+
+Every change is one transaction. A state, a tracking id or an entity id is on the disk when the call returns; an event that
+changes none of them outlives this process, and after a power cut the service tells it again. Which state may follow which
+is decided by ``journal_schema.TRANSITIONS`` inside the statement itself, so that two processes, or two machines on one
+database, cannot both claim a digest.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from types import TracebackType
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, open_engine, wrapped
+from airlock_online.journal.events import (
+    ANOMALY,
+    OF_ORDER,
+    REJECTED,
+    count_rejections,
+    insert_event,
+    raise_last_seq,
+    read_events,
+    storable,
+)
+from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, before, submission_of
+from airlock_online.journal.order_states import Anomaly, OrderEvent, State
+
+__all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
+
+_APPEND_ATTEMPTS = 5
+
+
+class Journal:
+    """A journal, for any number of threads. Use it as a context manager, or close it.
+
+    Every method may raise ``JournalError``.
+    """
+
+    def __init__(self, engine: Engine, clock_ms: Callable[[], int]) -> None:
+        self._engine = engine
+        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READ)}
+        # Threads wait here in turn; in SQLite itself they would ask again and again.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._clock_ms = clock_ms
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _writing(self, access: str = STATE) -> Iterator[Connection]:
+        with wrapped("written"), self._turn, self._for[access].begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with wrapped("read"), self._for[READ].begin() as connection:
+            yield connection
+
+    # ---- states ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, record: Record) -> Submission:
+        """Write a submission down as PREPARED, or return the one that is there already, unchanged."""
+        now = self._clock_ms()
+        row = {**record._asdict(), "state": State.PREPARED.value, "created_ms": now, "updated_ms": now}
+        try:
+            with self._writing() as connection:
+                connection.execute(insert(SUBMISSIONS).values(**row))
+        except JournalError as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+        return self.get(record.digest)
+
+    def claim(self, digest: str, **sent: str | None) -> bool:
+        """Move to SENDING and return True, for exactly one caller; False when it has been sent, or is being sent.
+
+        This is one conditional statement. Whoever gets True may send once; ``sent`` is what is sent and where, members
+        of ``Record``, written with it.
+        """
+        with self._writing() as connection:
+            return self._move(connection, digest, State.SENDING, note="", code="", **sent)
+
+    def export(self, digest: str) -> bool:
+        """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again."""
+        with self._writing() as connection:
+            if self._move(connection, digest, State.EXPORTED, method="export", note="", code=""):
+                return True
+            state = connection.scalar(select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest))
+            return bool(state == State.EXPORTED.value)
+
+    def move(self, digest: str, to: State, *, note: str | None = None, code: str | None = None) -> bool:
+        """Move to a state, and return whether the state that it was in allows that."""
+        told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
+        with self._writing() as connection:
+            return self._move(connection, digest, to, **told)
+
+    def annotate(self, digest: str, note: str) -> None:
+        """Replace the note, whatever the state."""
+        with self._writing() as connection:
+            self._set(connection, digest, note=note)
+
+    def _move(self, connection: Connection, digest: str, to: State, **values: Any) -> bool:
+        allowed = [state.value for state in before(to)]
+        done = connection.execute(
+            update(SUBMISSIONS)
+            .where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c.state.in_(allowed))
+            .values(state=to.value, updated_ms=self._clock_ms(), **storable(values))
+        )
+        return done.rowcount == 1
+
+    def _set(self, connection: Connection, digest: str, **values: Any) -> None:
+        connection.execute(
+            update(SUBMISSIONS)
+            .where(SUBMISSIONS.c.digest == digest)
+            .values(updated_ms=self._clock_ms(), **storable(values))
+        )
+
+    # ---- events ---------------------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        digest: str,
+        event: OrderEvent,
+        *,
+        tracking_id: str = "",
+        entity_id: str = "",
+        path: Sequence[State] = (),
+        code: str = "",
+        note: str = "",
+        told_again: bool = False,
+    ) -> bool:
+        """Write an event, the ids and the states that it leads through, at once; return whether the event is new.
+
+        A state that cannot be entered from where the submission is, is passed over: the first terminal state stays.
+        ``told_again``: the service tells this event again when asked, so nothing waits for the disk.
+        """
+        ids = {"tracking_id": tracking_id, "entity_id": entity_id}
+        access = EVENT if told_again else STATE
+        return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
+
+    def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:
+        """Write an anomaly once; return whether it is new."""
+        seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
+        return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
+
+    def reject(self, digest: str, status: int, reason: str, code: str = "") -> bool:
+        """Move to REJECTED and write down why, at once; the reason stays when the digest is sent again.
+
+        Return whether the state allowed it; when it does not, the reason is kept all the same.
+        """
+        with self._writing() as connection:
+            attempt = 1 + count_rejections(connection, digest)
+            payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
+            insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
+            moved = self._move(connection, digest, State.REJECTED, note=reason, code=code)
+            if not moved:
+                self._set(connection, digest, note=reason)
+            return moved
+
+    def _append(
+        self,
+        digest: str,
+        event: OrderEvent,
+        kind: str,
+        ids: dict[str, str],
+        path: Sequence[State],
+        told: dict[str, str],
+        access: str,
+    ) -> bool:
+        for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
+            try:
+                with self._writing(access) as connection:
+                    fresh = insert_event(connection, digest, event, kind, self._clock_ms())
+                    for name, value in ids.items():
+                        if value:
+                            self._keep_id(connection, digest, name, value)
+                    if fresh and event.seq is not None:
+                        raise_last_seq(connection, digest, event.seq)
+                    for state in path:
+                        self._move(connection, digest, state, **told)
+                    return fresh
+            except JournalError as error:
+                if not isinstance(error.__cause__, IntegrityError):
+                    raise
+                clash = error
+        raise clash
+
+    def _keep_id(self, connection: Connection, digest: str, name: str, value: str) -> None:
+        connection.execute(
+            update(SUBMISSIONS)
+            .where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c[name] == "")
+            .values(storable({name: value}))
+        )
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    def find(self, digest: str) -> Submission | None:
+        """Return the submission of a digest, or None."""
+        with self._reading() as connection:
+            row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
+        return submission_of(row) if row else None
+
+    def get(self, digest: str) -> Submission:
+        """Return the submission of a digest. Raises ``JournalError`` when there is none."""
+        found = self.find(digest)
+        if found is None:
+            raise JournalError(
+                f"the journal knows nothing of {digest}", do="check the digest, and which journal this is"
+            )
+        return found
+
+    def submissions(self, ceremony: str | None = None) -> list[Submission]:
+        """Return the submissions, of one ceremony or all, oldest first."""
+        query = select(SUBMISSIONS).order_by(SUBMISSIONS.c.created_ms, SUBMISSIONS.c.digest)
+        if ceremony is not None:
+            query = query.where(SUBMISSIONS.c.ceremony == ceremony)
+        with self._reading() as connection:
+            return [submission_of(row) for row in connection.execute(query).mappings()]
+
+    def events(self, digest: str) -> list[OrderEvent]:
+        """Return a submission's events in the order in which they came."""
+        with self._reading() as connection:
+            return read_events(connection, digest, OF_ORDER)
+
+    def anomalies(self, digest: str) -> list[str]:
+        """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
+        with self._reading() as connection:
+            return list(dict.fromkeys(event.type for event in read_events(connection, digest, ANOMALY)))
+
+    def rejections(self, digest: str) -> list[OrderEvent]:
+        """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""
+        with self._reading() as connection:
+            return read_events(connection, digest, REJECTED)
+
+
+def open_journal(where: str, clock_ms: Callable[[], int]) -> Journal:
+    """Open the journal at a file name, or at a database URL. Raises ``JournalError``."""
+    return Journal(open_engine(where), clock_ms)

@@ -1,0 +1,256 @@
+"""The life of what was signed: its states, and the merging of the batched market's events into one outcome.
+
+Pure: events go in, from the stream or from the status endpoint, in any order and as often as they come. Source: the
+specification, "States and transitions" and "Events".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from airlock_online.error_codes import entry
+from airlock_shared.errors import (
+    AirlockError,
+    ExecutionFailed,
+    Expired,
+    MarketDeclined,
+    OutcomeUnknown,
+    ServiceError,
+)
+from airlock_shared.text.safe import safe
+
+MAX_EVENTS = 2_000  # of one order; the real ones have a handful
+MAX_TRACKING_ID = 200
+ACCEPTED_EVENT = "MarketOrderAccepted"
+STREAM_TIMEOUT = "STREAM_TIMEOUT"
+
+
+class State(StrEnum):
+    """What is known of a submission. ``journal_schema.TRANSITIONS`` says what may follow what."""
+
+    PREPARED = "PREPARED"
+    SENDING = "SENDING"
+    REJECTED = "REJECTED"
+    EXPORTED = "EXPORTED"
+    ACCEPTED = "ACCEPTED"
+    UNKNOWN = "UNKNOWN"
+    FILLED = "FILLED"
+    CONFIRMED = "CONFIRMED"
+    MARKET_DECLINED = "MARKET_DECLINED"
+    FAILED = "FAILED"
+    EXPIRED_UNUSED = "EXPIRED_UNUSED"
+
+
+MEANINGS = {
+    State.PREPARED: "written down; not a byte has been sent",
+    State.SENDING: "the one request is on its way",
+    State.REJECTED: "refused before it was taken: it may be sent again",
+    State.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
+    State.ACCEPTED: "the service has taken it",
+    State.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
+    State.FILLED: "the order was filled",
+    State.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
+    State.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
+    State.FAILED: "it was taken, and its execution failed",
+    State.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+}
+
+FINAL = frozenset({State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED})
+_FIND_OUT = "airlock-online follow goes on; airlock-online resolve says what it waits for; it is never sent"
+OPEN = frozenset({State.SENDING, State.ACCEPTED, State.UNKNOWN, State.EXPORTED})
+"""The states in which there is something left to find out, by reading alone."""
+
+_TERMINAL = {
+    "MarketOrderExecuted": State.FILLED,
+    "PositionSizeIncreased": State.FILLED,
+    "MarketOrderCanceled": State.MARKET_DECLINED,
+    "Error": State.FAILED,
+}
+_OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
+_OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
+KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed"}) | _TERMINAL.keys() | _OF_INCREASES | _OF_OTHERS
+
+
+class OrderEvent(NamedTuple):
+    """One event. ``seq`` is None when it came without one; ``at_ms`` is the service's time, unix ms, if it gave one."""
+
+    seq: int | None
+    type: str
+    payload: Mapping[str, Any]
+    at_ms: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The payload's ``code``, on which alone anything is decided; empty when there is none."""
+        code = self.payload.get("code")
+        return code if type(code) is str else ""
+
+    @property
+    def tracking_id(self) -> str:
+        """The payload's ``trackingId``; empty when there is none that can be asked for."""
+        tracking_id = self.payload.get("trackingId")
+        if type(tracking_id) is str and len(tracking_id) <= MAX_TRACKING_ID and tracking_id.isprintable():
+            return tracking_id
+        return ""
+
+
+class Anomaly(NamedTuple):
+    """Something that a correct service does not do. ``kind`` is one of the names in :data:`ANOMALIES`."""
+
+    kind: str
+    event: OrderEvent
+
+
+ANOMALIES = {
+    "seq-went-back": "an event came with a lower seq than one before it",
+    "different-duplicate": "two events have one seq and differ; the first one counts",
+    "event-after-terminal": "an event came after the one that ended the order",
+    "second-terminal": "a second event claims to end the order; the first one counts",
+    "other-tracking-id": "an event names another order; it does not count",
+    "other-kind-of-order": "an event of an increase for an open or close, or the other way round",
+    "event-without-seq": "an event that should have a seq has none",
+    "accepted-missing": "the first event is not MarketOrderAccepted",
+    "other-transaction-hash": "a service names another transaction than the one signed; the one signed is followed",
+}
+
+
+class Order(NamedTuple):
+    """All that is known of one order. ``increase`` is None when the kind of order is not known."""
+
+    increase: bool | None = None
+    tracking_id: str = ""
+    events: tuple[OrderEvent, ...] = ()
+    last_seq: int | None = None
+    terminal: OrderEvent | None = None
+
+    @property
+    def state(self) -> State | None:
+        """The final state that the first terminal event gives, or None."""
+        return terminal_state(self.terminal) if self.terminal else None
+
+
+class Merged(NamedTuple):
+    """The order after an event, whether the event is new and of this order, and what was wrong with it."""
+
+    order: Order
+    fresh: bool
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+def is_end_of_view(event: OrderEvent) -> bool:
+    """Tell the one Error that is no event of the order: this connection's time is up (rule 2 of "Events")."""
+    return event.type == "Error" and event.code == STREAM_TIMEOUT
+
+
+def terminal_state(event: OrderEvent) -> State | None:
+    """Return the state that a terminal event ends in, or None: unknown types are never terminal."""
+    return None if is_end_of_view(event) else _TERMINAL.get(event.type)
+
+
+def merge(order: Order, event: OrderEvent) -> Merged:
+    """Merge one event: unique by seq, the first terminal wins, what a correct service does not do is named.
+
+    Raises ``ServiceError`` when an order has more than ``MAX_EVENTS`` events.
+    """
+    if is_end_of_view(event):
+        return Merged(order, fresh=False)
+    if order.tracking_id and event.tracking_id and event.tracking_id != order.tracking_id:
+        return Merged(order, fresh=False, anomalies=(Anomaly("other-tracking-id", event),))
+    if (twin := _twin(order, event)) is not None:
+        differs = (twin.type, twin.payload) != (event.type, event.payload)
+        anomalies = (Anomaly("different-duplicate", event),) if differs else ()
+        return Merged(order._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=anomalies)
+    if len(order.events) >= MAX_EVENTS:
+        raise ServiceError(f"the order has more than {MAX_EVENTS} events", do="ask the service's operator")
+    merged = order._replace(
+        tracking_id=order.tracking_id or event.tracking_id,
+        events=(*order.events, event),
+        last_seq=_later(order.last_seq, event.seq),
+        terminal=order.terminal or (event if terminal_state(event) else None),
+    )
+    return Merged(merged, fresh=True, anomalies=tuple(Anomaly(kind, event) for kind in _oddities(order, event)))
+
+
+def _twin(order: Order, event: OrderEvent) -> OrderEvent | None:
+    """Return the event that this one repeats: by seq, or by content when one of the two came without a seq."""
+    for known in order.events:
+        if known.seq == event.seq and event.seq is not None:
+            return known
+        if None in (known.seq, event.seq) and (known.type, known.payload) == (event.type, event.payload):
+            return known
+    return None
+
+
+def _oddities(order: Order, event: OrderEvent) -> list[str]:
+    odd = []
+    if event.seq is None and event.type != "Error":  # an Error has been seen without one: ENQUEUE_FAILED
+        odd.append("event-without-seq")
+    if event.seq is not None and order.last_seq is not None and event.seq < order.last_seq:
+        odd.append("seq-went-back")
+    if order.terminal:
+        odd.append("second-terminal" if terminal_state(event) else "event-after-terminal")
+    if not order.events and event.type not in (ACCEPTED_EVENT, "Error"):
+        odd.append("accepted-missing")
+    if order.increase is not None and event.type in (_OF_OTHERS if order.increase else _OF_INCREASES):
+        odd.append("other-kind-of-order")
+    return odd
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return max((seq for seq in (one, other) if seq is not None), default=None)
+
+
+class Outcome(NamedTuple):
+    """What is known of a submission when a command ends. ``reason`` is safe to show; ``resumable`` by ``follow``."""
+
+    digest: str
+    state: State
+    tracking_id: str = ""
+    code: str = ""
+    reason: str = ""
+    anomalies: tuple[str, ...] = ()
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is something left to find out."""
+        return self.state in OPEN
+
+
+def error_of(outcome: Outcome) -> AirlockError | None:
+    """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked.
+
+    What to do is the error catalogue's word where it knows the outcome's code.
+    """
+    told = f": {outcome.reason}" if outcome.reason else ""
+    known = entry(outcome.code) if outcome.code else None
+    match outcome.state:
+        case State.FILLED | State.CONFIRMED:
+            return None
+        case State.MARKET_DECLINED:
+            return MarketDeclined(
+                f"the market declined the fill{told}",
+                do="nothing was filled, and this signature can fill no more; if the order is still wanted, agree on a plan "
+                "with another id and bounds of now, or prepare this one again when this signature's deadline is over",
+            )
+        case State.FAILED:
+            named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
+            do = known.do if known else "sign a new intent to try again"
+            return ExecutionFailed(f"the execution failed{named}{told}", do=do)
+        case State.EXPIRED_UNUSED:
+            return Expired(
+                f"the deadline passed and the nonce was never used{told}",
+                do="sign a new intent; this one is worthless now",
+            )
+        case State.REJECTED:
+            do = known.do if known else "correct the cause and submit again"
+            return ServiceError(f"the service refused it before taking it{told}", code=outcome.code, do=do)
+        case State.PREPARED:
+            return ServiceError(f"nothing was sent{told}", do="submit it again")
+        case State.EXPORTED:
+            return OutcomeUnknown(
+                f"it was handed to another sender, and what became of it is not known yet{told}",
+                do=f"{_FIND_OUT} from here",
+            )
+    return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")

@@ -1,0 +1,154 @@
+"""The journal's tables and rows, and which state may follow which: the table that decides whether anything is sent."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    MetaData,
+    RowMapping,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from airlock_online.journal.order_states import State
+
+VERSION = 2
+
+_S = State
+_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
+TRANSITIONS: dict[State, frozenset[State]] = {
+    _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED}),
+    # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
+    _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN}),
+    _S.REJECTED: frozenset({_S.SENDING, _S.EXPORTED}),
+    # Nothing leads from here back to SENDING, PREPARED or REJECTED: what may have been taken is never sent again, and
+    # what another sender has is never sent from here.
+    _S.ACCEPTED: _ENDS,
+    _S.UNKNOWN: _ENDS | {_S.ACCEPTED},
+    _S.EXPORTED: _ENDS,
+    _S.FILLED: frozenset(),
+    _S.CONFIRMED: frozenset(),
+    _S.MARKET_DECLINED: frozenset(),
+    _S.FAILED: frozenset(),
+    _S.EXPIRED_UNUSED: frozenset(),
+}  # fmt: skip
+
+
+def before(state: State) -> list[State]:
+    """Return the states that may be followed by this one."""
+    return [earlier for earlier, later in TRANSITIONS.items() if state in later]
+
+
+TABLES = MetaData()
+
+SCHEMA = Table("journal_schema", TABLES, Column("version", Integer, nullable=False))
+
+SUBMISSIONS = Table(
+    "submissions",
+    TABLES,
+    Column("digest", String(66), primary_key=True),
+    Column("step", Text, nullable=False),
+    Column("ceremony", Text, nullable=False),
+    Column("primary_type", Text, nullable=False),
+    Column("route", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("trader", Text, nullable=False),
+    Column("signer", Text, nullable=False),
+    Column("contract", Text, nullable=False),
+    Column("nonce", Text, nullable=False),
+    Column("deadline_ms", BigInteger, nullable=True),
+    Column("body_sha256", String(64), nullable=False),
+    Column("state", String(16), nullable=False, index=True),
+    Column("tracking_id", Text, nullable=False, default=""),
+    Column("last_seq", BigInteger, nullable=True),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("updated_ms", BigInteger, nullable=False),
+    Column("code", Text, nullable=False, default=""),
+    Column("note", Text, nullable=False, default=""),
+    # version 2
+    Column("requests", Text, nullable=False, default=""),
+    Column("method", Text, nullable=False, default=""),
+    Column("transaction_hash", Text, nullable=False, default=""),
+    Column("entity_id", Text, nullable=False, default=""),
+    Column("old_entity_id", Text, nullable=False, default=""),
+)
+"""One row a digest. The signature itself is never here, only the hash of the body that carries it."""
+
+EVENTS = Table(
+    "events",
+    TABLES,
+    Column("digest", String(66), ForeignKey("submissions.digest"), primary_key=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("kind", String(8), nullable=False),  # "event", "anomaly" or "rejected"
+    Column("seq", BigInteger, nullable=True),
+    Column("type", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=True),
+    Column("received_ms", BigInteger, nullable=False),
+    UniqueConstraint("digest", "seq"),
+)
+"""What came, in the order in which it came. Only an event has a seq.
+
+An anomaly has its kind as type and its event as payload; a rejection has its status and its reason as payload.
+"""
+
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    2: tuple(
+        f"ALTER TABLE submissions ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+        for name in ("requests", "method", "transaction_hash", "entity_id", "old_entity_id")
+    )
+}
+"""What leads to each version from the one before it, in SQL that SQLite and PostgreSQL both read."""
+
+
+class Record(NamedTuple):
+    """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex.
+
+    ``requests`` is the fingerprint of the requests document; ``method`` is how it is sent, such as ``POST``;
+    ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
+    """
+
+    digest: str
+    step: str
+    ceremony: str
+    primary_type: str
+    route: str
+    url: str
+    trader: str
+    signer: str
+    contract: str
+    nonce: str
+    deadline_ms: int | None
+    body_sha256: str
+    requests: str = ""
+    method: str = ""
+    transaction_hash: str = ""
+    old_entity_id: str = ""
+
+
+class Submission(NamedTuple):
+    """A row of the journal: the record, and what is known of it."""
+
+    record: Record
+    state: State
+    tracking_id: str
+    last_seq: int | None
+    created_ms: int
+    updated_ms: int
+    code: str
+    note: str
+    entity_id: str = ""
+
+
+def submission_of(row: RowMapping) -> Submission:
+    """Return a row of the table as what it means."""
+    record = Record(**{name: row[name] for name in Record._fields})
+    rest = {name: row[name] for name in Submission._fields if name not in ("record", "state")}
+    return Submission(record, State(row["state"]), **rest)

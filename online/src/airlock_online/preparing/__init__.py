@@ -1,0 +1,1 @@
+"""From a plan to requests: the deployment, payloads, gas and fees."""

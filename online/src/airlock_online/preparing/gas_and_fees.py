@@ -1,0 +1,148 @@
+"""What an unsigned transaction lacks: the account's nonce, the gas limit, and EIP-1559 fees.
+
+They come from the operator's own node, or by hand, value by value; the checks bound whatever comes. The node's chain id is
+compared with the pinned one before anything is asked of anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from airlock_online.clients.http import Http
+from airlock_online.clients.revert_reasons import error_name, reason
+from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.documents.requests import Transaction
+
+GAS_MARGIN_PERCENT = 20
+"""Over the node's estimate: prices and storage may move between the estimate and the block."""
+
+Examine = Callable[[Transaction], bool]
+"""Whether the checks pass a payload with this filling: a node is never asked about a payload that they refuse."""
+
+
+class ByHand(NamedTuple):
+    """What the operator gave by hand; None is left to the node. ``nonce`` is the first transaction's."""
+
+    nonce: int | None = None
+    gas: int | None = None
+    max_fee_wei: int | None = None
+    priority_fee_wei: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether no node is needed."""
+        return None not in self
+
+
+class Filler:
+    """Fills the transactions of one ceremony: consecutive nonces for each signer, the same fees for all."""
+
+    def __init__(self, by_hand: ByHand, node: RpcClient | None) -> None:
+        self._by_hand = by_hand
+        self._node = node
+        self._next: dict[str, int] = {}
+        self._fees: Fees | None = None
+
+    def fill(self, payload: dict[str, Any], signer: str, step: str, passes: Examine) -> Transaction:
+        """Return what is filled in for a transaction that ``signer`` sends.
+
+        Gas is estimated once ``passes`` has said yes to everything else; where it says no, the least gas stands in.
+        Raises ``ServiceError`` when the node fails, or when the transaction would revert.
+        """
+        nonce, fees = self._nonce(signer), self._fees_now()
+        filled = Transaction(nonce, LEAST_GAS, fees.max_fee_per_gas_wei, fees.max_priority_fee_per_gas_wei)
+        if passes(filled):
+            filled = filled._replace(gas=self._gas(payload, step))
+        self._next[signer] = nonce + 1
+        return filled
+
+    def _nonce(self, signer: str) -> int:
+        if signer in self._next:
+            return self._next[signer]
+        if self._by_hand.nonce is None:
+            return self._required().transaction_count(signer)
+        if self._next:
+            raise UsageError(
+                "a nonce by hand is one account's, and this plan's transactions have several signers",
+                do="leave --nonce out and let a node count, or prepare a plan for each signer",
+            )
+        return self._by_hand.nonce
+
+    def _fees_now(self) -> Fees:
+        by_hand = self._by_hand
+        if by_hand.max_fee_wei is not None and by_hand.priority_fee_wei is not None:
+            return Fees(by_hand.max_fee_wei, by_hand.priority_fee_wei)
+        if self._fees is None:
+            told = self._required().fees()
+            most = told.max_fee_per_gas_wei if by_hand.max_fee_wei is None else by_hand.max_fee_wei
+            priority = by_hand.priority_fee_wei
+            self._fees = Fees(most, told.max_priority_fee_per_gas_wei if priority is None else priority)
+        return self._fees
+
+    def _gas(self, payload: dict[str, Any], step: str) -> int:
+        if self._by_hand.gas is not None:
+            return self._by_hand.gas
+        try:
+            estimate = self._required().estimate_gas(RpcCall(payload["from"], payload["to"], payload["data"]))
+        except RpcError as error:
+            raise _would_revert(step, error) from error
+        return estimate + -(-estimate * GAS_MARGIN_PERCENT // 100)
+
+    def _required(self) -> RpcClient:
+        if self._node is None:
+            raise _nobody_to_ask()
+        return self._node
+
+
+LEAST_GAS = 21_000  # of any transaction (Ethereum yellow paper, G_transaction)
+
+
+def open_filler(deployment: Deployment, by_hand: ByHand, url: str, http: Http) -> Filler:
+    """Return the filler for a deployment's transactions, its node's chain compared with the pinned one.
+
+    Raises ``UsageError`` when there is no node and not everything was given by hand, ``Refusal("TX-CHAIN")`` for a node of
+    another chain, ``ServiceError`` when it does not answer.
+    """
+    if by_hand.whole:
+        return Filler(by_hand, None)
+    if not url:
+        raise _nobody_to_ask()
+    node = RpcClient(url, http)
+    require_chain(node, deployment)
+    return Filler(by_hand, node)
+
+
+def require_chain(node: RpcClient, deployment: Deployment) -> None:
+    """Raise ``Refusal("TX-CHAIN")`` when a node serves another chain than the pinned one."""
+    got, expected = node.chain_id(), deployment.chain_id
+    if got != expected:
+        raise Refusal(
+            "TX-CHAIN",
+            f"the node {node.name} serves another chain than the deployment {deployment.name}",
+            got=f"chain id {got}",
+            expected=f"chain id {expected}",
+            do="give the address of a node of the pinned chain, or check which deployment was meant",
+        )
+
+
+def _nobody_to_ask() -> UsageError:
+    return UsageError(
+        "a transaction needs a nonce, gas and fees, and no node is configured to tell them",
+        do="give --rpc URL, set AIRLOCK_RPC or [rpc] url in config.toml; "
+        "or give all of --nonce --gas --max-fee-gwei --priority-fee-gwei",
+    )
+
+
+def _would_revert(step: str, error: RpcError) -> ServiceError:
+    if not error.data and "revert" not in error.message.lower():
+        return error  # the node failed, or the account cannot pay: its own words say which
+    why = reason(error.data) if error.data else error.what
+    return ServiceError(
+        f"step {step}: the transaction would revert; {why}",
+        code=error_name(error.data) or error.code,
+        do="nothing was written. Remove the cause and prepare again; a step that needs an earlier one of this plan to be "
+        "in the chain first is prepared when that is there (another signer's: with --signer), or in a later ceremony",
+    )

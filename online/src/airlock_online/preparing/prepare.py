@@ -1,0 +1,186 @@
+"""Preparing requests: each plan step is asked of the builder, and what comes back goes through every check.
+
+An intent goes through as it comes; a transaction is filled in first (:mod:`airlock_online.preparing.gas_and_fees`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from airlock_online.clients.builder import BuilderClient, Method
+from airlock_online.config import Config
+from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
+from airlock_online.clients.http import Http
+from airlock_online.delivery.routes.context import NonceRead
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.examine import examine, examine_nonces, refused
+from airlock_shared.checks.transaction import ROUTE as RELAY
+from airlock_shared.plan.decisions import wanted_value
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.wire.codec import refuse_floats
+from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.plan.model import CUSTOM, Exact, Step
+from airlock_shared.documents.requests import Request, Transaction, read_item
+
+
+class Sources(NamedTuple):
+    """What preparing asks: the builder, and the filler of transactions, None for a plan that has none."""
+
+    builder: BuilderClient
+    config: Config
+    filler: Filler | None = None
+
+
+class Asked(NamedTuple):
+    """How a step's payload is asked for: the builder's path, the fields as sent, the method."""
+
+    path: str
+    fields: dict[str, str]
+    method: Method = "POST"
+
+
+class Prepared(NamedTuple):
+    """A step's request and what the checks say of it."""
+
+    request: Request
+    verdicts: list[Verdict]
+
+
+def prepare_step(
+    step: Step, situation: Situation, sources: Sources, ledger: NonceLedger, asked: Asked | None = None
+) -> Prepared:
+    """Ask the builder for a step's payload and examine it; ``ledger`` knows the nonces of the steps before it.
+
+    ``asked`` stands in for the action's documented endpoint. Raises ``ServiceError`` when the builder or the node fails,
+    ``UsageError`` for an action without a documented endpoint, or a struct that is not of the catalogue.
+    """
+    if step.action.name == CUSTOM:
+        raise UsageError(
+            f"step {step.id} is for a struct that the offline machine pinned, which the online half does not know",
+            do="bring its requests document from the tool that builds it",
+        )
+    asked = asked or planned_ask(step, situation)
+    payload = sources.builder.build(asked.path, asked.fields, method=asked.method)
+    request = _request(step, situation, sources, asked, payload)
+    if request.transaction is not None:
+        request = _filled(request, step, situation, sources)
+    case = Case(request, situation)
+    return Prepared(request, examine(case) + examine_nonces(case, ledger))
+
+
+def planned_ask(step: Step, situation: Situation) -> Asked:
+    """Return how a step's payload is asked for at its action's endpoint. Raises ``UsageError`` when none is documented."""
+    if not step.action.path:
+        raise UsageError(
+            f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
+            do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP -o FILE",
+        )
+    return Asked(step.action.path, fields_to_send(step, situation))
+
+
+def _request(step: Step, situation: Situation, sources: Sources, asked: Asked, payload: dict[str, Any]) -> Request:
+    """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
+    intent = None if step.action.call else CATALOGUE[step.action.primary_type]
+    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
+    request = Request(
+        step=step.id,
+        action=step.action.name,
+        endpoint=asked.path,
+        fields=asked.fields,
+        payload=payload,
+        route=RELAY if intent is None else intent.route,
+        order_type=order_type,
+        order_reason=reason,
+        signer=checksum_address(step.signer.address),
+        path=step.signer.path,
+        delegation=_delegation(step, asked, sources),
+        transaction=Transaction(0, LEAST_GAS, 1, 0) if intent is None else None,
+        replaces=replaced_trigger(step),
+    )
+    try:
+        refuse_floats(request.as_json(), f"step {step.id}")
+        return read_item(request.as_json(), f"step {step.id}")
+    except Refusal as refusal:
+        raise ServiceError(
+            f"the builder's payload for step {step.id} has not the form that the specification gives: {refusal}",
+            do="check that the address is the builder's, and its version",
+        ) from refusal
+
+
+def _filled(request: Request, step: Step, situation: Situation, sources: Sources) -> Request:
+    """Return a transaction's request with nonce, gas and fees; what a check refuses is not shown to the node."""
+    if sources.filler is None:
+        raise ValueError("a transaction step is prepared with a filler")
+
+    def passes(filled: Transaction) -> bool:
+        return not refused(examine(Case(request._replace(transaction=filled), situation)))
+
+    filled = sources.filler.fill(request.payload, request.signer, step.id, passes)
+    return request._replace(transaction=filled)
+
+
+def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
+    """Return a step's request fields; a deadline that the plan leaves open is asked for at the plan's limit."""
+    fields = request_fields(step, situation.deployment)
+    horizon_ms = situation.plan.limits.deadline_at_most_ms
+    if step.action.parameter("deadlineMs") and "deadlineMs" not in fields and horizon_ms is not None:
+        fields["deadlineMs"] = str(situation.now_ms + horizon_ms)
+    return fields
+
+
+def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int | None, str]:
+    """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order."""
+    if intent.order_types is None:
+        return None, ""
+    wanted = wanted_value("pairIndex", step, situation.deployment)
+    number = wanted.raw if isinstance(wanted, Exact) else None
+    pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    if pair is None:
+        raise UsageError(
+            f"step {step.id}: the deployment has no pair {number}", do="correct the plan, or fetch it again"
+        )
+    order_type = intent.order_types[pair.pnl]
+    if order_type < 0:
+        raise UsageError(f"step {step.id}: {pair.name} is a PnL pair, which has no increase", do="correct the plan")
+    kind = "a PnL pair" if pair.pnl else "an ordinary pair"
+    return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
+
+
+def _delegation(step: Step, asked: Asked, sources: Sources) -> dict[str, Any] | None:
+    """Return the registration of a signer that acts as a delegate, as the builder reads it from the chain."""
+    signer, delegate = step.signer, checksum_address(step.signer.address)
+    for_itself = bool(step.action.call) and asked.fields.get("delegate") != delegate
+    if signer.delegate_of is None or for_itself:
+        return None
+    fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
+    read = sources.builder.read(sources.config.reads.delegation, fields)
+    if type(read) is not dict or type(read.get("isEnabled")) is not bool:
+        raise ServiceError(
+            "the delegation read has an unknown shape", do="set its path in config.toml, section [reads]"
+        )
+    expiry = read.get("expiry")
+    number = int(expiry) if type(expiry) is str and expiry.isdecimal() else expiry
+    found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": number if type(number) is int else 0}
+    found |= {name: read[name] for name in ("canSignIntents", "canDelegatedAction") if type(read.get(name)) is bool}
+    return found
+
+
+def nonce_reader(deployments: Iterable[Deployment], http: Http, config: Config) -> NonceRead:
+    """Return a reader of nonces over the builders of these deployments, found by the contract that has the nonce space."""
+
+    def used(contract: str, account: str, nonce: int) -> bool | None:
+        for deployment in deployments:
+            for name, domain in deployment.domains.items():
+                if checksum_address(domain.contract).lower() == contract.lower():
+                    fields = {"trader": account, "check": str(nonce)} | ({"space": name} if name == "referral" else {})
+                    read = BuilderClient(deployment.base_urls["builder"], http).read(config.reads.nonce, fields)
+                    answer = read.get("used") if type(read) is dict else None
+                    return answer if type(answer) is bool else None
+        return None
+
+    return used

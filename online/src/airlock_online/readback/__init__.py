@@ -1,0 +1,1 @@
+"""What a step promised, read from the venue and the chain afterwards."""

@@ -1,0 +1,187 @@
+"""What is known of a referral code before it is signed for: from the builder's read, and from the contract by a node.
+
+Neither is believed over the other: both are told, and where they differ that is said. None of it decides anything that is
+signed. The read's shape is in no specification; the views' names are those of comparable venues, and are configuration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.config import Config, ReferralViews
+from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.catalogue.referral_code import code_bytes, code_text
+from airlock_shared.text.safe import safe
+
+NOBODY = ""
+NO_CODE = bytes(32)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_NO_ADDRESS = "0x" + "00" * 20
+
+
+class Seen(NamedTuple):
+    """What one source tells of a code; None is "not told".
+
+    ``owner`` and ``pending`` are EIP-55, or empty for nobody; ``adopted`` is the trader's 32 bytes, zero for no code;
+    ``trouble`` says why something is not told, and is safe to show.
+    """
+
+    source: str
+    owner: str | None = None
+    pending: str | None = None
+    private: bool | None = None
+    adopted: bytes | None = None
+    trouble: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return what was told; an adopted code as 0x-hex."""
+        return self._asdict() | {"adopted": None if self.adopted is None else "0x" + self.adopted.hex()}
+
+
+# ---- the two sources -------------------------------------------------------------------------------------------------
+
+
+def from_builder(builder: BuilderClient, config: Config, code: bytes, trader: str = "") -> Seen:
+    """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
+    seen, troubles = Seen("the builder"), []
+    read = _ask(builder, config, {"code": code_text(code)})
+    if type(read) is dict:
+        private = read.get("isPrivate", read.get("private"))
+        seen = seen._replace(owner=_told_address(read, "owner"), pending=_told_address(read, "pendingOwner"),
+                             private=private if type(private) is bool else None)  # fmt: skip
+    else:
+        troubles.append(_why(read))
+    if trader:
+        read = _ask(builder, config, {"trader": trader})
+        if type(read) is dict:
+            seen = seen._replace(adopted=code_in(read))
+        else:
+            troubles.append(_why(read))
+    return seen._replace(trouble="; ".join(dict.fromkeys(troubles)))
+
+
+def from_chain(node: RpcClient, deployment: Deployment, views: ReferralViews, code: bytes, trader: str = "") -> Seen:
+    """Return what the pinned Referral contract tells a node by its views. Raises nothing for what the node answers."""
+    seen = Seen(f"the chain, by {node.name}")
+    try:
+        if (chain := node.chain_id()) != deployment.chain_id:
+            return seen._replace(trouble=f"it serves chain {chain}, and chain {deployment.chain_id} is pinned")
+        contract, troubles = checksum_address(deployment.domains["referral"].contract), list[str]()
+
+        def view(signature: str, argument: bytes) -> bytes | None:
+            data = keccak256(signature.encode())[:4] + argument.rjust(32, b"\0")
+            try:
+                word = node.call(RpcCall(_NO_ADDRESS, contract, "0x" + data.hex()))
+            except RpcError:
+                word = b""
+            if len(word) != 32:
+                troubles.append(f"the contract has no view {signature}")
+                return None
+            return word
+
+        seen = seen._replace(
+            owner=_address_in(view(views.owner, code)),
+            pending=_address_in(view(views.pending_owner, code)),
+            private=_flag_in(view(views.private, code)),
+            adopted=view(views.adopted, parse_address(trader)) if trader else None,
+        )
+    except ServiceError as error:
+        return seen._replace(trouble=error.what)
+    return seen._replace(trouble="; ".join(troubles))
+
+
+def code_in(read: object) -> bytes | None:
+    """Return the 32 bytes of the code that a read gives as text or hex, all zero for none; None when it gives neither."""
+    code = read.get("code") if type(read) is dict else None
+    if type(code) is not str:
+        return None
+    try:
+        return code_bytes(code) if code else NO_CODE
+    except Refusal:
+        return None
+
+
+def told_owners(read: object) -> tuple[str | None, str | None]:
+    """Return owner and pending owner as a read of a code tells them."""
+    return (_told_address(read, "owner"), _told_address(read, "pendingOwner")) if type(read) is dict else (None, None)
+
+
+def _ask(builder: BuilderClient, config: Config, fields: Fields) -> object:
+    try:
+        return builder.read(config.reads.referral, fields)
+    except ServiceError as error:
+        return error
+
+
+def _why(read: object) -> str:
+    return read.what if isinstance(read, ServiceError) else "the read has a shape that is not known"
+
+
+def _told_address(read: dict[str, object], name: str) -> str | None:
+    value = read.get(name, ...)
+    if value is None or value == "":
+        return NOBODY
+    if type(value) is not str or not _ADDRESS.fullmatch(value):
+        return None
+    address = bytes.fromhex(value[2:])
+    return checksum_address(address) if any(address) else NOBODY
+
+
+def _address_in(word: bytes | None) -> str | None:
+    if word is None or any(word[:12]):
+        return None
+    return checksum_address(word[12:]) if any(word) else NOBODY
+
+
+def _flag_in(word: bytes | None) -> bool | None:
+    return {0: False, 1: True}.get(int.from_bytes(word, "big")) if word is not None else None
+
+
+# ---- what follows ----------------------------------------------------------------------------------------------------
+
+
+def disagreements(seen: Sequence[Seen]) -> list[str]:
+    """Return a sentence for each thing that two sources tell differently."""
+    found = []
+    for name, label in (
+        ("owner", "owner"),
+        ("pending", "pending owner"),
+        ("private", "private"),
+        ("adopted", "adopted"),
+    ):
+        told = [(one.source, getattr(one, name)) for one in seen if getattr(one, name) is not None]
+        if len({value for _, value in told}) > 1:
+            found.append(f"{label}: " + "; ".join(f"{source} says {shown(value)}" for source, value in told))
+    return found
+
+
+def shown(value: str | bool | bytes | None) -> str:
+    """Return a told value for a person."""
+    if value is None:
+        return "not told"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, bytes):
+        return f"{safe(code_text(value))} (raw 0x{value.hex()})" if any(value) else "no code"
+    return value or "nobody"
+
+
+def settled(seen: Sequence[Seen]) -> Seen:
+    """Return the sources as one: the chain's word where it gives one, else the builder's."""
+    told = Seen("all")
+    for one in seen:  # the builder first: what the chain tells takes its place
+        told = Seen(
+            "all",
+            told.owner if one.owner is None else one.owner,
+            told.pending if one.pending is None else one.pending,
+            told.private if one.private is None else one.private,
+            told.adopted if one.adopted is None else one.adopted,
+        )
+    return told

@@ -1,0 +1,1 @@
+"""What other wallets are shown, and what they answer."""

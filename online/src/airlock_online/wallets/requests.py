@@ -1,0 +1,139 @@
+"""A prepared request for another air-gapped wallet to sign, and its answer as one of our own signatures (EIP-4527).
+
+The other wallet shows and judges the request by itself. What comes back is believed as little as a Ledger's answer: it must
+answer a request of this document, and recover to the step's signer over the digest that is computed here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from airlock_online.delivery.deliveries import delivery_of, require_sendable
+from airlock_shared.wire.codec import signatures
+from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.checks.payload import definitions, hashes_of
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.documents.requests import Header, Request
+from airlock_shared.documents.signatures import Signed, write_signatures
+from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
+from airlock_shared.documents.transcript import GENESIS
+from airlock_online.wallets.eip712_json import typed_json
+from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
+
+ORIGIN = "Airlock"
+WALLET = "another wallet"
+"""What a signatures document says of the app. There is no offline half's transcript: its head is all zeros."""
+
+
+class Signable(NamedTuple):
+    """What the other wallet is given: the bytes, of which kind, and the 32-byte digest that it has to sign."""
+
+    data: bytes
+    data_type: DataType
+    digest: bytes
+
+    @property
+    def request_id(self) -> uuid.UUID:
+        """The id that the answer must bear: the digest's first 16 bytes, so that every step has its own."""
+        return uuid.UUID(bytes=self.digest[:16])
+
+
+def signable_of(request: Request, deployment: Deployment) -> Signable:
+    """Return what is to be signed for a request, under the pinned domain or chain.
+
+    Raises ``Refusal``: ``TYPES-KNOWN``, and of the families ``MSG`` and ``TX``.
+    """
+    payload, filled = request.payload, request.transaction
+    if filled is not None:
+        require_sendable(payload, filled, deployment)
+        return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))
+    intent = CATALOGUE.get(payload["primaryType"])
+    if intent is None:
+        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=payload["primaryType"])
+    message = definitions(intent).read(intent.name, payload["message"])
+    domain = deployment.domains[intent.domain]
+    digest = hashes_of(intent, message, domain).digest
+    if payload["digest"].lower() != "0x" + digest.hex():
+        raise Refusal(
+            "DIGEST-MATCH",
+            "the payload's digest is not that of its message under the pinned domain",
+            got=payload["digest"],
+            expected="0x" + digest.hex(),
+        )
+    return Signable(typed_json(intent, domain, message), DataType.TYPED_DATA, digest)
+
+
+def sign_request(request: Request, deployment: Deployment, master_fingerprint: int | None = None) -> SignRequest:
+    """Return a step as the other wallet takes it; wallets with several seeds want their ``master_fingerprint`` in it."""
+    signable = signable_of(request, deployment)
+    return SignRequest(
+        signable.data,
+        signable.data_type,
+        Keypath.of(request.path, master_fingerprint),
+        deployment.chain_id,
+        signable.request_id,
+        parse_address(request.signer),
+        ORIGIN,
+    )
+
+
+def take(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
+    """Return the other wallet's answer as the signature of its step.
+
+    Raises ``Refusal``: ``SIG-REQUESTS`` when no step of the document has its id, ``SIG-SIGNER`` for another key,
+    ``SIG-LOW-S`` and the like, and as ``delivery_of``.
+    """
+    waiting = {signable.request_id: (request, signable) for request, signable in _signables(requests, deployment)}
+    if answer.request_id not in waiting:
+        raise Refusal(
+            "SIG-REQUESTS",
+            "the signature answers no step of these requests",
+            got=str(answer.request_id or "no id"),
+            expected=" or ".join(map(str, waiting))[:400],
+            do="give the requests document of which the step was shown to the other wallet",
+        )
+    request, signable = waiting[answer.request_id]
+    v = answer.signature[64]
+    signed = Signed(
+        step=request.step,
+        result="signed",
+        digest="0x" + signable.digest.hex(),
+        signature="0x" + (answer.signature[:64] + bytes([v + 27 if v in (0, 1) else v])).hex(),
+        signer=request.signer,
+        shown=f"by {WALLET}",
+        app=WALLET,
+    )
+    delivery_of(request, signed, header, deployment, to_send=False)
+    return signed
+
+
+def _signables(requests: Iterable[Request], deployment: Deployment) -> list[tuple[Request, Signable]]:
+    return [(request, signable_of(request, deployment)) for request in requests]
+
+
+def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
+    """Return the request of a step, or the first that has no answer yet. Raises ``UsageError``."""
+    if step is None:
+        waiting = [request for request in requests if request.step not in answered]
+        if not waiting:
+            raise UsageError("every step has its answer", do="name a step with --step to show it once more")
+        return waiting[0]
+    found = [request for request in requests if request.step == step]
+    if not found:
+        names = ", ".join(request.step for request in requests)
+        raise UsageError(f"the requests have no step {step!r}", do=f"name one of: {names}")
+    return found[0]
+
+
+def document_of(
+    header: Header, requests: list[Request], answered: Mapping[str, Signed], fingerprint: str, now_ms: int
+) -> bytes | None:
+    """Return the signatures document of requests that are all answered, otherwise None."""
+    if any(request.step not in answered for request in requests):
+        return None
+    written = signatures.Header(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
+    return write_signatures(written, [answered[request.step] for request in requests])

@@ -1,0 +1,101 @@
+"""The stations of a ceremony: what people compare at each, who confirms it at least, and what stands on record there."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.model import Plan
+from airlock_shared.documents.transcript import Entry
+
+Half = Literal["online", "offline"]
+
+
+_FACILITATOR, _SIGNER = ("facilitator", "witness"), ("signer", "witness")  # who sits at the online, the signing machine
+_BOTH: Mapping[Half, tuple[str, ...]] = {"online": _FACILITATOR, "offline": _SIGNER}
+
+
+class Station(NamedTuple):
+    """A place of the day at which people compare something.
+
+    ``by`` holds the machines on which it is confirmed, each with the roles that confirm it there at least, if the plan names
+    them. ``events`` holds the transcript's events that it is about, each with the member that names what was there, empty
+    when the entry as a whole does; ``earlier`` tells that it may have been done before the ceremony began.
+    """
+
+    name: str
+    by: Mapping[Half, tuple[str, ...]]
+    compares: str
+    events: Mapping[str, str] = {}
+    earlier: bool = False
+
+
+STATIONS = {
+    station.name: station
+    for station in (
+        Station("plan", _BOTH, "The plan's fingerprint is the same on both screens and on everybody's paper.",
+                earlier=True),
+        Station("deployment", _BOTH, "The deployment's fingerprint is the same on both screens.",
+                {"deployment-pinned": "fingerprint"}, earlier=True),
+        Station("preflight", {"offline": _FACILITATOR},
+                "Every line of the preflight page was read; the time is that of the watch.", {"preflight": ""}),
+        Station("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
+                {"address": "address"}),
+        Station("requests", _BOTH, "The requests fingerprint is the same on both screens, read aloud.",
+                {"prepared": "requests", "sign-begun": "requests"}),
+        Station("review", {"offline": _SIGNER},
+                "Every item was read against the plan, and the Ledger showed the pages listed here.",
+                {"signatures-written": "requests"}),
+        Station("signatures", _BOTH, "The signatures fingerprint is the same on both screens.",
+                {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"}),
+        Station("outcome", {"online": _FACILITATOR},
+                "What became of every step was read, and what was read back afterwards.",
+                {"submit-begun": "", "exported": "", "outcome": ""}),
+        Station("seal", {"offline": _SIGNER},
+                "The head that the Ledger showed and sealed is the one on the screen and on paper.",
+                {"sealed": "head"}),
+    )
+}  # fmt: skip
+"""The stations in the order of the day."""
+
+
+def stations_of(half: Half) -> list[Station]:
+    """Return the stations that are confirmed on a machine, in the order of the day."""
+    return [station for station in STATIONS.values() if half in station.by]
+
+
+def last_on_record(section: Iterable[Entry], plan: Plan, station: Station) -> str | None:
+    """Return the last of what a station is about, among the entries of a ceremony: what names it, or the entry's own hash.
+
+    Where each signer has a document of its own, the last of each, with blanks between. None when nothing of it happened.
+    """
+    parts: dict[str, str] = {}  # requests fingerprint -> the signer whose part they are, empty for the whole plan's
+    found: dict[str, str] = {"": plan.fingerprint} if station.name == "plan" else {}
+    for entry in section:
+        if not _is_about(entry.data, plan):
+            continue
+        requests = str(entry.data.get("requests"))
+        if entry.event in ("prepared", "sign-begun"):
+            parts[requests] = str(entry.data.get("signer", ""))
+        if entry.event in station.events and _counts(entry, plan, parts):
+            fact = entry.data.get(station.events[entry.event])
+            part = str(entry.data["address"]) if entry.event == "address" else parts.get(requests, "")
+            found[part] = fact if type(fact) is str else entry.hash
+    return " ".join(found[part] for part in sorted(found)) or None
+
+
+def _is_about(data: dict[str, Any], plan: Plan) -> bool:
+    """Tell whether an entry is not about another ceremony, plan or deployment; many say nothing of these."""
+    wanted = {"ceremony": plan.id, "plan": plan.fingerprint, "name": plan.deployment}
+    return all(data.get(member, value) == value for member, value in wanted.items())
+
+
+def _counts(entry: Entry, plan: Plan, parts: Container[str]) -> bool:
+    """Tell whether an entry is this ceremony's where it does not say so: its signatures, and its signers' addresses."""
+    if entry.event == "signatures-written":
+        return str(entry.data.get("requests")) in parts
+    if entry.event == "address":
+        planned = [checksum_address(signer.address) for signer in plan.signers.values()]
+        return entry.data.get("confirmed") is True and entry.data.get("address") in planned
+    return True

@@ -1,0 +1,1 @@
+"""The commands about the people of a ceremony, the same on both machines."""

@@ -1,0 +1,193 @@
+"""``ceremony begin``, ``confirm``, ``exception``, ``show`` and ``end``, the same on both machines.
+
+Each machine records them in its own transcript; the decisions are in :mod:`airlock_shared.ceremony.roles`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from airlock_shared.cli.console import ask_yes, json_option, rows, say, show_json
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import Plan
+from airlock_shared.ceremony.roles import (
+    BEGUN,
+    CONFIRMED,
+    EXCEPTION,
+    MAX_REASON,
+    STATIONS,
+    check_holder,
+    check_people,
+    check_text,
+    on_record,
+    other_plan,
+    require_open,
+)
+from airlock_shared.cli.ceremony.end import end, show_ceremony
+from airlock_shared.cli.ceremony.status import people_lines, record_lines
+from airlock_shared.cli.ceremony.context import Place, plan_option, plan_with_roles
+from airlock_shared.text.fingerprint_words import grouped
+
+
+@click.command("begin", short_help="Begin it here: who holds each role of the plan.")
+@plan_option
+@click.option(
+    "--role", "given", multiple=True, metavar="ROLE=NAME", help="Who holds a role of the plan; empty: nobody."
+)
+@json_option
+@click.pass_obj
+def begin(place: Place, plan_file: Path, given: tuple[str, ...], as_json: bool) -> None:
+    r"""Begin a ceremony on this machine: who holds each role of the plan.
+
+    Asks for the roles that were not given. Begin on both machines, with the same names, before anything else: what
+    happened earlier does not count. With a changed plan, begin again.
+
+    \b
+    Example:
+      PROGRAM ceremony begin --plan plan.toml \
+        --role signer="Ada Lovelace" --role witness="Mary Somerville"
+    """
+    plan = plan_with_roles(plan_file)
+    names = _names(given)
+    check_people(names, plan)
+    names = {role: names[role] if role in names else _ask_name(role, plan, names) for role in plan.roles}
+    check_people(names, plan)
+    stands = place.standing(plan)
+    if stands.is_open and stands.names != names:
+        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=_in_words(names),
+                      expected=_in_words(stands.names), do="end it, and begin again with the new people")  # fmt: skip
+    if stands.is_open:
+        say("The ceremony was begun already, with these names; nothing to do.")
+    else:
+        for line in (*fingerprint_lines("plan", plan.fingerprint), *people_lines(names)):
+            say(line)
+        if other := other_plan(place.transcript.entries(), plan):
+            say(
+                f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; what was confirmed there ends here."
+            )
+        ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?")
+        place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
+        say("Begun.")
+    if as_json:
+        facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
+        show_json(facts | {"head": place.transcript.head()})
+
+
+def _names(given: tuple[str, ...]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for argument in given:
+        role, equals, name = argument.partition("=")
+        if not equals or role in names:
+            raise UsageError(
+                f"{argument!r} is not ROLE=NAME, once for a role", do='such as --role signer="Ada Lovelace"'
+            )
+        names[role] = name
+    return names
+
+
+def _in_words(names: dict[str, str]) -> str:
+    return ", ".join(f"{role} {name or 'nobody'}" for role, name in names.items())
+
+
+def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
+    """Return the name that is typed for a role. Raises ``UsageError`` when nobody can type."""
+    if not sys.stdin.isatty():
+        lacking = [name for name in plan.roles if name not in given]
+        raise UsageError(f"nobody is named as {', '.join(lacking)}",
+                         do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
+    click.echo(f"Who is the {role}? (empty: nobody) ", err=True, nl=False)
+    return sys.stdin.readline().strip()
+
+
+@click.command("confirm", short_help="Confirm a station, after comparing.")
+@click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
+@plan_option
+@click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
+@json_option
+@click.pass_obj
+def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
+    r"""Confirm STATION: say what is compared there and what stands on record, and ask Yes.
+
+    The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
+    seal. When what stands on record changes afterwards, confirm again.
+
+    \b
+    Example:
+      PROGRAM ceremony confirm requests --plan plan.toml --by witness
+    """
+    plan, here = plan_with_roles(plan_file), STATIONS[station]
+    stands = place.standing(plan)
+    require_open(stands)
+    for role in by:
+        check_holder(role, stands.names, plan)
+    if station not in stands.stations:
+        raise UsageError(f"station {station} is confirmed on the other machine",
+                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
+    record = _to_compare(place, plan, station)
+    known = [each for each in stands.stations[station] if each.holds and each.compared == record]
+    if set(by) <= {role for each in known for role in each.by}:
+        say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
+    else:
+        for line in (f"station {station}", *rows("  ", here.compares), *record_lines(record)):
+            say(line)
+        say("confirmed by")
+        for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
+            say(line)
+        ask_yes("Has each of them compared it, and is it so?")
+        place.record(CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record})
+        say("Confirmed.")
+        for line in place.standing(plan).missing:
+            if line.startswith(f"station {station} "):
+                say(f"Still missing: {line}")
+    if as_json:
+        facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(dict.fromkeys(by)), "compared": record}
+        show_json(facts | {"head": place.transcript.head()})
+
+
+def _to_compare(place: Place, plan: Plan, station: str) -> str:
+    """Return what stands on record for a station. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
+    found = on_record(place.transcript.entries(), plan, station)
+    if station == "deployment":
+        return place.deployment(plan.deployment)
+    if found is None:
+        raise Refusal("ROLE-EARLY", f"nothing of station {station} happened on this machine since the ceremony began",
+                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events))  # fmt: skip
+    return found
+
+
+@click.command("exception", short_help="Record a deviation with its reason.")
+@plan_option
+@click.option("--station", default="", type=click.Choice(["", *STATIONS]), help="At which station, if at one.",
+              metavar="STATION")  # fmt: skip
+@click.option("--by", required=True, metavar="ROLE", help="Who says it.")
+@click.option("--reason", required=True, help="What was otherwise than planned, and why, in one line.")
+@json_option
+@click.pass_obj
+def exception(place: Place, plan_file: Path, station: str, by: str, reason: str, as_json: bool) -> None:
+    r"""Record a deviation with its reason. It explains, and completes nothing.
+
+    \b
+    Example:
+      PROGRAM ceremony exception --plan plan.toml --station preflight \
+        --by facilitator --reason "The camera was replaced by the spare one."
+    """
+    plan = plan_with_roles(plan_file)
+    stands = place.standing(plan)
+    require_open(stands)
+    check_holder(by, stands.names, plan)
+    check_text(reason, "the reason", MAX_REASON)
+    data = {"station": station, "by": by, "reason": reason}
+    if any((known.station, known.by, known.reason) == (station, by, reason) for known in stands.exceptions):
+        say("This exception is recorded already; nothing to do.")
+    else:
+        place.record(EXCEPTION, plan, data)
+        say("Recorded.")
+    if as_json:
+        show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
+
+
+CEREMONY_COMMANDS = (begin, confirm, exception, show_ceremony, end)

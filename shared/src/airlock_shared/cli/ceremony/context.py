@@ -1,0 +1,45 @@
+"""What the commands of a ceremony stand on: one of the two machines, and a plan that names roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from airlock_shared.cli.console import INPUT
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.ceremony.roles import Standing, standing
+from airlock_shared.ceremony.checkpoints import Half
+from airlock_shared.host.transcript_file import TranscriptFile
+
+plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+
+
+class Place(NamedTuple):
+    """One of the two machines: its transcript, its clock, and the fingerprint of its deployment of a name."""
+
+    half: Half
+    transcript: TranscriptFile
+    now_ms: Callable[[], int]
+    deployment: Callable[[str], str]
+
+    def standing(self, plan: Plan) -> Standing:
+        """Return how the ceremony of a plan stands here."""
+        return standing(self.transcript.entries(), plan, self.half)
+
+    def record(self, event: str, plan: Plan, data: dict[str, Any]) -> None:
+        """Record an event of a plan's ceremony."""
+        self.transcript.record(event, {"ceremony": plan.id, **data}, self.now_ms())
+
+
+def plan_with_roles(file: Path) -> Plan:
+    """Return the plan in a file. Raises ``PlanError``, and ``UsageError`` when it names no roles."""
+    plan = parse_plan(read_input(file))
+    if not plan.roles:
+        raise UsageError("the plan names no roles, so there is nothing to hold or to confirm",
+                         do='add them to the plan, such as roles = ["signer", "witness"]')  # fmt: skip
+    return plan

@@ -1,0 +1,78 @@
+"""``ceremony show`` and ``ceremony end``: how a ceremony stands, and whether it is complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_shared.cli.console import advice, ask_yes, explain, finish, json_option, say, show, show_json
+from airlock_shared.errors import Refusal
+from airlock_shared.plan.model import Plan
+from airlock_shared.ceremony.roles import ENDED, NOT_ENDED, Standing, require_open
+from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines
+from airlock_shared.cli.ceremony.context import Place, plan_option, plan_with_roles
+
+
+@click.command("show", short_help="Show who holds and confirmed what, and what is missing.")
+@plan_option
+@json_option
+@click.pass_obj
+def show_ceremony(place: Place, plan_file: Path, as_json: bool) -> None:
+    r"""Show who holds which role, what was confirmed by whom and when, and what is missing.
+
+    \b
+    Example:
+      PROGRAM ceremony show --plan plan.toml
+    """
+    plan = plan_with_roles(plan_file)
+    stands = place.standing(plan)
+    if as_json:
+        show_json({"ok": True, **standing_json(stands, plan, place.half), "head": place.transcript.head()})
+        return
+    for line in standing_lines(stands, plan, place.half):
+        show(line)
+
+
+@click.command("end", short_help="End it, and record whether it is complete.")
+@plan_option
+@json_option
+@click.pass_obj
+def end(place: Place, plan_file: Path, as_json: bool) -> None:
+    r"""End the ceremony on this machine, and record whether it is complete.
+
+    Exit code 3 when it is INCOMPLETE: it is ended all the same, and the record says what is missing.
+
+    \b
+    Example:
+      PROGRAM ceremony end --plan plan.toml
+    """
+    plan = plan_with_roles(plan_file)
+    stands = place.standing(plan)
+    if stands.ended_ms is not None:
+        say("The ceremony was ended already; nothing to do.")
+    else:
+        require_open(stands)
+        missing = [line for line in stands.missing if line != NOT_ENDED]
+        for line in missing:
+            say(f"missing: {line}")
+        ask_yes("End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.")
+        place.record(ENDED, plan, {"complete": not missing, "missing": missing})
+        stands = place.standing(plan)
+    _hand_over(place, plan, stands, as_json=as_json)
+
+
+def _hand_over(place: Place, plan: Plan, stands: Standing, *, as_json: bool) -> None:
+    """Show how the ceremony ended, and the head to write down; leave with the code of a refusal when it is incomplete."""
+    head = place.transcript.head()
+    incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",
+                         expected="every role held, every station confirmed")  # fmt: skip
+    if as_json:
+        error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
+        show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
+    else:
+        for line in (*standing_lines(stands, plan, place.half), *hash_lines("transcript head, to write down", head)):
+            show(line)
+    if not stands.complete:
+        say(explain(incomplete))
+        finish(incomplete.exit_code)

@@ -1,0 +1,94 @@
+"""How a ceremony stands, as the lines and the JSON that ``ceremony show`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from airlock_shared.cli.console import rows
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import Plan
+from airlock_shared.ceremony.roles import Standing
+from airlock_shared.wire.members import HEX_32
+from airlock_shared.ceremony.checkpoints import Half, stations_of
+from airlock_shared.text.safe import safe
+from airlock_shared.units import utc_text
+
+_NOBODY = "nobody"
+_ROLE_COLUMNS = 24
+
+
+def people_lines(names: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each role and who holds it; a long name goes on below itself."""
+    for role, name in names.items():
+        yield from rows(f"  {role:<{_ROLE_COLUMNS}} ", safe(name) or _NOBODY)
+
+
+def record_lines(record: str) -> Iterator[str]:
+    """Yield what stands on record for a station: fingerprints in hex and words, anything else as it is."""
+    for part in record.split(" "):
+        if HEX_32.fullmatch(part):
+            yield from hash_lines("on record", part)
+        else:
+            yield from rows("on record  ", safe(part))
+
+
+def hash_lines(label: str, digits: str) -> Iterator[str]:
+    """Yield a hash under a label of its own, in hex and words as a fingerprint."""
+    yield label
+    yield from islice(fingerprint_lines("", digits), 1, None)
+
+
+def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
+    """Yield how a ceremony stands on a machine: people, stations with who confirmed when, exceptions, what is missing."""
+    yield f"ceremony {plan.id} on the {half} machine"
+    yield f"begun {_time(stands.begun_ms)}, ended {_time(stands.ended_ms)}"
+    yield from fingerprint_lines("plan", plan.fingerprint)
+    yield "roles"
+    yield from people_lines(stands.names or dict.fromkeys(plan.roles, ""))
+    yield "stations"
+    for name, confirmations in stands.stations.items():
+        if not confirmations:
+            yield f"  {name:<12} -"
+        for confirmation in confirmations:
+            yield from rows(f"  {name:<12} {_time(confirmation.at_ms)}  ", safe(", ".join(confirmation.by)))
+            if not confirmation.holds:
+                yield f"  {'':<12} what stands on record changed since: to be confirmed again"
+    if stands.exceptions:
+        yield "exceptions"
+    for deviation in stands.exceptions:
+        place = f"station {safe(deviation.station)}" if deviation.station else "no station"
+        yield from rows(f"  {_time(deviation.at_ms)}  ", f"{place}, by {safe(deviation.by)}")
+        yield from rows("    ", safe(deviation.reason))
+    for line in stands.missing:
+        yield from rows("missing: ", line)
+    yield "COMPLETE" if stands.complete else "INCOMPLETE"
+
+
+def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
+    """Return the same for machines; times in unix milliseconds."""
+    return {
+        "ceremony": plan.id,
+        "plan": plan.fingerprint,
+        "half": half,
+        "begun_ms": stands.begun_ms,
+        "ended_ms": stands.ended_ms,
+        "roles": stands.names,
+        "stations": [
+            {
+                "station": station.name,
+                "compares": station.compares,
+                "by_at_least": [role for role in station.by[half] if role in plan.roles],
+                "confirmed": [each._asdict() for each in stands.stations[station.name]],
+            }
+            for station in stations_of(half)
+        ],
+        "exceptions": [deviation._asdict() for deviation in stands.exceptions],
+        "missing": list(stands.missing),
+        "complete": stands.complete,
+    }
+
+
+def _time(unix_ms: int | None) -> str:
+    return "not yet" if unix_ms is None else utc_text(unix_ms)

@@ -1,0 +1,96 @@
+"""A deployment and a plan as the lines that people compare, the same on both machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.plan.model import Exact, Plan
+from airlock_shared.catalogue.referral_code import code_flags, code_rows
+from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
+from airlock_shared.text.fingerprint_words import grouped, spoken
+
+WIDTH = 80
+
+
+def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
+    """Yield a fingerprint for comparing: hex in groups of four over two lines, then twelve words to read aloud."""
+    yield f"{label} fingerprint"
+    yield f"  {grouped(fingerprint[:32])}"
+    yield f"  {grouped(fingerprint[32:])}"
+    yield f"  {spoken(fingerprint)}"
+
+
+def deployment_lines(deployment: Deployment) -> Iterator[str]:
+    """Yield everything in a deployment that decides whether a payload is genuine."""
+    yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
+    yield f"chain id   {deployment.chain_id}"
+    for name, domain in deployment.domains.items():
+        yield f"{name} domain: {domain.name}, version {domain.version}"
+        yield f"  contract {checksum_address(domain.contract)}"
+    for name, address in sorted(deployment.contracts.items()):
+        yield f"contract {safe(name)}: {checksum_address(address)}"
+    for name, enum in sorted(deployment.enums.items()):
+        yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
+    for pair in deployment.pairs.values():
+        yield f"pair {pair.number}: {safe(pair.name)}" + (" (PnL pair)" if pair.pnl else "")
+    for name, url in sorted(deployment.base_urls.items()):
+        yield f"service {name}: {safe(url)}"
+    yield f"fetched at {safe(deployment.fetched_at)}"
+    yield from fingerprint_lines("deployment", deployment.fingerprint)
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """Yield a plan: who signs what, within which limits, and its fingerprint."""
+    limits = plan.limits
+    yield f"ceremony {plan.id}: {safe(plan.title)}"
+    yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
+    yield "limits for what the builder chooses:"
+    yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
+    yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
+    yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
+    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, Unit('gwei', 9))}"
+    for signer in plan.signers.values():
+        yield f"signer {signer.name}: {checksum_address(signer.address)}"
+        yield f"  {signer.path}, the device shows {signer.show}"
+        if signer.delegate_of:
+            yield f"  as delegate of {checksum_address(signer.delegate_of)}"
+    for number, step in enumerate(plan.steps.values(), start=1):
+        yield f"step {number}: {step.id}, signed by {step.signer.name}"
+        yield f"  {step.action.name}: {step.action.title}"
+        for name, value in step.values.items():
+            yield f"  {name:<26} {safe(value.text)}"
+            parameter = step.action.parameter(name)
+            if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
+                yield from code_lines(value.raw, " " * 29)
+    yield from fingerprint_lines("plan", plan.fingerprint)
+
+
+def code_lines(code: bytes, margin: str) -> Iterator[str]:
+    """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
+    warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
+    for row in (*code_rows(code), *warnings):
+        yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
+
+
+def part_lines(plan: Plan, signer: str) -> Iterator[str]:
+    """Yield which part of a plan a document is, and which steps are not in it; nothing for the whole plan."""
+    if not signer:
+        return
+    inside = [step.signer.name == signer for step in plan.steps.values()]
+    yield f"PART OF THE PLAN: {sum(inside)} of {len(inside)} steps, those that {safe(signer)} signs"
+    for heading, wanted in (("in this document:", True), ("NOT in this document:", False)):
+        yield f"  {heading}"
+        for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
+            if there is wanted:
+                yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"
+
+
+def _span(milliseconds: int | None) -> str:
+    return "not given: no choice is left" if milliseconds is None else span_text(milliseconds // 1000)
+
+
+def _amount(raw: int | None, unit: Unit) -> str:
+    return "not given: no choice is left" if raw is None else f"{to_human(raw, unit)} {unit.name}"

@@ -1,0 +1,199 @@
+"""What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
+
+With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
+from airlock_shared.text.safe import safe_again, wrapped
+
+INPUT = click.Path(path_type=Path, dir_okay=False)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+
+
+WIDTH = 80
+
+
+def say(text: str = "") -> None:
+    """Write talk to stderr, a long line wrapped at 80 columns between words."""
+    click.echo(_filled(text), err=True)
+
+
+def _filled(text: str) -> str:
+    if len(text) <= WIDTH or "\n" in text:
+        return text
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def show(text: str) -> None:
+    """Write a line of the result to stdout."""
+    click.echo(text)
+
+
+def show_json(value: Any) -> None:
+    """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def ask(question: str) -> str:
+    """Ask for a line on stderr, and return it without its end. Raises ``Declined`` when nobody can answer."""
+    click.echo(question, err=True, nl=False)
+    answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if sys.stdin is None or not sys.stdin.isatty():
+        say(safe_again(answer.rstrip("\n")))
+    if not answer:
+        raise Declined("not answered: the input has ended", do="run the command again where somebody can answer")
+    return answer.removesuffix("\n")
+
+
+def ask_yes(question: str) -> None:
+    """Ask a question that only the whole word ``Yes`` answers.
+
+    Raises ``Declined`` for any other answer, or when nobody can answer.
+    """
+    if ask(f"{_filled(question)}\nType Yes to go on, anything else to stop: ") != "Yes":
+        raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def explain(error: AirlockError) -> str:
+    """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
+    heading = f"{error.check}: " if isinstance(error, Refusal) else ""
+    place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
+    lines = list(wrapped(safe_again(f"{heading}{error.what}{place}"), WIDTH))
+    if isinstance(error, Refusal):
+        lines += rows("  got:      ", error.got) if error.got else []
+        lines += rows("  expected: ", error.expected) if error.expected else []
+    do = advice(error)
+    lines += rows("  do:       ", do) if do else []
+    return "\n".join(lines)
+
+
+def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
+    """Yield untrusted text beside its label, escaped, in rows of 80 columns that stay in their column."""
+    for row in wrapped(safe_again(text, limit=limit), WIDTH - len(label)):
+        yield f"{label}{row}"
+        label = " " * len(label)
+
+
+def advice(error: AirlockError) -> str:
+    """Return what to do about an error: its own advice, else that of its check."""
+    if error.do or not isinstance(error, Refusal):
+        return error.do
+    info = CHECKS.get(error.check)
+    return info.do if info else ""
+
+
+def run(command: click.Command, arguments: list[str] | None = None) -> int:
+    """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
+    words = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in words
+    try:
+        code = _invoke(command, words)
+        _streams_end()
+    except AirlockError as error:
+        code = _failed(error, as_json)
+    except click.ClickException as error:
+        code = _failed(_misused(error), as_json)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = _interrupted()
+    except BrokenPipeError:
+        _forget_output()
+        code = int(ExitCode.INTERRUPTED)
+    except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
+        _forget_output()
+        code = _failed(_cannot(error), as_json=False)
+    return code
+
+
+def _invoke(command: click.Command, words: list[str]) -> int:
+    from airlock_shared.cli.lazy_commands import complete
+
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
+    if sys.stdout is None:
+        raise UsageError("there is no stdout to write the result to", do="run the command with its output open")
+    program = Path(sys.argv[0]).name
+    if complete(command, program):
+        return int(ExitCode.DONE)
+    try:
+        with command.make_context(program, list(words)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return int(ExitCode.DONE)
+
+
+def _streams_end() -> None:
+    """Write what is still held back, while a failure can still be told."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _forget_output() -> None:
+    """Give up stdout, so that nothing fails over it again when the process ends."""
+    with suppress(OSError, ValueError):  # where stdout is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _cannot(error: OSError) -> UsageError:
+    name = f"{error.filename}: " if error.filename else ""
+    return UsageError(f"{name}{error.strerror}", do="check the folder, its permissions and the free space")
+
+
+def _misused(error: click.ClickException) -> UsageError:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
+    say(context.get_usage())
+    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
+
+
+def _failed(error: AirlockError, as_json: bool) -> int:
+    say(explain(error))
+    if as_json and sys.stdout is not None:
+        show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
+    return int(error.exit_code)
+
+
+def _interrupted() -> int:
+    say("\nInterrupted. What was done is recorded; the same command goes on from there.")
+    return int(ExitCode.INTERRUPTED)
+
+
+def worst(codes: list[ExitCode]) -> ExitCode:
+    """Return the exit code of several results: the first that is not 0 in the order of severity, 0 when all are."""
+    order = (
+        ExitCode.REFUSED,
+        ExitCode.UNKNOWN,
+        ExitCode.EXECUTION_FAILED,
+        ExitCode.MARKET_DECLINED,
+        ExitCode.SERVICE,
+        ExitCode.EXPIRED,
+        ExitCode.DECLINED,
+        ExitCode.DOCUMENT,
+        ExitCode.DEVICE,
+        ExitCode.USAGE,
+    )
+    return next((code for code in order if code in codes), ExitCode.DONE)
+
+
+def finish(code: ExitCode) -> None:
+    """End the command with a code that is not an error of the command itself."""
+    if code is not ExitCode.DONE:
+        raise click.exceptions.Exit(int(code))

@@ -1,0 +1,171 @@
+"""``plan show``, ``plan check`` and ``plan new``, the same commands on both machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
+from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines, plan_lines
+from airlock_shared.plan.model import MAX_BYTES, Plan, parse_plan
+from airlock_shared.text.safe import columns, safe
+from airlock_shared.text.fingerprint_words import spoken
+
+if TYPE_CHECKING:
+    from airlock_shared.plan.mistakes import Mistake
+
+_QUOTED = 70
+
+
+@click.command("show")
+@click.argument("file", type=INPUT)
+@json_option
+def show_plan(file: Path, as_json: bool) -> None:
+    r"""Show the plan in FILE with its fingerprint, to compare between machines and people.
+
+    \b
+    Example:
+      PROGRAM plan show plan.toml
+    """
+    plan = parse_plan(read_input(file))
+    if as_json:
+        show_json(_as_json(plan))
+        return
+    for line in plan_lines(plan):
+        show(line)
+
+
+def _as_json(plan: Plan) -> dict[str, object]:
+    words = spoken(plan.fingerprint)
+    return {"ok": True, "id": plan.id, "steps": list(plan.steps), "fingerprint": plan.fingerprint, "words": words}
+
+
+# ---- check ----------------------------------------------------------------------------------------------------------
+
+
+@click.command("check")
+@click.argument("file", type=INPUT)
+@json_option
+def check_plan(file: Path, as_json: bool) -> None:
+    r"""Explain every mistake of the plan in FILE, each by its line and column.
+
+    It ends with 2 when there is one. A plan without mistakes is one that the other commands read; whether it is what
+    you mean is for people to compare: plan show.
+
+    \b
+    Example:
+      PROGRAM plan check plan.toml
+    """
+    from airlock_shared.plan.mistakes import find_mistakes
+
+    data = read_input(file, max_bytes=MAX_BYTES)
+    mistakes = find_mistakes(data)
+    if as_json:
+        plan = {} if mistakes else _as_json(parse_plan(data))
+        show_json({**plan, "ok": not mistakes, "file": str(file), "mistakes": [_mistake_json(m) for m in mistakes]})
+    else:
+        for mistake in mistakes:
+            for line in _mistake_lines(file.name, mistake):
+                show(line)
+        if not mistakes:
+            show(f"{safe(file.name)}: no mistakes")
+            for line in fingerprint_lines("plan", parse_plan(data).fingerprint):
+                show(line)
+    if mistakes:
+        say(f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''} in {safe(file.name)}")
+        finish(ExitCode.USAGE)
+
+
+def _mistake_lines(name: str, mistake: Mistake) -> Iterator[str]:
+    """Yield a mistake for people: place, id, what; the line with a caret under what is wrong; expected, example, advice."""
+    line, column, _ = mistake.span
+    error = mistake.error
+    heading = f"{name}:{line}:{column}: "
+    yield from rows(heading if len(heading) < 40 else f"{heading[:39]} ", f"{error.check}: {error.what}")
+    yield from quoted(mistake)
+    found = (("at", error.where), ("got", error.got), ("expected", error.expected), ("example", mistake.example))
+    for label, text in (*found, ("do", error.do)):
+        if text:
+            yield from rows(f"  {label + ':':<10}", text)
+    yield ""
+
+
+def quoted(mistake: Mistake) -> Iterator[str]:
+    """Yield the plan's line, escaped and cut to the screen, and the caret line below it."""
+    _, column, length = mistake.span
+    start = max(0, column - 1 - _QUOTED // 2) if column - 1 + length > _QUOTED else 0
+    before, wrong, after = (
+        safe(piece, limit=10**6).replace("\t", " ")
+        for piece in (
+            mistake.line[start : column - 1],
+            mistake.line[column - 1 : column - 1 + length],
+            mistake.line[column - 1 + length :],
+        )
+    )
+    room = max(_QUOTED - columns(before), 1)
+    yield f"    {before}{(wrong + after)[:room]}".rstrip()
+    yield f"    {' ' * columns(before)}{'^' * max(1, min(columns(wrong), room))}"
+
+
+def _mistake_json(mistake: Mistake) -> dict[str, object]:
+    place = {"line": mistake.span.line, "column": mistake.span.column, "text": mistake.line[:2000]}
+    return {**place, **mistake.error.as_json(), "example": mistake.example}
+
+
+# ---- new ------------------------------------------------------------------------------------------------------------
+
+
+@click.command("new")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
+@json_option
+def new_plan(output: Path, as_json: bool) -> None:
+    r"""Write a plan by asking: the ceremony, its limits, who signs, and each step with its fields.
+
+    Every answer is checked at once. The plan is written after it was shown and confirmed with Yes; before that, Ctrl-C
+    leaves nothing behind.
+
+    \b
+    Example:
+      PROGRAM plan new -o plan.toml
+    """
+    from airlock_shared.plan.wizard import ask_plan
+    from airlock_shared.plan.writer import write_plan
+    from airlock_shared.plan.prompts import People
+
+    require_new(output)
+    if not output.parent.is_dir():
+        raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
+    try:
+        table = ask_plan(People(ask, say, _explained))
+        text = write_plan(table)
+        plan = parse_plan(text.encode())
+        for line in plan_lines(plan):
+            say(line)
+        _ask_to_write(output)
+    except KeyboardInterrupt:
+        say("\nInterrupted. Nothing was written.")
+        finish(ExitCode.INTERRUPTED)
+    write_new(output, text.encode())
+    if as_json:
+        show_json({**_as_json(plan), "file": str(output)})
+    else:
+        show(f"Wrote {safe(str(output))}")
+        say("Read it, then have everybody who takes part compare what this says, on a machine of their own:")
+        say(f"  plan show {safe(output.name)}")
+
+
+def _ask_to_write(output: Path) -> None:
+    """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
+    while (answer := ask(f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: ")) != "Yes":
+        if answer.strip().lower() in ("no", "n"):
+            raise Declined("not confirmed: the answer was no", do="nothing was written; begin again with another plan")
+
+
+def _explained(error: PlanError) -> None:
+    error.where = ""
+    say(explain(error))

@@ -1,0 +1,37 @@
+"""A word about a wait: who looks at a silent screen for over a second is told what it is for, and since when."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from airlock_shared.cli.console import say
+
+FIRST_S = 1.0
+AGAIN_S = 10.0
+
+
+@contextmanager
+def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) -> Iterator[None]:
+    """Say ``what`` on stderr when the work inside lasts longer than ``first_s`` seconds, and every ``again_s`` after that.
+
+    Plain lines, the same in a terminal and in a file; nothing for work that is quick. ``what`` has been made safe.
+    """
+    done = threading.Event()
+    begun = monotonic()
+
+    def tell() -> None:
+        wait_s = first_s
+        while not done.wait(wait_s):
+            say(f"{what} ... ({monotonic() - begun:.0f} s)")
+            wait_s = again_s
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()

@@ -1,0 +1,57 @@
+"""A transfer in the terminal of stdout: one still code, or an animation that Ctrl-C ends. The edge to screen and clock."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from airlock_shared.cli.console import say, show
+from airlock_shared.qr.page import DEFAULT_PAUSE_MS
+from airlock_shared.qr.symbol import matrix, version_for
+from airlock_shared.qr.terminal import LARGEST_IN_TERMINAL, draw, hint, version_that_fits
+from airlock_shared.qr.transfer import Transfer, cycle_texts, ideal_count
+
+MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
+
+
+def fitting(transfer: Transfer, version: int | None) -> int | None:
+    """Return the version up to ``version`` with which this terminal shows a transfer, or None when it cannot."""
+    if not sys.stdout.isatty():
+        return None
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    fits = version_that_fits(rows, columns)
+    if fits is None:
+        return None
+    fits = min(fits, version or LARGEST_IN_TERMINAL)
+    return fits if ideal_count(transfer, fits) <= MOST_PARTS else None
+
+
+def advice() -> str:
+    """Return what to do when a transfer cannot be shown in the terminal."""
+    if not sys.stdout.isatty():
+        return "use a terminal, or show the page instead: --as page"
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    if version_that_fits(rows, columns) is None:
+        return hint(rows, columns)
+    return f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
+
+
+def play(transfer: Transfer, version: int) -> None:
+    """Draw a transfer: a still code once, a longer one over and over until Ctrl-C, which is its normal end."""
+    texts = cycle_texts(transfer, version)
+    shared = version_for(texts, version_at_most=version)
+    drawn = [draw(matrix(text, version_at_most=version, version_at_least=shared)) for text in texts]
+    if len(drawn) == 1:
+        show(drawn[0])
+        return
+    say(f"{ideal_count(transfer, version)} parts, over and over: Ctrl-C when the other machine has them all")
+    back = f"\x1b[{len(drawn[0].splitlines())}A\r"
+    try:
+        show(drawn[0])
+        while True:
+            for each in drawn:
+                show(back + each)
+                time.sleep(DEFAULT_PAUSE_MS / 1000)
+    except KeyboardInterrupt:
+        say()

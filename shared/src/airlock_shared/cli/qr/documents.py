@@ -1,0 +1,106 @@
+"""``show`` and ``scan`` for Airlock's own documents, the same on both machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
+from airlock_shared.cli.qr.transfer import (
+    HOWS,
+    How,
+    density_option,
+    kept_frames,
+    scan_document,
+    show_transfer,
+)
+from airlock_shared.cli.qr.options import restart_option
+from airlock_shared.text.fingerprint_words import spoken
+
+Command = Callable[..., Any]
+
+
+def showing_options(command: Command) -> Command:
+    """Add the options of ``show``: ``how``, ``output``, ``version`` and ``as_json``."""
+    how = click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
+    output = click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file, or for png a folder.")
+    return how(output(density_option(json_option(command))))
+
+
+def scanning_options(command: Command) -> Command:
+    """Add the options of ``scan``: ``output``, ``restart`` and ``as_json``."""
+    output = click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file to write.")
+    return output(restart_option(json_option(command)))
+
+
+def show_file(home: Path, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool) -> None:
+    """Show the document in a file. Raises ``DocumentError``, ``PlanError`` or ``UsageError``."""
+    data = read_input(file)
+    transfer = transfer_of(data)
+    for line in fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ():
+        say(line)
+    shown = show_transfer(transfer, how=how, output=output, folder=home / "qr", version=version, as_json=as_json)
+    if as_json:
+        show_json({"ok": True} | shown.as_json())
+
+
+def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: bool, as_json: bool) -> None:
+    """Scan a document of any kind, have it confirmed, and write its file. Raises as ``scan_document``."""
+    require_new(output)
+    kept = kept_frames(home, "scan", restart=restart)
+    document = scan_document(sources, kept=kept)
+    write_new(output, document.data)
+    kept.forget()
+    say(f"Wrote {output}")
+    if as_json:
+        names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
+        words = spoken(document.fingerprint)
+        show_json({"ok": True} | names | {"words": words, "plan": document.plan, "file": str(output)})
+
+
+# ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
+
+
+def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
+    """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
+
+    What came by light is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and
+    ``DocumentError``.
+    """
+    if not qr:
+        return read_input(source)
+    kept = kept_frames(home, purpose, restart=restart)
+    document = scan_document((str(source),), kind, kept=kept)
+    say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
+    kept.forget()
+    return document.data
+
+
+def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
+    """Keep a document in a machine's folder under its fingerprint; return its path."""
+    path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
+    if not path.exists():
+        write_new(path, data)
+    return path
+
+
+def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
+    """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
+    transfer = transfer_of(data)
+    return show_transfer(transfer, how=None, output=None, folder=home / "qr", version=None, as_json=as_json).as_json()
+
+
+def require_output(output: Path | None, *, qr: bool) -> None:
+    """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
+    if output is not None:
+        require_new(output)
+    elif not qr:
+        raise UsageError("no file is named for the result", do="name one with -o, or show it with --qr")

@@ -1,0 +1,229 @@
+"""What both programs' commands do by light: show a transfer, scan one, and have a person confirm what came.
+
+Codes are drawn on stdout, everything else is said on stderr. No server is started; a page is a file that a browser opens.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.errors import Declined, DocumentError, UsageError
+from airlock_shared.host.files import make_folder, write_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.cli.qr import animation
+from airlock_shared.qr.documents import Received, file_name, received
+from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.qr.scan import Report, scan
+from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
+from airlock_shared.qr.transfer import Transfer, densities_of, ideal_count
+from airlock_shared.text.safe import safe
+from airlock_shared.ur.decode import Decoder, Message
+from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.cli.progress import working
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+How = Literal["terminal", "page", "png", "gif", "sheet"]
+HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
+_ENDINGS = {"page": ".html", "gif": ".gif", "sheet": ".pdf"}
+_CAMERA = re.compile(r"camera(?::([0-9]{1,2}))?")
+
+
+class Shown(NamedTuple):
+    """How a transfer was shown: by ``how``, in so many ideal ``frames``, in ``path`` unless it was in the terminal."""
+
+    transfer: Transfer
+    how: How
+    frames: int
+    path: Path | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the members of a command's JSON result."""
+        transfer = self.transfer
+        names = {"kind": transfer.kind, "ceremony": transfer.ceremony, "fingerprint": transfer.fingerprint}
+        words = spoken(transfer.fingerprint)
+        return names | {"words": words, "as": self.how, "frames": self.frames, "codes": str(self.path or "")}
+
+
+# ---- showing --------------------------------------------------------------------------------------------------------
+
+
+def show_transfer(
+    transfer: Transfer,
+    *,
+    how: How | None,
+    output: Path | None,
+    folder: Path,
+    version: int | None,
+    as_json: bool = False,
+) -> Shown:
+    """Show a transfer; without ``how``, in the terminal when it fits there, otherwise as a page in ``folder``.
+
+    With ``as_json`` stdout is not for codes, and the caller prints the JSON. Ctrl-C ends an animation in the terminal: that
+    is its normal end. Raises ``UsageError`` for what is too long, a terminal that is too small, or a file that exists.
+    """
+    for line in name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint):
+        say(line)
+    fits = None if as_json or output is not None else animation.fitting(transfer, version)
+    how = how or ("page" if fits is None else "terminal")
+    if how == "terminal":
+        if fits is None:
+            do = "leave out --json and -o" if as_json or output is not None else animation.advice()
+            raise UsageError("the code cannot be shown in the terminal", do=do)
+        animation.play(transfer, fits)
+        return Shown(transfer, how, ideal_count(transfer, fits), None)
+    return _in_file(transfer, how, output, folder, version)
+
+
+def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
+    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
+    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
+    if fingerprint:
+        yield from fingerprint_lines("document", fingerprint)
+
+
+def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, version: int | None) -> Shown:
+    density = _density(transfer, version)
+    path = output or _default_path(transfer, how, folder, version)
+    shown = Shown(transfer, how, ideal_count(transfer, density), path)
+    if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
+        say(f"{path} is there already")
+    else:
+        with working("Drawing the codes"):
+            _write(transfer, how, path, density)
+        say(f"Wrote {path}")
+    if how == "page":
+        say("Open it in a browser on this machine; no server and no network are needed.")
+    return shown
+
+
+def _density(transfer: Transfer, version: int | None) -> int:
+    """Return the largest number of a symbol's version to use. Raises ``UsageError`` when the message is too long for it."""
+    counts = densities_of(transfer)
+    if version is not None and version < counts[0]:
+        raise UsageError("the document is too long for codes of this density", do="choose a higher density")
+    return version or max(DEFAULT_VERSION, counts[0])
+
+
+def _default_path(transfer: Transfer, how: How, folder: Path, version: int | None) -> Path:
+    if how == "png":
+        raise UsageError("a sequence of pictures needs a folder to go to", do="name a new one with -o")
+    name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
+    density = f"-{version}" if version else ""
+    return make_folder(folder) / f"{name}{density}{_ENDINGS[how]}"
+
+
+def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
+    from airlock_shared.qr import page, pictures
+
+    if how == "page":
+        write_new(path, page.page(transfer, version=version, pause_ms=page.DEFAULT_PAUSE_MS))
+    elif how == "png":
+        pictures.write_sequence(transfer, path, version)
+    elif how == "gif":
+        pictures.write_gif(transfer, path, version, pause_ms=page.DEFAULT_PAUSE_MS)
+    else:
+        pictures.write_sheet(transfer, path, version)
+
+
+def density_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--density`` to a command, as ``version``."""
+    words = "How dense the codes are: a version of the symbol (default: 20)."
+    kind = click.Choice([str(each) for each in DENSITIES])
+    return click.option("--density", "version", type=kind, callback=_number, help=words)(command)
+
+
+def _number(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else int(value)
+
+
+# ---- scanning -------------------------------------------------------------------------------------------------------
+
+
+def kept_frames(home: Path, purpose: str, *, restart: bool) -> KeptFrames:
+    """Return where a command keeps what it has read, in a machine's folder; with ``restart`` it is forgotten first."""
+    kept = KeptFrames(make_folder(home / "scans") / f"{purpose}.frames")
+    if restart:
+        kept.forget()
+    return kept
+
+
+def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
+    """Return the message that the sources show: paths of pictures, folders and videos, or ``camera`` and ``camera:N``.
+
+    What is read is kept at once, so that after Ctrl-C the same command goes on; the caller forgets it when the message has
+    been stored or declined. Raises ``UsageError`` and ``DocumentError`` as the sources and ``QR-INCOMPLETE``.
+    """
+    from airlock_shared.qr.read import second_decoder_hint
+
+    if kept.texts():
+        say("Going on with what an interrupted scan has read; --restart begins anew.")
+    if advice := second_decoder_hint():
+        say(advice)
+    images = chain.from_iterable(_frames(source) for source in sources)
+    return scan(images, Decoder(), _Screen().tell, kept=kept)
+
+
+def _frames(source: str) -> Iterator[Image.Image]:
+    from airlock_shared.host.picture_sources import camera_frames, file_frames
+
+    if camera := _CAMERA.fullmatch(source):
+        say("Hold the camera before the other screen. Ctrl-C loses nothing: run the same command to go on.")
+        return camera_frames(int(camera[1] or 0))
+    return file_frames(Path(source), on_skipped=lambda error: say(f"left out: {error}"))
+
+
+class _Screen:
+    """Progress on stderr: one line that renews itself on a terminal, otherwise a line at each tenth; a hint once."""
+
+    def __init__(self) -> None:
+        self._tenth, self._hint, self._live = -1, "", sys.stderr.isatty()
+
+    def tell(self, report: Report) -> None:
+        """Show how the scan stands after a picture."""
+        if report.hint and report.hint != self._hint:
+            say(("\r\x1b[K" if self._live else "") + report.hint)
+        self._hint = report.hint or self._hint
+        if self._live:
+            end = "\n" if report.progress.percent == 100 else ""
+            click.echo(f"\r\x1b[K{report.line()}{end}", err=True, nl=False)
+        elif report.progress.percent // 10 != self._tenth:
+            self._tenth = report.progress.percent // 10
+            say(report.line())
+
+
+@contextmanager
+def forgotten_when_wrong(kept: KeptFrames) -> Iterator[None]:
+    """Forget what was read when it is refused or declined inside: it would only come back."""
+    try:
+        yield
+    except (DocumentError, Declined):
+        kept.forget()
+        raise
+
+
+def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames) -> Received:
+    """Scan a document of one of these kinds (any known one without), show its names, and have a person confirm them.
+
+    Raises as :func:`scan_message` and :func:`airlock_shared.qr.documents.received`, and ``Declined``.
+    """
+    message = scan_message(sources, kept=kept)
+    with forgotten_when_wrong(kept):
+        document = received(message, *kinds)
+        for line in name_lines(document.kind, document.ceremony, document.fingerprint):
+            say(line)
+        for line in fingerprint_lines("plan", document.plan) if document.plan else ():
+            say(line)
+        ask_yes("Are they the same on the other machine's screen, read aloud by a second person?")
+    return document

@@ -1,0 +1,115 @@
+"""What ``report make`` and ``report verify`` of both halves share: reading files, writing the folder, telling of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from airlock_shared.cli.console import INPUT, rows, say, show, show_json
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import read_input, require_new
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT, PLAN, REQUESTS
+from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
+from airlock_shared.host.print_pdf import print_page
+from airlock_shared.report.verify import HTML, PDF, ScreensOf, make, verify
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.text.fingerprint_words import spoken
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+folder_option = click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="The evidence folder to write."
+)
+plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
+
+
+def read_artefacts(given: Mapping[str, Path | None]) -> dict[str, bytes]:
+    """Return the bytes of the files that were given, by artefact. Raises as ``read_input``."""
+    return {name: read_input(path, max_bytes=MAX_BYTES) for name, path in given.items() if path is not None}
+
+
+def add_deployment(files: dict[str, bytes], pins: Path) -> None:
+    """Add the deployment that the requests name, or else the plan, from a folder of pins, also one that was replaced.
+
+    Raises ``UsageError`` when this machine does not have it.
+    """
+    name = parse_plan(files[PLAN]).deployment
+    wanted = parse_requests(files[REQUESTS])[0].deployment if REQUESTS in files else ""
+    for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
+        if path.exists():
+            data = read_input(path)
+            if wanted in ("", parse_deployment(data).fingerprint):
+                files[DEPLOYMENT] = data
+                return
+    raise UsageError(
+        f"the deployment {name} of this plan and these requests is not on this machine",
+        do="make the report on the machine of the ceremony, and check which plan and requests these are",
+    )
+
+
+def make_report(folder: Path, files: Mapping[str, bytes], *, as_json: bool) -> None:
+    """Write the evidence folder, print it where a browser is, and tell of it. Raises as ``make`` and ``write_folder``."""
+    require_new(folder)
+    report = make(files)
+    write_folder(folder, report, files)
+    say("Printing it as PDF ...")
+    why = print_page(folder / HTML, folder / PDF)
+    if why:
+        say(f"No {PDF}: {why}. {HTML} prints from any browser.")
+    mark = hashlib.sha256(report.json).hexdigest()
+    if as_json:
+        facts = {"folder": str(folder), "pdf": not why, "fingerprint": mark, "words": spoken(mark)}
+        show_json({"ok": True, **facts, **_told(report.value)})
+        return
+    show(f"Wrote {folder}")
+    _tell(report.value, mark)
+
+
+def verify_report(folder: Path, signatures_file: Path | None, screens_of: ScreensOf | None, *, as_json: bool) -> None:
+    """Verify an evidence folder and tell what it says. Raises as ``verify`` and ``read_folder``."""
+    report, html, files = read_folder(folder)
+    whole = read_input(signatures_file) if signatures_file is not None else None
+    found = verify(report, html, files, signatures=whole, screens_of=screens_of)
+    mark = hashlib.sha256(report).hexdigest()
+    pdf = (folder / PDF).exists()
+    if as_json:
+        facts = {"fingerprint": mark, "words": spoken(mark), "not_computed_again": list(found.open), "pdf": pdf}
+        show_json({"ok": True, **facts, **_told(found.value)})
+        return
+    show("The report is what its artefacts give: every field, and every byte of the page.")
+    for sentence in found.open:
+        show("\n".join(rows("not computed again: ", sentence)))
+    if pdf:
+        show(f"not verified: {PDF}, a browser's copy of {HTML}")
+    _tell(found.value, mark)
+
+
+def _told(value: dict[str, Any]) -> dict[str, Any]:
+    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part")}
+    return {"ceremony": value["ceremony"]["id"], **own}
+
+
+def _apart(value: dict[str, Any]) -> str:
+    return ", ".join(value["part"]["not_in_it"]) or "none"
+
+
+def _tell(value: dict[str, Any], mark: str) -> None:
+    show("\n".join(rows("ceremony    ", f"{value['ceremony']['id']}: {value['ceremony']['title']}")))
+    if value["rehearsal"]:
+        show("REHEARSAL   nothing here is worth anything")
+    if value["part"]:
+        show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
+    show("complete    nothing that is looked for is missing" if value["complete"] else "INCOMPLETE")
+    for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
+        for sentence in sentences:
+            show("\n".join(rows(heading, sentence)))
+    for line in fingerprint_lines("report", mark):
+        show(line)

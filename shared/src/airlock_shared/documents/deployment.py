@@ -1,0 +1,206 @@
+"""The pinned deployment: what a venue says about itself, fixed once by people, and never believed again from the wire.
+
+The online half extracts it from ``GET /v2/meta`` and the pair catalogue; the offline half pins it after a person has
+compared its fingerprint. Everything that decides whether a payload is genuine (chain id, domains, contracts, enums, pairs)
+comes from here. Source: the builder's specification, "What the service does" (the meta document) and rule 1 of "Signable
+intent payload".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members
+from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
+
+FORMAT = "airlock/deployment@1"
+MAX_BYTES = 4 << 20
+MAX_PAIRS = 10_000
+MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
+
+_URL = re.compile(r"https?://[\x21-\x7e]{1,300}", re.ASCII)
+_LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
+_URL_NAMES = ("builder", "batched_market", "relayer", "twap", "core_api", "rpc")
+_SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
+_CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
+
+
+class Domain(NamedTuple):
+    """A pinned EIP-712 domain; ``contract`` is 20 bytes."""
+
+    name: str
+    version: str
+    chain_id: int
+    contract: bytes
+
+
+class Pair(NamedTuple):
+    """A pair of the venue: its index, its name, and whether it is a PnL pair."""
+
+    number: int
+    name: str
+    pnl: bool
+
+
+class Deployment(NamedTuple):
+    """A pinned deployment and its fingerprint."""
+
+    name: str
+    rehearsal: bool
+    chain_id: int
+    domains: dict[str, Domain]
+    contracts: dict[str, bytes]
+    enums: dict[str, dict[str, int]]
+    pairs: dict[int, Pair]
+    base_urls: dict[str, str]
+    intent_deadline_ms: int
+    meta_sha256: str
+    fetched_at: str
+    fingerprint: str
+    document: dict[str, Any]
+
+    def pair_named(self, name: str) -> Pair | None:
+        """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
+        found = [pair for pair in self.pairs.values() if _plain(pair.name) == _plain(name)]
+        return found[0] if len(found) == 1 else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[/_-]", "/", name).upper()
+
+
+def parse_deployment(data: bytes) -> Deployment:
+    """Read a deployment document. Raises ``DocumentError``, or ``Refusal("MSG-ADDRESS")`` for a wrong address."""
+    return read_deployment(parse_json(data, max_bytes=MAX_BYTES))
+
+
+def read_deployment(value: Any) -> Deployment:
+    """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
+    if type(value) is not dict or value.get("format") != FORMAT:
+        raise DocumentError("DOC-FORMAT", "not a deployment document", expected=FORMAT, do="check which file this is")
+    refuse_floats(value)
+    read_members(
+        value,
+        "deployment",
+        {
+            "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
+            "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
+            "fetched_at": str,
+        },
+    )  # fmt: skip
+    read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
+    domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
+    contracts = {name: _read_contract(name, text) for name, text in value["contracts"].items()}
+    _check_domains(domains, value["chain_id"], contracts)
+    _check_units(value["units"])
+    for name, url in read_members(value["base_urls"], "base_urls", {}, dict.fromkeys(_URL_NAMES, str)).items():
+        read_matching(url, f"base_urls.{name}", _URL, "an http address")
+    read_members(
+        value["defaults"],
+        "defaults",
+        {"intentDeadlineMs": int},
+        dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
+    )
+    return Deployment(
+        name=read_matching(value["name"], "name", NAME, "a name in lower case"),
+        rehearsal=value["rehearsal"],
+        chain_id=value["chain_id"],
+        domains=domains,
+        contracts=contracts,
+        enums={name: _read_enum(name, enum) for name, enum in value["enums"].items()},
+        pairs=_read_pairs(value["pairs"]),
+        base_urls=value["base_urls"],
+        intent_deadline_ms=value["defaults"]["intentDeadlineMs"],
+        meta_sha256=read_matching(value["meta_sha256"], "meta_sha256", HEX_32, "a SHA-256 in hex"),
+        fetched_at=read_matching(value["fetched_at"], "fetched_at", _LABEL, "a time"),
+        fingerprint=fingerprint(value),
+        document=value,
+    )
+
+
+def _read_domain(value: Any, where: str) -> Domain:
+    read_members(value, where, {"name": str, "version": str, "chainId": int, "verifyingContract": str})
+    read_matching(value["name"], f"{where}.name", _LABEL, "a printable name")
+    contract = _address(value["verifyingContract"], f"{where}.verifyingContract")
+    return Domain(value["name"], value["version"], value["chainId"], contract)
+
+
+def _read_contract(name: str, text: Any) -> bytes:
+    read_matching(name, "contracts", _LABEL, "a name")
+    return _address(text, f"contracts.{name}")
+
+
+def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[str, bytes]) -> None:
+    """Refuse a deployment that contradicts itself: it would make two intents interchangeable."""
+    if not 0 < chain_id <= MAX_INTEGER:
+        raise _contradiction("chain_id", "not a chain id", str(chain_id), f"1 to {MAX_INTEGER}")
+    for name, domain in domains.items():
+        where, contract = f"domains.{name}", contracts.get(_CONTRACT_OF_DOMAIN[name], domain.contract)
+        if domain.chain_id != chain_id:
+            raise _contradiction(f"{where}.chainId", "another chain", str(domain.chain_id), str(chain_id))
+        if domain.version != "1":
+            raise _contradiction(f"{where}.version", "another version", domain.version, "1")
+        if domain.contract != contract:
+            got, expected = checksum_address(domain.contract), checksum_address(contract)
+            raise _contradiction(f"{where}.verifyingContract", f"not the {_CONTRACT_OF_DOMAIN[name]}", got, expected)
+    if domains["trading"].contract == domains["referral"].contract:
+        raise _contradiction(
+            "domains.referral.verifyingContract", "one contract twice", "the trading contract", "another contract"
+        )
+
+
+def _check_units(units: dict[str, Any]) -> None:
+    """Refuse a venue whose amounts have another scale than ours: every amount on the screen would be wrong."""
+    for name, unit in _SCALES.items():
+        expected = f"1e{unit.decimals}"
+        if units.get(name, expected) != expected:
+            raise _contradiction(f"units.{name}", "another scale than Airlock's", repr(units[name])[:80], expected)
+
+
+def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
+    error = DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do="ask the venue, and fetch it again")
+    error.where = where
+    return error
+
+
+def _address(text: Any, where: str) -> bytes:
+    if type(text) is not str:
+        raise DocumentError("DOC-FIELD", "not an address", got=type(text).__name__, expected="a string").at(where)
+    try:
+        address = parse_address(text)
+    except Refusal as refusal:
+        raise refusal.at(where) from None
+    if address == bytes(20):
+        raise _contradiction(where, "the zero address is no contract", text, "a contract's address")
+    return address
+
+
+def _read_enum(name: str, value: Any) -> dict[str, int]:
+    where = f"enums.{read_matching(name, 'enums', _IDENTIFIER, 'a plain name')}"
+    if type(value) is not dict or not all(type(number) is int and 0 <= number < 256 for number in value.values()):
+        raise DocumentError("DOC-FIELD", "not a mapping of names to small numbers").at(where)
+    for choice in value:
+        read_matching(choice, where, _IDENTIFIER, "a plain name")
+    if len(set(value.values())) != len(value):
+        raise _contradiction(where, "two names for one number", repr(value)[:120], "one name each")
+    return dict(value)
+
+
+def _read_pairs(value: Any) -> dict[int, Pair]:
+    pairs = {}
+    for position, entry in enumerate(read_list(value, "pairs", MAX_PAIRS)):
+        where = f"pairs[{position}]"
+        read_members(entry, where, {"index": int, "name": str, "pnl": bool})
+        read_matching(entry["name"], f"{where}.name", _LABEL, "a printable name")
+        if not 0 <= entry["index"] <= MAX_INTEGER:
+            expected = f"0 to {MAX_INTEGER}"
+            raise DocumentError("DOC-FIELD", "not an index", got=str(entry["index"]), expected=expected).at(where)
+        if entry["index"] in pairs:
+            raise _contradiction(where, "one index twice", str(entry["index"]), "each index once")
+        pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry["pnl"])
+    return pairs

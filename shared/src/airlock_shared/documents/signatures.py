@@ -1,0 +1,100 @@
+"""The signatures document: what comes back from the air-gapped half (``airlock/signatures@1``).
+
+``{"format", "header", "signatures"}``. Until it is submitted, a signature is a secret: it is in this file and in no log.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from airlock_shared.wire.stream import read_batch
+from airlock_shared.wire.codec import to_json
+from airlock_shared.errors import Refusal
+from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
+
+FORMAT = "airlock/signatures@1"
+LIST = "signatures"
+
+_HEADER = {
+    "count": int, "ceremony": str, "requests": str, "rehearsal": bool, "transcript_head": str, "created_ms": int,
+}  # fmt: skip
+_SIGNED = {"step": str, "result": str, "digest": str, "signature": str, "signer": str, "shown": str, "app": str}
+_NOT_SIGNED = {"step": str, "result": str, "why": str}
+_DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
+_SIGNATURE = re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII)
+_RESULT = re.compile("signed|refused|declined")
+
+
+class Header(NamedTuple):
+    """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers."""
+
+    ceremony: str
+    requests: str
+    rehearsal: bool
+    transcript_head: str
+    created_ms: int
+
+
+class Signed(NamedTuple):
+    """One item: ``result`` is ``signed``, ``refused`` (``why`` is a check id) or ``declined`` (``why`` says by whom).
+
+    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is ``fields``,
+    ``hashes`` or ``transaction`` on the Ledger, or ``by another wallet``.
+    """
+
+    step: str
+    result: str
+    why: str = ""
+    digest: str = ""
+    signature: str = ""
+    signer: str = ""
+    shown: str = ""
+    app: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Return the item as the document holds it."""
+        names = _SIGNED if self.result == "signed" else _NOT_SIGNED
+        return {name: value for name, value in self._asdict().items() if name in names}
+
+
+def read_header(value: Any) -> Header:
+    """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
+    read_members(value, "header", _HEADER)
+    read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
+    for name in ("requests", "transcript_head"):
+        read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
+    return Header(**{name: member for name, member in value.items() if name != "count"})
+
+
+def read_item(value: Any, where: str = "item") -> Signed:
+    """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
+    signed = type(value) is dict and value.get("result") == "signed"
+    read_members(value, where, _SIGNED if signed else _NOT_SIGNED)
+    read_matching(value["step"], f"{where}.step", NAME, "a step's id")
+    read_matching(value["result"], f"{where}.result", _RESULT, "a known result")
+    if signed:
+        read_matching(value["digest"], f"{where}.digest", _DIGEST, "32 bytes in hex")
+        read_matching(value["signature"], f"{where}.signature", _SIGNATURE, "bytes in hex")
+    return Signed(**value)
+
+
+def parse_signatures(data: bytes) -> tuple[Header, list[Signed], str]:
+    """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
+    header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=LIST)
+    read = [read_item(item, f"item {n}") for n, item in enumerate(items, start=1)]
+    steps = [item.step for item in read]
+    if len(set(steps)) != len(steps):
+        raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", got=repr(steps)[:200])
+    return read_header(header), read, fingerprint
+
+
+def write_signatures(header: Header, items: list[Signed]) -> bytes:
+    """Return the document's file form."""
+    return to_json(
+        {
+            "format": FORMAT,
+            "header": {"count": len(items), **header._asdict()},
+            LIST: [item.as_json() for item in items],
+        }
+    )

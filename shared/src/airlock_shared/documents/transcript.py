@@ -1,0 +1,71 @@
+"""The hash-chained record of a ceremony: one JSON line an entry, each sealing all before it.
+
+``hash = SHA-256(previous hash || deterministic CBOR of {seq, at_ms, event, data})``; the first ``previous`` is 32 zero
+bytes. Changing, dropping or moving a line breaks every hash after it; the head is compared with the other station's paper.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from airlock_shared.wire.codec import parse_json, to_cbor
+from airlock_shared.errors import DocumentError
+
+GENESIS = "0" * 64
+MAX_LINE_BYTES = 1 << 20
+
+
+class Entry(NamedTuple):
+    """One entry: its place, its unix time in milliseconds, what happened, and the hash that seals it."""
+
+    seq: int
+    at_ms: int
+    event: str
+    data: dict[str, Any]
+    hash: str
+
+    def line(self) -> bytes:
+        """Return the entry as its JSON line, without the newline."""
+        return json.dumps(self._asdict(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def next_entry(last: Entry | None, at_ms: int, event: str, data: dict[str, Any]) -> Entry:
+    """Return the entry that follows ``last``; it belongs into the file before anything else happens."""
+    seq = last.seq + 1 if last else 0
+    return Entry(seq, at_ms, event, data, _seal(last.hash if last else GENESIS, seq, at_ms, event, data))
+
+
+def _seal(previous: str, seq: int, at_ms: int, event: str, data: dict[str, Any]) -> str:
+    body = to_cbor({"seq": seq, "at_ms": at_ms, "event": event, "data": data})
+    return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
+
+
+def read_entries(lines: Iterable[bytes]) -> list[Entry]:
+    """Return the entries of a transcript whose chain holds.
+
+    Raises ``DocumentError("DOC-CHAIN")`` naming the first line at which it does not, or another ``DOC`` error.
+    """
+    entries: list[Entry] = []
+    for number, line in enumerate(lines, start=1):
+        value = parse_json(line, max_bytes=MAX_LINE_BYTES)
+        if type(value) is not dict or set(value) != set(Entry._fields):
+            raise _broken(number, "it is not a transcript entry")
+        entry = Entry(**value)
+        previous = entries[-1].hash if entries else GENESIS
+        if entry.seq != len(entries):
+            raise _broken(number, f"entry {len(entries)} is missing or out of place")
+        if entry.hash != _seal(previous, entry.seq, entry.at_ms, entry.event, entry.data):
+            raise _broken(number, "it, or a line before it, was changed")
+        entries.append(entry)
+    return entries
+
+
+def _broken(line: int, why: str) -> DocumentError:
+    return DocumentError(
+        "DOC-CHAIN",
+        f"the transcript's chain breaks at line {line}: {why}",
+        do="do not go on; keep the file as evidence and tell the facilitator",
+    )

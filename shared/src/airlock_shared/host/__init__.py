@@ -1,0 +1,1 @@
+"""All that touches the machine: files, settings, the disk, a camera, a browser."""

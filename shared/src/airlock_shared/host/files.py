@@ -1,0 +1,164 @@
+"""The one place in the shared core that opens files: read once under a cap, written whole or not at all.
+
+Input is opened without following a symbolic link and must be a regular file, so that nobody can swap what was looked at.
+Output is written to a temporary file beside its place, synced, and linked into place: it never replaces a file. Where
+there are no hard links, as on a USB stick with vfat or exfat, it is written in place, into a file that did not exist.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from airlock_shared.wire.codec import MAX_DOCUMENT_BYTES
+from airlock_shared.errors import DocumentError, UsageError
+
+_NO_HARD_LINKS = (
+    errno.EPERM,
+    errno.ENOTSUP,
+    errno.ENOSYS,
+)  # what link(2) says on vfat, exfat and some FUSE file systems
+
+
+@contextmanager
+def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[BinaryIO]:
+    """Open a regular file for reading, not through a symbolic link.
+
+    Raises ``UsageError`` when it cannot be opened, ``DocumentError`` with ``DOC-LINK``, ``DOC-FILE`` or ``DOC-SIZE``.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if path.is_symlink():
+            raise DocumentError(
+                "DOC-LINK", f"{path} is a symbolic link", do="copy the file itself, and give its own name"
+            ) from error
+        raise UsageError(
+            f"{path} cannot be opened: {error.strerror}", do="check the name and the permissions"
+        ) from error
+    try:
+        _require_file(os.fstat(descriptor), path, max_bytes)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb") as source:
+        yield source
+
+
+def _require_file(status: os.stat_result, path: Path, max_bytes: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentError("DOC-FILE", f"{path} is not a regular file", do="give the name of a file")
+    if status.st_size > max_bytes:
+        raise DocumentError(
+            "DOC-SIZE", f"{path} is too large", got=f"{status.st_size} bytes", expected=f"<= {max_bytes} bytes"
+        )
+
+
+def read_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
+    """Return the bytes of a regular file, read once. Raises as :func:`open_input`."""
+    with open_input(path, max_bytes=max_bytes) as source:
+        data = source.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise DocumentError("DOC-SIZE", f"{path} grew while it was read", expected=f"<= {max_bytes} bytes")
+    return data
+
+
+def require_new(path: Path) -> None:
+    """Raise ``UsageError`` when ``path`` exists already, before work is done whose result could not be written."""
+    if os.path.lexists(path):
+        raise UsageError(
+            f"{path} exists already, and nothing is overwritten", do="choose another name, or move it away"
+        )
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a new file with mode 0600, whole or not at all, and never over an existing one.
+
+    On a file system without hard links, a power cut meanwhile can leave a part of it.
+    Raises ``UsageError`` when the file exists or cannot be written.
+    """
+    import secrets  # here, because it costs ``verify`` a millisecond and a half of its start
+
+    require_new(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        _create(temporary, data)
+        try:
+            os.link(temporary, path)  # unlike a rename, it fails when the name is taken
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            _create(path, data)
+        finally:
+            temporary.unlink()
+        _sync_folder(path.parent)
+    except FileExistsError as error:
+        raise UsageError(f"{path} exists already, and nothing is overwritten", do="choose another name") from error
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
+        ) from error
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Write and sync a file that did not exist; what fails half-way is taken away again. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as target:
+            target.write(data)
+            target.flush()
+            os.fsync(target.fileno())
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line to a log of ours (mode 0600), whole or not at all, and sync it to the disk.
+
+    Raises ``UsageError`` when it cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            _append_whole(descriptor, line + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
+        ) from error
+
+
+def _append_whole(descriptor: int, data: bytes) -> None:
+    size = os.fstat(descriptor).st_size
+    try:
+        if os.write(descriptor, data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)  # half a line would break the chain of a transcript for good
+        raise
+
+
+def make_folder(path: Path) -> Path:
+    """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
+    try:
+        for folder in (*reversed(path.parents), path):  # ``parents=True`` would leave those above open to others
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be made: {error.strerror}", do="check the folder above it") from error
+    return path
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

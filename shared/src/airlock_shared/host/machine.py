@@ -1,0 +1,207 @@
+"""What both halves look at on the machine that they run on: the home folder, the disk, libraries, camera, versions.
+
+Nothing here changes anything. What cannot be looked at is said to be so, and never taken for good or for absent. The
+world is passed in as a root folder and two calls, so that a test can build another machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_shared.errors import ExitCode
+from airlock_shared.text.safe import safe, safe_again, wrapped
+
+OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
+"""Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""
+
+ENOUGH_FREE_BYTES = 64 << 20
+WIDTH, MARGIN, VERDICT = 80, 18, 8
+_PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==([^ \\;]+)([^\\\n]*)", re.MULTILINE)
+
+
+class World(NamedTuple):
+    """The machine: where its file tree begins, how a shared library is loaded, and what is known of a file system."""
+
+    root: Path = Path("/")
+    load: Callable[[str], object] = ctypes.CDLL
+    disk: Callable[[Path], os.statvfs_result] = os.statvfs
+    spec: Callable[[str], object | None] = find_spec
+
+
+class Observed(NamedTuple):
+    """One line of a result: what was looked at, what was found, the verdict, and what to do about it.
+
+    ``check`` is the id of the check that refuses; ``code`` the exit code that ``doctor`` gives to it, 0 for advice.
+    """
+
+    group: str
+    what: str
+    found: str
+    verdict: str = OK
+    do: str = ""
+    check: str = ""
+    code: ExitCode = ExitCode.DONE
+
+    def as_json(self) -> dict[str, str]:
+        """Return the line for the transcript and for ``--json``, without the exit code."""
+        return {name: str(value) for name, value in self._asdict().items() if name != "code"}
+
+
+def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
+    """Return a line about what does not work."""
+    return Observed(group, what, found, FAULT, do, "", code)
+
+
+class Library(NamedTuple):
+    """A shared library of the system: its name for the loader, Debian's package, what needs it, whether it does without."""
+
+    soname: str
+    package: str
+    needed_by: str
+    optional: bool = False
+
+
+LIBRARIES = (
+    Library("libz.so.1", "zlib1g", "the Ledger's driver and pictures"),
+    Library("libgcc_s.so.1", "libgcc-s1", "the Ledger's driver and CBOR"),
+    Library("libstdc++.so.6", "libstdc++6", "reading QR codes"),
+    Library("libzbar.so.0", "libzbar0", "the second reader of QR codes", optional=True),
+)
+"""What the pinned wheels leave to the system, beside the C library; hidapi's bring their own libusb and libudev."""
+
+
+# ---- the disk -------------------------------------------------------------------------------------------------------
+
+
+def home_line(home: Path) -> Observed:
+    """Look at the permissions of this half's folder: nobody else's business."""
+    try:
+        status = home.stat()
+    except FileNotFoundError:
+        return Observed("disk", "folder", f"{safe(str(home))} is not there yet")
+    except OSError as error:
+        return fault("disk", "folder", f"{safe(str(home))} cannot be looked at: {error.strerror}", "check the path")
+    if not stat.S_ISDIR(status.st_mode):
+        return fault("disk", "folder", f"{safe(str(home))} is no folder", "name another one with --home")
+    if status.st_uid != os.geteuid():
+        return fault("disk", "folder", f"{safe(str(home))} belongs to another user", f"chown it to user {os.geteuid()}")
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & 0o077 or mode & 0o700 != 0o700:
+        found = f"{safe(str(home))} has the permissions {mode:04o}, not 0700"
+        return fault("disk", "folder", found, f"run: chmod 700 {safe(str(home))}")
+    return Observed("disk", "folder", f"{safe(str(home))}, private (0700)")
+
+
+def disk_line(home: Path, world: World) -> Observed:
+    """Look at the file system on which the folder is, or would be made: room, and whether it can be written."""
+    try:
+        there = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
+        found = world.disk(there)
+    except OSError as error:
+        return Observed("disk", "space", f"cannot be told: {error.strerror}", LOOK, "look at it with df")
+    free = found.f_bavail * found.f_frsize
+    if found.f_flag & os.ST_RDONLY:
+        return fault("disk", "space", "the file system is read-only: nothing can be recorded", "mount it for writing")
+    text = f"{free >> 20} MiB free"
+    if free < ENOUGH_FREE_BYTES:
+        return fault("disk", "space", f"{text}, less than {ENOUGH_FREE_BYTES >> 20} MiB", "make room")
+    return Observed("disk", "space", text)
+
+
+# ---- libraries, camera ----------------------------------------------------------------------------------------------
+
+
+def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Iterator[Observed]:
+    """Load each shared library that the wheels leave to the system, and name the package of one that cannot be."""
+    good = []
+    for library in libraries:
+        try:
+            world.load(library.soname)
+        except OSError:
+            found = f"cannot be loaded; needed by {library.needed_by}"
+            do = f"install Debian's package {library.package}"
+            if library.optional:
+                yield Observed("libraries", library.soname, f"{found}, which does without", LOOK, do)
+            else:
+                yield fault("libraries", library.soname, found, do)
+        else:
+            good.append(library.soname)
+    if good:
+        yield Observed("libraries", "loaded", ", ".join(good))
+
+
+def camera_line(world: World) -> Observed:
+    """Look for a camera that can be opened, and for what reads it. No camera is no fault: documents travel as files."""
+    folder = world.root / "dev"
+    if not os.access(folder, os.R_OK):
+        return Observed("camera", "camera", "cannot be told: /dev cannot be read", LOOK, "scan a picture instead")
+    found = sorted(path for path in folder.iterdir() if re.fullmatch(r"video[0-9]+", path.name))
+    if not found:
+        return Observed("camera", "camera", "none; documents travel as files, or as pictures of codes")
+    names = ", ".join(f"/dev/{path.name}" for path in found)
+    shut = [path.name for path in found if not os.access(path, os.R_OK | os.W_OK)]
+    if shut:
+        do = "add yourself to the group video, log in again, or scan pictures instead"
+        return Observed("camera", "camera", f"/dev/{shut[0]} may not be opened", LOOK, do)
+    if world.spec("cv2") is None:
+        do = "install the camera extra (OpenCV), or scan pictures instead"
+        return Observed("camera", "camera", f"{names}, but OpenCV is not installed", LOOK, do)
+    return Observed("camera", "camera", f"{names}, readable; OpenCV is installed")
+
+
+# ---- versions -------------------------------------------------------------------------------------------------------
+
+
+def program_line(distribution: str) -> Observed:
+    """Return the versions of the program and of Python."""
+    found = f"{distribution} {version(distribution)}, {platform.python_implementation()} {platform.python_version()}"
+    return Observed("program", "version", f"{found}, {platform.system()} {platform.machine()}")
+
+
+def closure_line(requirements: Path) -> Observed:
+    """Compare the versions installed with a pinned requirements file, where there is one (in a source checkout)."""
+    try:
+        text = requirements.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return Observed("program", "packages", "no list of pinned versions is beside the program")
+    pinned = _PINNED.findall(text)
+    odd = [f"{name} {found or 'is missing'}, pinned {wanted}" for name, wanted, marker in pinned
+           if (found := _installed(name)) != wanted and (found or ";" not in marker)]  # fmt: skip
+    if odd:
+        return fault("program", "packages", "; ".join(odd), "set the environment up again from the pinned file")
+    return Observed("program", "packages", f"all {len(pinned)} are of the pinned versions")
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+
+def page_lines(lines: Iterable[Observed]) -> Iterator[str]:
+    """Yield the page, 80 columns wide: a heading a group; what, found and verdict; below it what to do."""
+    heading = ""
+    for line in lines:
+        if line.group != heading:
+            heading = line.group
+            yield heading
+        rows = list(wrapped(safe_again(line.found), WIDTH - MARGIN - VERDICT - 1)) or [""]
+        first = f"  {safe(line.what, limit=40):<{MARGIN - 3}} {rows[0]}"
+        yield f"{first:<{WIDTH - VERDICT}}{line.verdict:>{VERDICT}}"
+        yield from (" " * MARGIN + row for row in rows[1:])
+        if line.do and line.verdict != OK:
+            name = f"{line.check}: " if line.check else ""
+            yield from (" " * MARGIN + row for row in wrapped(safe_again(f"do: {name}{line.do}"), WIDTH - MARGIN))

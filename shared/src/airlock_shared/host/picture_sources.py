@@ -1,0 +1,190 @@
+"""Where pictures come from: a camera, a video, an animation, picture files, a folder, a printed sheet. The edge of scanning.
+
+A picture's size is looked at before it is unpacked. Only kinds of files that cameras and screens make are opened. Cameras
+and videos need OpenCV (the extra ``camera``); everything else is read by Pillow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import warnings
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from airlock_shared.wire.codec import damaged
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.host.files import open_input, read_input
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 12_500_000  # a telephone's ordinary picture, 4032 x 3024, and no more: in colours it takes 50 MB of memory
+MAX_PICTURE_BYTES = 64 << 20
+MAX_VIDEO_BYTES = 4 << 30
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp")
+VIDEOS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi")
+_KINDS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error)  # what Pillow raises for damaged files
+_JPEG = re.compile(rb"/DCTDecode\b[^\0]{0,400}?>>\s*stream\r?\n(?=\xff\xd8)")  # ISO 32000-1, 7.3.8 and 7.4.8
+_MAX_SHEETS = 200
+
+_Made = TypeVar("_Made")
+Skipped = Callable[[DocumentError], None]
+
+
+def file_frames(path: Path, *, on_skipped: Skipped) -> Iterator[Image.Image]:
+    """Yield every picture of a file, or of a folder's files in the order of their names.
+
+    What cannot be read in a folder is told to ``on_skipped`` and left out. Raises ``UsageError`` for a path that is not
+    there or of no known kind, ``DocumentError`` with ``QR-IMAGE`` or ``QR-LIMIT`` for a single file that cannot be read.
+    """
+    if not path.is_dir():
+        yield from _frames_of(path)
+        return
+    inside = [each for each in sorted(path.iterdir()) if each.suffix.lower() in (*PICTURES, ".pdf")]
+    if not inside:
+        raise UsageError(
+            f"there are no pictures in {path}", do=f"put files into it that end with {', '.join(PICTURES)}"
+        )
+    for each in inside:
+        try:
+            yield from _frames_of(each)
+        except DocumentError as error:
+            on_skipped(error)
+
+
+def _frames_of(path: Path) -> Iterator[Image.Image]:
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        with open_input(path, max_bytes=MAX_PICTURE_BYTES) as source:
+            yield from _pictures(source, str(path))
+    elif suffix == ".pdf":
+        yield from _sheets(path)
+    elif suffix in VIDEOS:
+        yield from _video(path)
+    else:
+        raise UsageError(
+            f"{path} is of no kind that is read", do=f"give one of {', '.join((*PICTURES, '.pdf', *VIDEOS))}"
+        )
+
+
+# ---- pictures -------------------------------------------------------------------------------------------------------
+
+
+def _pictures(source: IO[bytes], name: str) -> Iterator[Image.Image]:
+    """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
+    from PIL import Image
+
+    try:
+        with _silently(lambda: Image.open(source, formats=_KINDS)) as image:
+            for number in range(_silently(lambda: getattr(image, "n_frames", 1))):
+                _silently(image.seek, number)
+                _require_size(image.width, image.height, name)
+                image.draft("L", image.size)  # of a JPEG the colours are not even unpacked
+                yield _silently(_grey, image)
+    except Image.DecompressionBombError as error:
+        raise _too_large(name) from error
+    except _BROKEN as error:
+        raise damaged("QR-IMAGE", f"{name} is not a whole picture", do="take or copy the picture again") from error
+
+
+def _silently(work: Callable[..., _Made], *given: object) -> _Made:
+    """Return what a call makes, without Pillow's warnings: what it cannot read it raises, and sizes have our cap."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work(*given)
+
+
+def _grey(image: Image.Image) -> Image.Image:
+    """Return a frame in grey; what is transparent is paper."""
+    if not image.has_transparency_data:
+        return image.convert("L")
+    from PIL import Image
+
+    paper = Image.new("LA", image.size, (255, 255))
+    return Image.alpha_composite(paper.convert("RGBA"), image.convert("RGBA")).convert("L")
+
+
+def _require_size(width: int, height: int, name: str) -> None:
+    if width * height > MAX_PIXELS:
+        raise _too_large(name, got=f"{width} x {height} pixels")
+
+
+def _too_large(name: str, got: str = "") -> DocumentError:
+    do = "take the picture at a lower resolution"
+    return damaged("QR-LIMIT", f"{name} is too large a picture", got=got, expected=f"<= {MAX_PIXELS} pixels", do=do)
+
+
+def _sheets(path: Path) -> Iterator[Image.Image]:
+    """Yield the pages of a PDF that holds each as a JPEG picture: our own sheets, and what scanners make."""
+    data = read_input(path, max_bytes=MAX_PICTURE_BYTES)
+    found = 0
+    for match in _JPEG.finditer(data):
+        end = data.find(b"endstream", match.end())
+        found += 1
+        if end < 0 or found > _MAX_SHEETS:
+            break
+        yield from _pictures(BytesIO(data[match.end() : end]), str(path))
+    if not found:
+        do = "show its pages as pictures, or photograph them, and give the pictures"
+        raise damaged("QR-IMAGE", f"{path} holds no pages that are JPEG pictures", do=do)
+
+
+# ---- OpenCV ---------------------------------------------------------------------------------------------------------
+
+
+def camera_frames(number: int = 0) -> Iterator[Image.Image]:
+    """Yield a camera's pictures, grey, without end. Raises ``UsageError`` without OpenCV, or without that camera."""
+    cv2 = _opencv()
+    capture = cv2.VideoCapture(number)
+    try:
+        if not capture.isOpened():
+            do = "plug it in, end the program that holds it, or give another number"
+            raise UsageError(f"camera {number} cannot be opened", do=do)
+        yield from _captured(cv2, capture, f"camera {number}")
+    finally:
+        capture.release()
+    raise UsageError(f"camera {number} gives no more pictures", do="plug it in again; what was read is kept")
+
+
+def _video(path: Path) -> Iterator[Image.Image]:
+    cv2 = _opencv()
+    with open_input(path, max_bytes=MAX_VIDEO_BYTES):
+        pass  # a regular file, and not too large; OpenCV opens it by name
+    capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
+    try:
+        if not capture.isOpened():
+            raise damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
+        yield from _captured(cv2, capture, str(path))
+    finally:
+        capture.release()
+
+
+def _captured(cv2: Any, capture: Any, name: str) -> Iterator[Image.Image]:
+    from PIL import Image
+
+    width, height = (int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+    _require_size(width, height, name)
+    while True:
+        there, frame = capture.read()
+        if not there:
+            return
+        yield Image.fromarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
+
+
+def _opencv() -> Any:
+    """Import OpenCV, quiet, and with a reader of videos that opens no other file, and no address that a file names."""
+    os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = "protocol_whitelist;file"
+    os.environ["OPENCV_LOG_LEVEL"] = "OFF"
+    try:
+        import cv2
+    except ImportError as error:
+        raise UsageError(
+            "cameras and videos need OpenCV, which is not installed",
+            do="install the extra: pip install airlock-shared[camera]; or give pictures, a folder or a GIF",
+        ) from error
+    return cv2

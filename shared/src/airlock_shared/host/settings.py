@@ -1,0 +1,88 @@
+"""A program's configuration file: sections of settings in TOML, each with a default; what is not known is refused.
+
+The settings of a program are a ``NamedTuple`` of sections, each a ``NamedTuple`` of values with defaults. Nothing that a
+check decides is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import read_input
+
+FILE = "config.toml"
+MAX_BYTES = 64 << 10
+DEFAULT, IN_FILE, ENVIRONMENT = "default", "file", "environment"
+
+C = TypeVar("C", bound=tuple[Any, ...])
+
+
+class Setting(NamedTuple):
+    """A setting as it stands: its section and name, its value, and where that comes from (``default``, ``file`` …)."""
+
+    section: str
+    name: str
+    value: Any
+    origin: str
+
+
+def read_settings(path: Path, defaults: C) -> C:
+    """Return the settings in a file, or the defaults when there is none.
+
+    Raises ``UsageError`` for what is not TOML, a section, name or type that is not known, with the nearest one that is.
+    """
+    sections: dict[str, Any] = defaults._asdict()  # type: ignore[attr-defined]
+    for name, values in _table(path).items():
+        if name not in sections:
+            raise UsageError(f"{path} has an unknown section [{name}]", do=_instead(name, sections))
+        sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
+    return type(defaults)(**sections)
+
+
+def settings_of(path: Path, settings: C, environment: Mapping[tuple[str, str], str]) -> Iterator[Setting]:
+    """Yield every setting, with where its value comes from.
+
+    ``environment`` names the variables that stand in for a setting, by section and name, as far as they are set.
+    """
+    table = _table(path)
+    for section, values in settings._asdict().items():  # type: ignore[attr-defined]
+        for name, value in values._asdict().items():
+            variable = environment.get((section, name))
+            origin = IN_FILE if name in table.get(section, {}) else DEFAULT
+            yield Setting(section, name, value, f"{ENVIRONMENT} {variable}" if variable else origin)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(read_input(path, max_bytes=MAX_BYTES).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
+
+
+def _replaced(defaults: Any, values: Any, where: str) -> Any:
+    if type(values) is not dict:
+        raise UsageError(f"{where} is not a table", do="correct the file")
+    for name, value in values.items():
+        if name not in defaults._fields:
+            raise UsageError(f"{where} has an unknown name {name!r}", do=_instead(name, defaults._fields))
+        wanted = type(getattr(defaults, name))
+        if type(value) is not wanted:
+            raise UsageError(
+                f"{where} {name!r} is mistyped: {type(value).__name__}",
+                do=f"give a value of the type {wanted.__name__}",
+            )
+    return defaults._replace(**values)
+
+
+def _instead(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # here, because every start of the offline half comes by
+
+    meant = get_close_matches(name, known, 1)
+    return f"did you mean {meant[0]}?" if meant else f"use one of {list(known)}"

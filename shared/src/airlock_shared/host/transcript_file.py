@@ -1,0 +1,77 @@
+"""The transcript on the disk of one machine: read whole with its chain verified, and only ever appended to."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import append_line, make_folder, read_input
+from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
+
+MAX_BYTES = 256 << 20
+
+
+def read_transcript(path: Path) -> list[Entry]:
+    """Return the entries of a transcript file. Raises ``DocumentError("DOC-CHAIN")`` when the chain breaks."""
+    return read_entries(read_input(path, max_bytes=MAX_BYTES).splitlines())
+
+
+class TranscriptFile:
+    """A machine's own transcript."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._last: Entry | None = None  # and the mark of the file that it ends
+        self._mark = (0, 0, 0)
+
+    def entries(self) -> list[Entry]:
+        """Return the entries so far; none when the file is not there yet. Raises as :func:`read_transcript`."""
+        return read_transcript(self.path) if self.path.exists() else []
+
+    def head(self) -> str:
+        """Return the hash of the last entry, or 64 zeros."""
+        entries = self.entries()
+        return entries[-1].hash if entries else GENESIS
+
+    def record(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        """Append an entry, on the disk before this returns; ``at_ms`` is unix milliseconds.
+
+        Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
+        is not read again while the file is as it was left.
+        """
+        folder = make_folder(self.path.parent)
+        with _alone(folder):
+            if self._last is None or _mark(self.path) != self._mark:
+                entries = self.entries()
+                self._last = entries[-1] if entries else None
+            entry = next_entry(self._last, at_ms, event, data)
+            append_line(self.path, entry.line())
+            self._last, self._mark = entry, _mark(self.path)
+        return entry
+
+
+def _mark(path: Path) -> tuple[int, int, int]:
+    """Return what changes when somebody else writes to a file, or takes it away."""
+    if not path.exists():
+        return 0, 0, 0
+    status = path.lstat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be opened: {error.strerror}", do="check its permissions") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""The ceremony plan: its model, its values, its mistakes, and who decides each value."""

@@ -1,0 +1,62 @@
+"""What a plan step asks of the builder: the request fields, as they are sent.
+
+Amounts go as the plan's own decimal texts: the client never scales and never computes with them.
+"""
+
+from __future__ import annotations
+
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.decisions import wanted_value
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import PlanError
+from airlock_shared.plan.model import Bounds, Exact, Step
+from airlock_shared.plan.values import AsSigned
+from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
+
+
+def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
+    """Return the fields to send for a step; what the plan only bounds is left to the builder.
+
+    Raises ``PlanError`` when the plan bounds a field that the builder needs as a value, or names an unknown pair.
+    """
+    fields = {}
+    for parameter in step.action.parameters:
+        wanted = step.values.get(parameter.name)
+        if parameter.name == "pairIndex":
+            wanted = wanted_value("pairIndex", step, deployment)
+            if isinstance(wanted, Exact) and wanted.raw is None:
+                raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
+        if wanted is None or isinstance(wanted, AsSigned) or not parameter.sent:
+            continue
+        if isinstance(wanted, Bounds):
+            if parameter.required:
+                raise _plan_error(step, parameter.name, "the builder needs a value here, not bounds", "a value")
+            continue
+        if wanted.raw == UNLIMITED and parameter.name == "amountUsdc":
+            continue  # to leave the amount out is how the builder is asked for an unlimited approval
+        if parameter.unit is ADDRESS and type(wanted.raw) is bytes:
+            fields[parameter.sent] = checksum_address(wanted.raw)
+        elif parameter.unit in (UNIX_S, UNIX_MS) or parameter.name == "pairIndex":
+            fields[parameter.sent] = str(wanted.raw)
+        else:
+            fields[parameter.sent] = wanted.text
+    if step.signer.delegate_of is not None and step.action.call:
+        from airlock_shared.catalogue.calls import CALLS
+
+        account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
+        for_another = isinstance(account, Exact) and account.raw == step.signer.delegate_of
+        if for_another and CALLS[step.action.call].delegable:
+            fields["delegate"] = checksum_address(step.signer.address)
+    return fields
+
+
+def replaced_trigger(step: Step) -> str:
+    """Return the id of the stored price trigger that a step replaces, or an empty text."""
+    wanted = step.values.get("replaces") if step.action.parameter("replaces") else None
+    return "" if wanted is None else wanted.text
+
+
+def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
+    error = PlanError("PLAN-FIELD", what, got=step.values[field].text, expected=expected, do="correct the plan")
+    error.where = f"step {step.id}, {field}"
+    return error

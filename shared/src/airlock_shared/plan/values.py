@@ -1,0 +1,219 @@
+"""The fields of a plan's step: what is written there, read into the raw values that are signed.
+
+A field is decided by one value (``Exact``) or, when it is an amount, by inclusive bounds (``Bounds``).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from airlock_shared.catalogue.actions import Action, Parameter
+from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.catalogue.referral_code import code_bytes
+from airlock_shared.wire.members import ENTITY_ID, HEX_32
+from airlock_shared.units import (
+    ADDRESS,
+    CHOICE,
+    CODE,
+    TEXT,
+    UNIX_MS,
+    UNIX_S,
+    UNLIMITED,
+    Unit,
+    looks_like_seconds,
+    raw_text,
+    to_raw,
+)
+
+LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+_TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID}
+_COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
+
+
+class Exact(NamedTuple):
+    """A value that the plan fixes: the raw value that is signed, and the plan's own text."""
+
+    raw: object
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value is the plan's."""
+        return type(raw) is type(self.raw) and raw == self.raw
+
+
+class Bounds(NamedTuple):
+    """Bounds that the plan gives for a raw integer, both inclusive; None is open."""
+
+    low: int | None
+    high: int | None
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value lies within the bounds."""
+        return type(raw) is int and (self.low is None or self.low <= raw) and (self.high is None or raw <= self.high)
+
+
+class AsSigned(NamedTuple):
+    """A value that the plan gives raw, for a struct that an operator pinned: the text of what is signed."""
+
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value is the plan's; hex is compared without regard to case."""
+        wanted = self.text.lower() if type(raw) is bytes else self.text
+        return raw_text(raw) == wanted
+
+
+Value = Exact | Bounds | AsSigned
+
+
+def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
+    """Return the error of a mistake at a place in the plan."""
+    error = PlanError(check, what, do=details.pop("do", "correct the plan, and agree on it again"), **details)
+    error.where = where
+    return error
+
+
+def require_known(table: Any, where: str, known: tuple[str, ...]) -> None:
+    """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, ``PLAN-FIELD`` for a name that is not known."""
+    if type(table) is not dict:
+        raise plan_error("PLAN-FORM", "not a table", where)
+    if unknown := [name for name in table if name not in known]:
+        place = f"{where}.{unknown[0]}".lstrip(".")
+        raise plan_error("PLAN-FIELD", "unknown name", place, expected=f"one of {list(known)}")
+
+
+def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str, Value]:
+    """Return what a step's fields decide, by parameter name. Raises ``PlanError`` naming the field."""
+    values: dict[str, Value] = {}
+    for parameter in action.parameters:
+        place = f"{where}.{parameter.name}"
+        if parameter.name in fields:
+            values[parameter.name] = _read_value(parameter, fields[parameter.name], place)
+        elif parameter.default:
+            values[parameter.name] = _read_value(parameter, parameter.default, place)
+        elif parameter.required:
+            raise plan_error("PLAN-FIELD", "the field is missing", place, expected=parameter.meaning)
+    if action.parameter("pair") and ("pair" in values) == ("pairIndex" in values):
+        raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
+    if action.name == "tpsl-partial":
+        _check_trigger(values, where)
+    return values
+
+
+def read_raw_values(fields: dict[str, Any], where: str) -> dict[str, Value]:
+    """Return the raw values of a custom struct's leaves, by path. Raises ``PlanError`` naming the leaf."""
+    values: dict[str, Value] = {}
+    for path, value in fields.items():
+        if path != "struct":
+            if type(value) not in (str, int, bool):
+                raise plan_error("PLAN-FIELD", "not a raw value", f"{where}.{path}", expected="a text, number or flag")
+            values[path] = AsSigned(str(value).lower() if type(value) is bool else str(value))
+    return values
+
+
+def _check_trigger(values: dict[str, Value], where: str) -> None:
+    wanted, other = ("price", "percentage") if values["triggerType"].text == "fixed" else ("percentage", "price")
+    if wanted not in values or other in values:
+        raise plan_error("PLAN-FIELD", f"this triggerType needs {wanted}, and not {other}", f"{where}.{wanted}")
+
+
+def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
+    if type(value) is dict:
+        return _read_bounds(parameter, value, where)
+    text = value if type(value) is str else str(value)
+    unit = parameter.unit
+    if unit is ADDRESS:
+        return Exact(read_address(value, where), text)
+    if parameter.name == "amountUsdc" and value == "unlimited":
+        return Exact(UNLIMITED, "unlimited")
+    if unit.is_amount:
+        return Exact(read_amount(value, unit, where), text)
+    if unit is UNIX_S or unit is UNIX_MS:
+        return _read_time(unit, value, where)
+    if unit is CODE and type(value) is str:
+        return Exact(_read_code(value, where), text)
+    if unit is CHOICE:
+        if value not in parameter.choices:
+            raise plan_error(
+                "PLAN-FIELD", "not one of the choices", where, got=repr(value)[:80], expected=str(parameter.choices)
+            )
+        return Exact(text, text)
+    if unit is TEXT and type(value) is str and _TEXTS.get(parameter.name, LINE).fullmatch(value):
+        return Exact(text, text)
+    if unit not in (CODE, TEXT) and type(value) in (str, int) and _COUNT.fullmatch(text) and int(text) < 1 << 256:
+        return Exact(int(text), text)
+    raise plan_error("PLAN-FIELD", "not in the field's form", where, got=repr(value)[:80], expected=parameter.meaning)
+
+
+def read_address(value: Any, where: str) -> bytes:
+    """Return the 20 bytes of an address. Raises ``PlanError`` with ``PLAN-FORM`` or ``PLAN-ADDRESS``."""
+    if type(value) is not str:
+        raise plan_error("PLAN-FORM", "an address is missing", where, expected="an EIP-55 address in quotes")
+    try:
+        address = parse_address(value)
+    except Refusal as refusal:
+        raise plan_error("PLAN-ADDRESS", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+    if address == bytes(20):
+        raise plan_error("PLAN-ADDRESS", "the zero address is nobody's", where, got=value)
+    return address
+
+
+def read_amount(value: Any, unit: Unit, where: str) -> int:
+    """Return the raw integer of an amount in the unit's scale. Raises ``PlanError("PLAN-AMOUNT")``."""
+    if type(value) not in (str, int):
+        raise plan_error("PLAN-AMOUNT", "not an amount", where, got=repr(value)[:80], expected="a decimal in quotes",
+                         do="write the amount in quotes, such as '64000.5'")  # fmt: skip
+    try:
+        return to_raw(str(value), unit)
+    except Refusal as refusal:
+        raise plan_error("PLAN-AMOUNT", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+
+
+def _read_code(value: str, where: str) -> bytes:
+    try:
+        return code_bytes(value)
+    except Refusal as refusal:
+        raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
+
+
+def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bounds:
+    require_known(value, where, ("at_least", "at_most"))
+    if not parameter.unit.is_amount or not value:
+        raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least, at_most or both", where)
+    low = read_amount(value["at_least"], parameter.unit, f"{where}.at_least") if "at_least" in value else None
+    high = read_amount(value["at_most"], parameter.unit, f"{where}.at_most") if "at_most" in value else None
+    if low is not None and high is not None and low > high:
+        raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
+    return Bounds(low, high, ", ".join(f"{name.replace('_', ' ')} {bound}" for name, bound in value.items()))
+
+
+def _read_time(unit: Unit, value: Any, where: str) -> Exact:
+    if type(value) is datetime and value.tzinfo is not None:
+        if value.microsecond:
+            raise plan_error("PLAN-FIELD", "a time with a fraction of a second; nothing is rounded", where,
+                             got=str(value), expected="whole seconds")  # fmt: skip
+        text = utc_form(value, where)
+        seconds = int(value.timestamp())
+        return Exact(seconds if unit is UNIX_S else seconds * 1000, text)
+    if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
+        raise plan_error(
+            "PLAN-FIELD", "not a time with a zone", where, got=repr(value)[:80], expected="2027-03-31T00:00:00Z"
+        )
+    number = int(value)
+    if looks_like_seconds(number) != (unit is UNIX_S):
+        raise plan_error(
+            "PLAN-FIELD", "seconds and milliseconds are mixed up", where, got=str(number), expected=unit.name
+        )
+    return Exact(number, str(number))
+
+
+def utc_form(value: datetime, where: str) -> str:
+    """Return the one form of a moment, in UTC. Raises ``PlanError("PLAN-FIELD")`` when UTC's calendar has none."""
+    try:
+        return value.astimezone(UTC).isoformat()
+    except OverflowError as error:
+        raise plan_error("PLAN-FIELD", "a time outside the calendar", where, got=str(value)) from error

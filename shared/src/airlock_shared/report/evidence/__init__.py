@@ -1,0 +1,1 @@
+"""The artefacts that a report is made of, each read strictly."""

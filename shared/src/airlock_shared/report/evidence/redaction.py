@@ -1,0 +1,124 @@
+"""A signatures document for the files: each signature that is still a secret is left out, its SHA-256 stands in its place.
+
+``{"format", "header", "signatures"}``. The header is that of the signatures document with its ``fingerprint`` beside; the
+items are its items with ``signature_sha256``, and with an empty ``signature`` where it is withheld.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container
+from typing import Any, NamedTuple
+
+from airlock_shared.wire.codec import fingerprint, parse_json, to_json
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
+from airlock_shared.documents.signatures import (
+    Header,
+    Signed,
+    parse_signatures,
+    read_header,
+    read_item,
+    write_signatures,
+)
+
+FORMAT = "airlock/withheld-signatures@1"
+_ITEMS_AT_MOST = 20_000
+_STAND_IN = "0x00"  # reads as a signature while an item's other members are read
+
+
+class Answer(NamedTuple):
+    """One answer; ``signed.signature`` is empty when it is withheld. ``sha256`` is of its 65 bytes, empty without one."""
+
+    signed: Signed
+    sha256: str
+
+
+class Answers(NamedTuple):
+    """What was answered to a requests document; ``fingerprint`` is that of the signatures document itself."""
+
+    header: Header
+    items: tuple[Answer, ...]
+    fingerprint: str
+
+
+def withhold(data: bytes, ended: Container[str]) -> bytes:
+    """Return the document for a signatures document: bytes are kept for the digests that have ``ended``, and no others.
+
+    Raises ``DocumentError`` or ``Refusal`` as ``parse_signatures``.
+    """
+    header, items, mark = parse_signatures(data)
+    rows = [_row(item, shown=item.digest in ended) for item in items]
+    return to_json({"format": FORMAT, "header": {**header._asdict(), "fingerprint": mark}, "signatures": rows})
+
+
+def _row(item: Signed, *, shown: bool) -> dict[str, Any]:
+    row: dict[str, Any] = item.as_json()
+    if item.result == "signed":
+        row["signature_sha256"] = sha256_of(item.signature)
+        row["signature"] = item.signature if shown else ""
+    return row
+
+
+def sha256_of(signature: str) -> str:
+    """Return the SHA-256, in hex, over the bytes of a signature given as 0x-hex."""
+    return hashlib.sha256(bytes.fromhex(signature[2:])).hexdigest()
+
+
+def parse_withheld(data: bytes) -> Answers:
+    """Read the document. Raises ``DocumentError``, or ``Refusal("REPORT-MATCH")`` when it contradicts itself."""
+    value = parse_json(data)
+    if type(value) is not dict or value.get("format") != FORMAT:
+        raise DocumentError("DOC-FORMAT", "not a report's signatures", expected=FORMAT, do="check which file this is")
+    read_members(value, "signatures", {"format": str, "header": dict, "signatures": list})
+    own = dict(value["header"])
+    mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")
+    header = read_header({"count": len(value["signatures"]), **own})
+    items = tuple(_read(item, n) for n, item in enumerate(read_list(value["signatures"], "signatures", _ITEMS_AT_MOST)))
+    answers = Answers(header, items, mark)
+    _require_own(answers)
+    return answers
+
+
+def _read(value: Any, position: int) -> Answer:
+    where = f"signatures[{position}]"
+    if type(value) is not dict or value.get("result") != "signed":
+        return Answer(read_item(value, where), "")
+    members = dict(value)
+    sha256 = read_matching(members.pop("signature_sha256", None), f"{where}.signature_sha256", HEX_32, "a SHA-256")
+    withheld = members.get("signature") == ""
+    item = read_item({**members, "signature": _STAND_IN} if withheld else members, where)
+    return Answer(item._replace(signature="" if withheld else item.signature), sha256)
+
+
+def _require_own(answers: Answers) -> None:
+    """Refuse bytes with another SHA-256 than is said, and a whole document with another fingerprint than is said."""
+    for answer in answers.items:
+        if answer.signed.signature and sha256_of(answer.signed.signature) != answer.sha256:
+            raise Refusal("REPORT-MATCH", f"the signature of step {answer.signed.step} is not the one that is named",
+                          got=sha256_of(answer.signed.signature), expected=answer.sha256)  # fmt: skip
+    if withheld_steps(answers):
+        return
+    whole = write_signatures(answers.header, [answer.signed for answer in answers.items])
+    if (found := fingerprint(parse_json(whole))) != answers.fingerprint:
+        raise Refusal("REPORT-MATCH", "the signatures are not those of the document that is named", got=found,
+                      expected=answers.fingerprint)  # fmt: skip
+
+
+def withheld_steps(answers: Answers) -> list[str]:
+    """Return the steps whose signature is not in the document."""
+    return [a.signed.step for a in answers.items if a.signed.result == "signed" and not a.signed.signature]
+
+
+def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
+    """Return the answers with every signature, after comparing them with the signatures document that they were made from.
+
+    Raises ``Refusal("REPORT-MATCH")`` when it is another one, or as ``parse_signatures``.
+    """
+    _, items, mark = parse_signatures(document)
+    shown = {answer.signed.digest for answer in answers.items if answer.signed.signature}
+    if mark != answers.fingerprint or withhold(document, shown) != artefact:
+        raise Refusal("REPORT-MATCH", "the signatures document is not the one that the report was made from", got=mark,
+                      expected=answers.fingerprint, do="give the signatures document of this ceremony")  # fmt: skip
+    whole = tuple(Answer(item, answer.sha256) for item, answer in zip(items, answers.items, strict=True))
+    return answers._replace(items=whole)

@@ -1,0 +1,121 @@
+"""The requests examined again, as at the moment when they were signed: every check, by the clock of the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from airlock_shared.checks.batch import examine_header, examine_steps, part_of
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
+from airlock_shared.catalogue.pinned_structs import with_custom
+from airlock_shared.errors import Refusal
+from airlock_shared.report.evidence.artefacts import Evidence, Requests
+from airlock_shared.report.evidence.redaction import Answer
+from airlock_shared.documents.transcript import Entry
+
+BEGUN = "sign-begun"
+_DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
+
+
+class Judged(NamedTuple):
+    """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
+
+    case: Case
+    verdicts: list[Verdict]
+    answer: Answer | None
+    at_ms: int
+    entry: Entry | None
+
+    @property
+    def digest(self) -> str:
+        """Return what is signed as 0x-hex; empty when the payload could not be hashed."""
+        return "0x" + self.case.digest.hex() if hasattr(self.case, "digest") else ""
+
+
+def judge(evidence: Evidence) -> list[Judged]:
+    """Examine every request. Without the offline transcript, the time is that of the requests document.
+
+    Raises ``Refusal`` with the check's id when the document is not the plan's, or when a signature is not its signer's.
+    """
+    requests = evidence.requests
+    if requests is None:
+        return []
+    entries = evidence.transcripts.get("offline", [])
+    pins = [
+        _pin(e.data)
+        for e in entries
+        if e.event == "struct-pinned" and e.data.get("deployment") == evidence.deployment.name
+    ]
+    situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms, structs=with_custom(pins))
+    _require_document(requests, situation)
+    answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
+    begun = [e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests.fingerprint]
+    ledger = ledger_of(entries[: begun[0]]) if begun else NonceLedger()
+    return list(_each(requests, situation, entries, answers, ledger))
+
+
+def _pin(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "deployment"}
+
+
+def _require_document(requests: Requests, situation: Situation) -> None:
+    steps = examine_steps([item.step for item in requests.items], part_of(situation.plan, requests.header.signer))
+    for verdict in refused([*examine_header(requests.header, situation), steps]):
+        refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got)[:400], expected=str(verdict.expected)[:400])
+        refusal.where = verdict.where
+        raise refusal
+
+
+def _each(
+    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, Answer], ledger: NonceLedger
+) -> Iterator[Judged]:
+    ends = _ends(entries, requests.fingerprint)
+    for request in requests.items:
+        answer = answers.get(request.step)
+        entry = _ended(ends, request.step, answer.signed.result if answer else "")
+        at_ms = entries[entry.seq - 1].at_ms if entry is not None and entry.seq else situation.now_ms
+        then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=_uncertainty_ms(entries, entry))
+        case = Case(request, then)
+        verdicts = examine(case) + examine_nonces(case, ledger)
+        if answer is not None and answer.signed.result == "signed":
+            _require_signature(case, answer)
+        yield Judged(case, verdicts, answer, at_ms, entry)
+
+
+def _ends(entries: Sequence[Entry], requests: str) -> dict[tuple[str, str], Entry]:
+    """Return the entries with which steps of this document were signed, refused or declined, by step and event: the last."""
+    found, current = {}, False
+    for entry in entries:
+        if entry.event == BEGUN:
+            current = entry.data.get("requests") == requests
+        elif current and entry.event in _DECIDED:
+            found[str(entry.data.get("step")), entry.event] = entry
+    return found
+
+
+def _ended(ends: dict[tuple[str, str], Entry], step: str, result: str) -> Entry | None:
+    """Return the entry that ended a step with this result; without one, the last that ended it."""
+    wanted = [ends[step, event] for event in _DECIDED if (step, event) in ends and result in ("", event)]
+    return max(wanted, key=lambda entry: entry.seq, default=None)
+
+
+def _uncertainty_ms(entries: Sequence[Entry], until: Entry | None) -> int:
+    """Return by how much the clock may have been wrong, as a person had stated it before."""
+    stated = [e for e in entries[: until.seq if until else 0] if e.event == "clock-stated"]
+    return int(stated[-1].data["uncertainty_s"]) * 1000 if stated else 0
+
+
+def _require_signature(case: Case, answer: Answer) -> None:
+    """Refuse an answer over another digest or by another key; a withheld one by what it says of itself alone."""
+    signed, step = answer.signed, case.request.step
+    if not (hasattr(case, "digest") and hasattr(case, "step")):
+        raise Refusal("REPORT-MATCH", f"step {step} is signed, and its payload cannot be hashed", got=signed.digest)
+    if signed.signature:
+        case.signed = signed
+        check_signature(case)
+    digest, signer = "0x" + case.digest.hex(), case.request.signer
+    if (signed.digest, signed.signer) != (digest, signer):
+        raise Refusal("REPORT-MATCH", f"the signature of step {step} is over something else, or by another key",
+                      got=f"{signed.digest} by {signed.signer}", expected=f"{digest} by {signer}")  # fmt: skip

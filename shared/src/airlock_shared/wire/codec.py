@@ -1,0 +1,235 @@
+"""Documents that cross the gap: strict JSON in a file, deterministic CBOR on a screen, one fingerprint for both.
+
+The fingerprint is SHA-256 over the deterministic CBOR form (RFC 8949, section 4.2.1), so it does not depend on white
+space, escapes or the channel. Long documents are read item by item, by :mod:`airlock_shared.wire.stream`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from airlock_shared.wire.depth import is_too_deep, recursion_is_unbounded
+from airlock_shared.errors import DocumentError
+
+MAX_DOCUMENT_BYTES = 64 << 20
+MAX_DEPTH = 24
+MAX_PARSED_DEPTH = 100  # beyond it nothing is even parsed
+SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def damaged(check: str, what: str, **details: str) -> DocumentError:
+    """Return the error of a document that is not as it should be; by default it has to be brought again."""
+    return DocumentError(check, what, do=details.pop("do", "fetch or copy the document again"), **details)
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise damaged("DOC-DUPLICATE", f"the member {twice[:80]!r} appears twice in one object")
+    return members
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise damaged("DOC-NUMBER", "a number is too large", got=text[:40])
+    return value
+
+
+def _constant(text: str) -> object:
+    raise damaged("DOC-NUMBER", f"{text} is not JSON")
+
+
+def strict_decoder(on_fraction: Callable[[], None] = lambda: None) -> json.JSONDecoder:
+    """Return a JSON decoder that refuses what two parsers could read differently.
+
+    ``on_fraction`` is called for each number with a fraction or an exponent.
+    """
+
+    def read_float(text: str) -> float:
+        on_fraction()
+        return _float(text)
+
+    return json.JSONDecoder(object_pairs_hook=_pairs, parse_float=read_float, parse_constant=_constant)
+
+
+_decoder = strict_decoder()
+
+
+def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the value of a JSON text, refusing what two parsers could read differently.
+
+    Raises ``DocumentError`` with ``DOC-SIZE``, ``DOC-JSON``, ``DOC-UTF8``, ``DOC-DUPLICATE``, ``DOC-NUMBER`` or
+    ``DOC-DEPTH``.
+    """
+    if len(data) > max_bytes:
+        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+    text = _utf8(data)
+    start = SPACE.match(text).end()  # type: ignore[union-attr]
+    value, end = parse_at(_decoder, text, start)
+    if SPACE.fullmatch(text, end) is None:
+        raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
+    check_depth(value, max_depth)
+    return value
+
+
+def _utf8(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+
+
+def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`."""
+    if recursion_is_unbounded() and is_too_deep(text, start, MAX_PARSED_DEPTH):
+        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels")
+    try:
+        return decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
+    except RecursionError as error:
+        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise damaged("DOC-NUMBER", "a number is too long") from error
+
+
+def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse a value nested deeper than ``max_depth`` with ``DocumentError("DOC-DEPTH")``."""
+    level = [value]
+    for _ in range(max_depth):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node if type(node) is list else ())
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return
+    raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {max_depth} levels")
+
+
+def refuse_floats(value: Any, where: str = "") -> None:
+    """Refuse a fraction or exponent anywhere but under a member named ``meta`` with ``DocumentError("DOC-FLOAT")``."""
+    if type(value) is float:
+        raise damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
+    if type(value) is dict:
+        for name, member in value.items():
+            if name != "meta":
+                refuse_floats(member, f"{where}.{name}" if where else name)
+    elif type(value) is list:
+        for position, member in enumerate(value):
+            refuse_floats(member, f"{where}[{position}]")
+
+
+# ---- one form, one fingerprint ------------------------------------------------------------------------------------
+
+
+_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
+_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+
+
+def to_cbor(value: Any) -> bytes:
+    """Return the deterministic CBOR form of a JSON value.
+
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
+    """
+    form = bytearray()
+    try:
+        _encode(value, form)
+    except UnicodeEncodeError as error:
+        raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+    return bytes(form)
+
+
+def _encode(value: Any, form: bytearray) -> None:
+    kind = type(value)
+    if kind is str:
+        text = value.encode()
+        form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
+        form += text
+    elif kind is dict:
+        head, names = _map_order(tuple(value))
+        form += head
+        for name, name_form in names:
+            form += name_form
+            _encode(value[name], form)
+    elif kind is list:
+        form += cbor_head(ARRAY, len(value))
+        for member in value:
+            _encode(member, form)
+    elif kind is bool or value is None:
+        form += _SIMPLE[value]
+    elif kind is int and -(1 << 64) <= value < 1 << 64:
+        form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
+    elif kind is int or (kind is float and isfinite(value)):  # rare: a huge integer, a fraction in a builder's ``meta``
+        from cbor2 import dumps
+
+        form += dumps(value, canonical=True)
+    else:
+        message = f"not a value of JSON: {kind.__name__}"
+        raise TypeError(message)
+
+
+def cbor_head(major: int, number: int) -> bytes:
+    """Return the head of a CBOR item in its shortest form: a major type and its length or value (section 3)."""
+    if number < 24:
+        return bytes((major | number,))
+    size = 0 if number < 1 << 8 else 1 if number < 1 << 16 else 2 if number < 1 << 32 else 3
+    return bytes((major | 24 + size,)) + number.to_bytes(1 << size, "big")
+
+
+_TEXT_HEADS = [cbor_head(_TEXT, length) for length in range(128)]
+
+
+@lru_cache(maxsize=64)  # the same few sets of names come with every item
+def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """Return a map's head, and its names in the bytewise order of their forms (section 4.2.1), each with its form."""
+    forms = [(name, str.encode(name)) for name in names]
+    ordered = sorted((cbor_head(_TEXT, len(text)) + text, name) for name, text in forms)
+    return cbor_head(MAP, len(names)), [(name, form) for form, name in ordered]
+
+
+def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
+    """Return the value of a deterministic CBOR form; any other form of the same value is refused.
+
+    Raises ``DocumentError`` with ``DOC-SIZE``, ``DOC-CBOR`` or ``DOC-DEPTH``.
+    """
+    from cbor2 import CBORDecodeError, loads
+
+    if len(data) > max_bytes:
+        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+    try:
+        value = loads(data)
+        same = to_cbor(value) == data
+    except (CBORDecodeError, RecursionError, ValueError, TypeError, OverflowError) as error:
+        raise damaged("DOC-CBOR", "not CBOR") from error
+    if not same:
+        raise damaged("DOC-CBOR", "not the deterministic form")
+    check_depth(value)
+    return value
+
+
+def fingerprint(value: Any) -> str:
+    """Return the fingerprint of a document, 64 lower-case hex digits: SHA-256 over its deterministic CBOR form."""
+    return hashlib.sha256(to_cbor(value)).hexdigest()
+
+
+def to_json(value: Any) -> bytes:
+    """Return the JSON text of a document as Airlock writes it: one list item a line, UTF-8, a final newline."""
+    if type(value) is dict and value:
+        last = list(value)[-1]
+        if type(value[last]) is list and value[last]:
+            head = json.dumps({n: v for n, v in value.items() if n != last}, ensure_ascii=False)[:-1]
+            head += ", " if len(value) > 1 else ""
+            items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value[last])
+            return f"{head}{json.dumps(last)}: [\n{items}\n]}}\n".encode()
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()

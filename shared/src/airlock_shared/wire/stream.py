@@ -1,0 +1,172 @@
+"""Batch documents, read item by item: checked and fingerprinted in memory that does not grow with the batch.
+
+A batch document is ``{"format", "header", LIST}`` in this order, with ``header.count`` items in its list. Its fingerprint
+is that of :mod:`airlock_shared.wire.codec`, made from the items as they come.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any, BinaryIO
+
+from airlock_shared.wire.codec import (
+    ARRAY,
+    MAP,
+    MAX_DOCUMENT_BYTES,
+    SPACE,
+    cbor_head,
+    check_depth,
+    damaged,
+    parse_at,
+    refuse_floats,
+    strict_decoder,
+    to_cbor,
+)
+from airlock_shared.errors import DocumentError
+
+MAX_ITEM_BYTES = 256 << 10
+MAX_ITEMS = 20_000
+_CHUNK_BYTES = 64 << 10
+
+
+class BatchReader:
+    """A batch document, read item by item.
+
+    ``format`` and ``header`` are there at once; iterate once for the items; then ``fingerprint`` is there. Every rule of
+    :func:`parse_json` holds, and the caps on the whole, on an item, on the number of items and on depth.
+    """
+
+    def __init__(
+        self, source: BinaryIO, *, format_name: str, list_name: str, max_bytes: int = MAX_DOCUMENT_BYTES
+    ) -> None:
+        self._source = source
+        self._left = max_bytes
+        self._text = ""
+        self._at = 0
+        self._ended = False
+        self._decode: Callable[[bytes, bool], str] = codecs.getincrementaldecoder("utf-8")().decode
+        self._decoder = strict_decoder(self._note_fraction)
+        self._has_fraction = False
+        self._hash = hashlib.sha256(cbor_head(MAP, 3))
+        self.fingerprint = ""
+        self._take("{")
+        self.format = self._member("format")
+        if self.format != format_name:
+            raise damaged(
+                "DOC-FORMAT",
+                "another kind of document, or another version of it",
+                got=repr(self.format)[:80],
+                expected=format_name,
+                do="check that you opened the right file",
+            )
+        self._take(",")
+        self.header: dict[str, Any] = self._member("header")
+        count = self.header.get("count") if type(self.header) is dict else None
+        if type(count) is not int or not 0 <= count <= MAX_ITEMS:
+            raise damaged("DOC-COUNT", "header.count is not a number of items", expected=f"0 to {MAX_ITEMS}")
+        self.count = count
+        self._take(",")
+        self._name(list_name)
+        self._take("[")
+        self._hash.update(to_cbor(list_name) + cbor_head(ARRAY, count))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for position in range(self.count):
+            if self._peek() == "]":
+                raise self._miscounted(f"{position} items")
+            if position:
+                self._take(",")
+            item = self._value(f"item {position + 1}")
+            if type(item) is not dict:
+                raise damaged("DOC-JSON", f"item {position + 1} is not an object")
+            self._hash.update(to_cbor(item))
+            yield item
+        if self._peek() == ("," if self.count else "{"):
+            raise self._miscounted("more items")
+        self._take("]")
+        self._take("}")
+        if self._peek():
+            raise damaged("DOC-JSON", "something follows the document")
+        self.fingerprint = self._hash.hexdigest()
+
+    def _miscounted(self, got: str) -> DocumentError:
+        return damaged("DOC-COUNT", "header.count is not the number of items", got=got, expected=f"{self.count} items")
+
+    def _member(self, name: str) -> Any:
+        self._name(name)
+        value = self._value(name)
+        self._hash.update(to_cbor(name) + to_cbor(value))
+        return value
+
+    def _name(self, name: str) -> None:
+        got = self._value("a member's name") if self._peek() == '"' else None
+        if got != name:
+            raise damaged("DOC-FORMAT", "not an Airlock document in its form", got=repr(got)[:80], expected=repr(name))
+        self._take(":")
+
+    def _value(self, what: str) -> Any:
+        self._peek()
+        self._has_fraction = False
+        while True:
+            try:
+                value, end = parse_at(self._decoder, self._text, self._at)
+            except DocumentError as error:
+                if error.check == "DOC-JSON" and len(self._text) - self._at <= MAX_ITEM_BYTES and self._more():
+                    continue
+                if error.check == "DOC-JSON" and self._ended and not self._text.rstrip().endswith("}"):
+                    raise damaged("DOC-TRUNCATED", f"the document ends too early, within {what}") from None
+                raise error.at(what) from None
+            if end - self._at > MAX_ITEM_BYTES:
+                raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")
+            self._at = end
+            check_depth(value)
+            if self._has_fraction:  # most items hold none, and need not be searched
+                refuse_floats(value, what)
+            return value
+
+    def _note_fraction(self) -> None:
+        self._has_fraction = True
+
+    def _peek(self) -> str:
+        while True:
+            self._at = SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def _take(self, character: str) -> None:
+        got = self._peek()
+        if got != character:
+            raise damaged(
+                "DOC-TRUNCATED" if not got else "DOC-JSON",
+                "the document ends too early" if not got else "not in the form of an Airlock document",
+                got=repr(got),
+                expected=repr(character),
+            )
+        self._at += 1
+
+    def _more(self) -> bool:
+        if self._ended:
+            return False
+        data = self._source.read(_CHUNK_BYTES)
+        self._left -= len(data)
+        if self._left < 0:
+            raise damaged("DOC-SIZE", "the document is too large", expected=f"<= {MAX_DOCUMENT_BYTES} bytes")
+        self._ended = not data
+        try:
+            fresh = self._decode(data, self._ended)
+        except UnicodeDecodeError as error:
+            raise damaged("DOC-UTF8", "not UTF-8") from error
+        self._text, self._at = self._text[self._at :] + fresh, 0
+        return not self._ended
+
+
+def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
+    """Return ``(header, items, fingerprint)`` of a batch document that is in memory."""
+    reader = BatchReader(BytesIO(data), format_name=format_name, list_name=list_name)
+    items = list(reader)
+    return reader.header, items, reader.fingerprint
