@@ -89,11 +89,11 @@ clean: ## Remove what was installed and measured here; artefacts of rehearsals s
 		{ echo "Python's venv is missing. On Debian: apt-get install python3-venv" >&2; exit 2; }
 	@mkdir -p $(VENVS) && touch $@
 
-$(VENVS)/online/.done: online/requirements.txt shared/pyproject.toml online/pyproject.toml | .venvs/.python
+$(VENVS)/online/.done: online/requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml | .venvs/.python
 	@echo "Setting up the online half ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/online
 	@$(VENVS)/online/bin/python $(PINNED) online/requirements.txt
-	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online
+	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal
 	@touch $@
 
 $(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
@@ -103,11 +103,11 @@ $(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/p
 	@$(VENVS)/offline/bin/python $(MEMBERS) -e shared -e offline
 	@touch $@
 
-$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml offline/pyproject.toml | .venvs/.python
+$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml offline/pyproject.toml | .venvs/.python
 	@echo "Setting up the development environment ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/dev
 	@$(VENVS)/dev/bin/python $(PINNED) requirements.txt
-	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e offline
+	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal -e offline
 	@touch $@
 
 # What builds the kit: it reads wheels and writes the bill of materials. Never on a signing machine.

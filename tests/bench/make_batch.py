@@ -20,10 +20,10 @@ from eth_account.messages import encode_typed_data
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from airlock_shared.checks.case import Situation
-from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, types_of
+from airlock_shared.checks.case import Situation
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step, parse_plan
 
 Json = dict[str, Any]

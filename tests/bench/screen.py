@@ -28,12 +28,12 @@ def bare(port: int, count: int) -> None:
 
 def airlock(port: int, count: int, journal_file: Path) -> None:
     """Submit as the command does: the same journal, connections, timeline and output."""
-    from airlock_online.delivery.submit import submit
     from airlock_online.clients.http import Http
+    from airlock_online.delivery.event_lines import event_lines
+    from airlock_online.delivery.routes.context import World
+    from airlock_online.delivery.submit import submit
     from airlock_online.journal.journal import open_journal
     from airlock_online.journal.order_states import OrderEvent
-    from airlock_online.delivery.routes.context import World
-    from airlock_online.delivery.event_lines import event_lines
     from airlock_shared.cli.console import show
     from online.concurrency.many import orders
     from online.desk import NOW

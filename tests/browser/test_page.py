@@ -18,9 +18,9 @@ from airlock_shared.qr.read import texts_in
 from airlock_shared.qr.scan import scan
 from airlock_shared.qr.symbol import LARGEST_VERSION, QUIET, capacity
 from airlock_shared.qr.transfer import Transfer, cycle_texts
+from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap
-from airlock_shared.text.fingerprint_words import grouped, spoken
 from browser.chromium import Page, chromium
 from shared.qr.transfers import batch, one_intent, whole_plan
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from airlock_shared.qr.read import texts_in
 from airlock_shared.host.print_pdf import print_page
+from airlock_shared.qr.read import texts_in
 from airlock_shared.report.verify import make
 from airlock_shared.text.fingerprint_words import grouped
 from browser.chromium import Page

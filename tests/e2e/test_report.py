@@ -15,18 +15,18 @@ import pytest
 from airlock_offline.signing.report_pages import model_of, screens_of
 from airlock_online.journal.journal import Record, open_journal
 from airlock_online.journal.order_states import FINAL, State
+from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services import RehearsalServices, Settings
 from airlock_rehearsal.services.faults import Faults
-from airlock_online.report_rows import timeline_of
+from airlock_shared.cli.report_folder import read_folder
+from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import read_evidence
-from airlock_shared.cli.report_folder import read_folder
-from airlock_shared.report.reexamined import judge
-from airlock_shared.report.page.page import page
 from airlock_shared.report.evidence.timeline import parse_timeline
+from airlock_shared.report.page.page import page
+from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make, verify
-from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, to_bytes, whole
 

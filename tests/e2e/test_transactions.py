@@ -9,8 +9,8 @@ import pytest
 from eth_account import Account
 
 from airlock_rehearsal.scenarios import TRADER
-from airlock_shared.documents.requests import Transaction
 from airlock_shared.catalogue.eip1559 import raw_transaction
+from airlock_shared.documents.requests import Transaction
 from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 

@@ -18,11 +18,11 @@ from airlock_offline.signing.review import review_lines
 from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
 from airlock_rehearsal.services.builder.calls import CALLS as BUILDER_CALLS
 from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.plan.decisions import Decision
 from airlock_shared.documents.deployment import Deployment, read_deployment
-from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.plan.decisions import Decision
 from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from erc7730.descriptor_world import ROOT, Files, formats, made
 from shared.world import DEPLOYMENT_TEXT, case_of, good, plan, situation

@@ -13,25 +13,25 @@ from typing import Any
 import pytest
 
 from airlock_offline import airgap
-from airlock_offline.signing import sign_item as ceremony
-from airlock_offline.signing.sign_item import Station, sign_item, typed_data_of
 from airlock_offline.device_connection import require_rehearsal
 from airlock_offline.emulator.answers import Settings
 from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.ledger.ethereum_app import Signature, open_app
-from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.ledger.status import AppTooOld
-from airlock_offline.signing.review import review_lines, verdict_lines
-from airlock_offline.state import State
+from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.preflight.stated_time import STATED, VALID_MS, Statement, examine_clock
+from airlock_offline.signing import sign_item as ceremony
+from airlock_offline.signing.review import review_lines, verdict_lines
+from airlock_offline.signing.sign_item import Station, sign_item, typed_data_of
+from airlock_offline.state import State
 from airlock_shared.checks.case import Case
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.examine import examine
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.cli.console import ask_yes
+from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.recovery import CURVE_ORDER
 from airlock_shared.text.safe import is_visible
-from airlock_shared.documents.transcript import Entry, next_entry
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, good, good_challenges, situation
 

@@ -19,7 +19,6 @@ from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.accounts import WrongDevice, require_account
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature, open_app
-from airlock_offline.ledger.typed_data_screens import MODELS, Page, coming_screens
 from airlock_offline.ledger.status import (
     AppClosed,
     AppTooOld,
@@ -34,8 +33,9 @@ from airlock_offline.ledger.status import (
     WrongApp,
 )
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_offline.ledger.typed_data_screens import MODELS, Page, coming_screens
 from airlock_shared.errors import DeviceError, UsageError
+from airlock_shared.ethereum.eip712 import read_typed_data
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
 from shared.strategies import typed_data
 

@@ -17,8 +17,8 @@ from airlock_offline.ledger.status import (
     WrongApp,
 )
 from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow
-from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from airlock_shared.errors import UsageError
+from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from offline.recordings import Scripted, answering, recorded
 
 PATH = "m/44'/60'/0'/0/0"

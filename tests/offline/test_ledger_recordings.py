@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
-from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
+from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.addresses import checksum_address
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
 

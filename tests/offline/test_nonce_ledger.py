@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.sign_item import Result, Station, sign_item
-from airlock_offline.state import State
 from airlock_offline.preflight.stated_time import (
     CONTRADICTED,
     STATED,
@@ -22,11 +20,13 @@ from airlock_offline.preflight.stated_time import (
     stated_text,
     uncertainty_ms,
 )
+from airlock_offline.signing.sign_item import Result, Station, sign_item
+from airlock_offline.state import State
 from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.nonces import ledger_of, read_use
 from airlock_shared.checks.examine import examine
-from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
+from airlock_shared.checks.nonces import ledger_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
+from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 

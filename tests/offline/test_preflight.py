@@ -11,9 +11,9 @@ import pytest
 
 from airlock_offline.installation.manifest import Finding, Installation
 from airlock_offline.preflight.installation import installation_lines, kit_lines
-from airlock_offline.preflight.page import Kit, Result, Told, preflight
-from airlock_shared.errors import DocumentError, ExitCode
+from airlock_offline.preflight.page import Kit, Result, Told, look_at
 from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.machine import LOOK, OK, REFUSED, World, page_lines
 from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machines import interface, machine, radio, route
@@ -30,7 +30,7 @@ CHANGED = Finding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline
 def look(home: Path, world: World, told: Mapping[str, Any] | None = None) -> Result:
     statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
     usual = Told(NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None)
-    return preflight(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
+    return look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
 
 
 @pytest.fixture

@@ -13,15 +13,15 @@ import pytest
 
 from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
 from airlock_offline.wallets.requests import choose_step, request_of
+from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine
-from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.recovery import recover
 from airlock_shared.documents.signatures import Header, Signed
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.documents.transcript import GENESIS
+from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.ethereum.recovery import recover
+from airlock_shared.plan.model import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, SignRequest, Step
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, good, refusals

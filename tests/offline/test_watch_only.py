@@ -13,8 +13,8 @@ from airlock_offline.emulator.keys import HARDENED, TEST_SEED, _node, derive
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import PathNotAllowed, WrongAnswer
 from airlock_offline.ledger.watch_only import account_of, address_below
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.errors import DeviceError
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ur.eth import HDKey
 from offline.recordings import SIGNER, Exchange, Played, answering
 from shared.ur.test_peers import peers

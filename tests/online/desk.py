@@ -10,10 +10,10 @@ from coincurve import PrivateKey
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
+from airlock_online.delivery.routes.context import Delivery, NonceRead, World
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_rehearsal.services import RehearsalServices
-from airlock_online.delivery.routes.context import Delivery, NonceRead, World
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000

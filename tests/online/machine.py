@@ -11,10 +11,10 @@ import pytest
 from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices
-from airlock_shared.cli.console import run
+from airlock_shared.catalogue.eip1559 import signing_hash
+from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Header, Signed, write_signatures
-from airlock_shared.catalogue.eip1559 import signing_hash
 from online.desk import TRADER_KEY
 
 _PLAN = f"""\

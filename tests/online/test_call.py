@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.clients.builder import BuilderClient
+from airlock_online.cli.actions import example
 from airlock_online.cli.call import require_harmless, require_units
 from airlock_online.cli.main import program
-from airlock_online.cli.plan import example
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
 from airlock_online.config import Config
 from airlock_online.preparing.gas_and_fees import ByHand, Filler
-from airlock_online.clients.http import Http
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.cli.console import run
+from airlock_shared.cli.program import run
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.values import read_values
-from airlock_shared.documents.requests import parse_requests
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, reply
 from online.node import GWEI

@@ -15,10 +15,10 @@ from airlock_rehearsal.chain.venue import STORAGE, USDC
 from airlock_rehearsal.services import Faults, RehearsalServices, Settings
 from airlock_rehearsal.services.venue.submission import Signed
 from airlock_rehearsal.services.venue.venue_state import World
-from airlock_shared.ethereum.abi import decode
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.ethereum.abi import decode
 from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.wire.codec import parse_json
 from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
 
 PART = CLOSE.replace("500", "200")

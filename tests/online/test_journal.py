@@ -16,8 +16,8 @@ from sqlalchemy import event
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
-from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, State
+from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
 from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32

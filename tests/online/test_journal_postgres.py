@@ -13,8 +13,8 @@ from sqlalchemy import create_engine, text
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
 from airlock_online.journal.order_states import OrderEvent, State
+from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
 from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
 
 

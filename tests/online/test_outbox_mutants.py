@@ -9,9 +9,9 @@ import pytest
 
 from airlock_online.delivery.deliveries import delivery_of, match
 from airlock_shared.documents.deployment import read_deployment
-from airlock_shared.errors import Refusal
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.errors import Refusal
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 
 HEADER, REQUESTS, FINGERPRINT = parse_requests(to_bytes(whole()))

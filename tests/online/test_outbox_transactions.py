@@ -10,9 +10,9 @@ import pytest
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_shared.documents.deployment import Deployment, read_deployment
-from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed
+from airlock_shared.errors import Refusal, UsageError
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
 
 KNOWN = json.loads((VECTORS / "transactions/signed.json").read_text())

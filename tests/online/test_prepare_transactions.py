@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.cli.main import program
+from airlock_online.clients.builder import BuilderClient, BuilderError
+from airlock_online.clients.http import Http, Timeouts
 from airlock_online.config import Config
 from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
-from airlock_online.clients.http import Http, Timeouts
 from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.examine import refused
-from airlock_shared.cli.console import run
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.cli.program import run
+from airlock_shared.documents.requests import Transaction, parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import CUSTOM, Plan
-from airlock_shared.documents.requests import Transaction, parse_requests
 from online import transaction_steps as steps
 from online.loopback import Wire, http, reply
 from online.node import CHAIN_ID, GWEI, Failure, Node

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.config import Config
 from airlock_online.clients.http import Http
+from airlock_online.config import Config
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.examine import refused
+from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.plan.model import parse_plan
 from online.loopback import Wire, reply
 from shared.make_payloads import NOW_MS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.config import Config
 from airlock_online.clients.http import Http
+from airlock_online.config import Config
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.promises import ChainRead
 from airlock_online.readback.read_back import Promise, promise_lines, read_back

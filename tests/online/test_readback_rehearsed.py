@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
 from airlock_online.config import Config
 from airlock_online.delivery.submit import submit
-from airlock_online.clients.http import Http
 from airlock_online.journal.order_states import State
 from airlock_online.readback.read_back import Promise, read_back
 from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings

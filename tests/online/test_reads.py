@@ -12,7 +12,7 @@ import pytest
 from airlock_online.cli.main import program
 from airlock_online.clients.builder_reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, RELAYED, Column, rows
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
-from airlock_shared.cli.console import run
+from airlock_shared.cli.program import run
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from shared.make_payloads import DESK, TREASURY

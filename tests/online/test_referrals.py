@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.cli.main import program
-from airlock_online.config import Config, ReferralViews
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.config import Config, ReferralViews
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_lookup import NOBODY, Seen, disagreements, from_builder, from_chain, settled
-from airlock_online.clients.rpc import RpcClient
 from airlock_online.state import State
-from airlock_shared.cli.console import run
+from airlock_shared.catalogue.referral_code import code_bytes
+from airlock_shared.cli.program import run
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.plan.model import parse_plan
-from airlock_shared.catalogue.referral_code import code_bytes
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node

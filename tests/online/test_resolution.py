@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.routes.context import Delivery, Found
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, Outcome, State, error_of
-from airlock_online.delivery.routes.context import Delivery, Found
-from airlock_online.delivery.open_outcomes import waiting
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
 from online.desk import NOW, Desk, open_desk, unsent

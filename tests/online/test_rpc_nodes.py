@@ -12,17 +12,17 @@ import pytest
 from eth_account import Account
 
 from airlock_online.cli.main import program
-from airlock_online.preparing.gas_and_fees import ByHand, open_filler
 from airlock_online.clients.http import Http, Timeouts
-from airlock_rehearsal.services import RehearsalServices
-from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_online.clients.revert_reasons import reason
 from airlock_online.clients.rpc import Receipt, RpcCall, RpcClient, RpcError
-from airlock_shared.cli.console import run
-from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import Refusal
-from airlock_shared.documents.requests import Transaction, parse_requests
+from airlock_online.preparing.gas_and_fees import ByHand, open_filler
+from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash
+from airlock_shared.cli.program import run
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.requests import Transaction, parse_requests
+from airlock_shared.errors import Refusal
 from online.rehearsal.desk import DELEGATE, PROMPT, TRADER
 from shared.world import DEPLOYMENT_TEXT
 

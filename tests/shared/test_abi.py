@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, codec_of, decode, encode, encode_struct
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, codec_of, decode, encode, encode_struct
 
 
 def _word(number: int) -> str:

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.plan.builder_fields import request_fields
-from airlock_shared.checks.payload import definitions
-from airlock_shared.checks.examine import examine
-from airlock_shared.plan.decisions import decide, shown_value
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_shared.errors import PlanError
+from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, leaf, types_of
+from airlock_shared.checks.examine import examine
+from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.documents.requests import parse_requests
+from airlock_shared.errors import PlanError
+from airlock_shared.plan.builder_fields import request_fields
+from airlock_shared.plan.decisions import decide, shown_value
+from airlock_shared.plan.model import parse_plan
 from shared.make_payloads import ABI_ORDER, DESK, ENCODE_TYPES, TYPES, plan_fingerprint
 from shared.world import (
     DEPLOYMENT_TEXT,

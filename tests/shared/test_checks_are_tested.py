@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, payload, examine, text_warnings, times, transaction
+from airlock_shared.checks import agreement, examine, payload, text_warnings, times, transaction
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import Refusal

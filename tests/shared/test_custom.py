@@ -9,13 +9,13 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
+from airlock_shared.catalogue.pinned_structs import custom_intent, is_custom, with_custom
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.catalogue.pinned_structs import custom_intent, is_custom, with_custom
+from airlock_shared.checks.second_opinion import confirm
+from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import parse_plan
-from airlock_shared.documents.requests import read_item
-from airlock_shared.checks.second_opinion import confirm
 from shared.world import situation
 
 ENCODE_TYPE = (

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.wire.depth import is_too_deep
-from airlock_shared.wire.codec import MAX_DEPTH, parse_json
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.codec import MAX_DEPTH, parse_json
+from airlock_shared.wire.depth import is_too_deep
 
 TEXTS = st.recursive(
     st.none() | st.text(alphabet='[]{}"\\a', max_size=5), lambda c: st.lists(c, max_size=3), max_leaves=20

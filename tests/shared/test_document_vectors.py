@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.wire.stream import read_batch
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
+from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.wire.stream import read_batch
 from shared.make_payloads import fingerprint, plan_fingerprint
 from shared.world import (
     DEPLOYMENT_TEXT,

@@ -12,9 +12,9 @@ from typing import Any
 import cbor2
 import pytest
 
-from airlock_shared.wire.stream import MAX_ITEM_BYTES, BatchReader, read_batch
-from airlock_shared.wire.codec import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.codec import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.wire.stream import MAX_ITEM_BYTES, BatchReader, read_batch
 
 
 def _check_of(read: Any, *arguments: Any, **options: Any) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.host import files
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
+from airlock_shared.host import files
 from airlock_shared.host.files import append_line, make_folder, open_input, read_input, require_new, write_new
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.ethereum import abi
-from airlock_shared.wire.stream import MAX_ITEMS, BatchReader
 from airlock_shared.checks.batch import examine_steps
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.ethereum import abi
 from airlock_shared.host.files import write_new
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.stream import MAX_ITEMS, BatchReader
 from shared.world import DEPLOYMENT_TEXT
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.plan.model import Bounds
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.plan.model import Bounds
 from shared.make_payloads import seal
 from shared.world import STEPS, VECTORS, case_of, good, judge, plan, refusals, request_of, situation, whole
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.nonces import NonceLedger, Use, ledger_of, read_use, record_of, use_of
 from airlock_shared.checks.examine import examine, examine_nonces
-from airlock_shared.errors import AirlockError
+from airlock_shared.checks.nonces import NonceLedger, Use, ledger_of, read_use, record_of, use_of
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
+from airlock_shared.errors import AirlockError
 from shared.make_payloads import NOW_MS, seal
 from shared.world import STEPS, case_of, good, refusals, situation
 

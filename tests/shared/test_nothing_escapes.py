@@ -10,21 +10,21 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.wire.stream import BatchReader
+from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.checks.batch import examine_header
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.wire.codec import from_cbor, parse_json, to_cbor, to_json
-from airlock_offline.signing.plan_draft import draft_plan
-from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.requests import read_item as read_request
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.signatures import read_item as read_signed
 from airlock_shared.documents.transcript import read_entries
+from airlock_shared.errors import AirlockError
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.wire.codec import from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.wire.stream import BatchReader
 from shared.strategies import json_values
 from shared.world import (
     DEPLOYMENT_TEXT,

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.errors import PlanError
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.cli.plan import check_plan
+from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import literal
+from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
+from airlock_shared.plan.model import parse_plan
 from airlock_shared.plan.values import read_values
 from shared.world import PLAN_TEXT
 

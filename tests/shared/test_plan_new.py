@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS, SIDES
-from airlock_shared.errors import Declined, PlanError
-from airlock_shared.plan.model import Bounds, Exact, Plan, parse_plan
 from airlock_shared.cli.plan import new_plan
+from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.examples import literal
+from airlock_shared.plan.model import Bounds, Exact, Plan, parse_plan
+from airlock_shared.plan.prompts import AGAIN, People
 from airlock_shared.plan.wizard import ask_plan
 from airlock_shared.plan.writer import toml, write_plan
-from airlock_shared.plan.prompts import AGAIN, People
 
 TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 DESK = "0x52908400098527886E0F7030069857D2E4169EE7"

@@ -10,10 +10,6 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.ceremony.possession import (
     PROVED,
     WAIVED,
@@ -30,8 +26,12 @@ from airlock_shared.ceremony.possession import (
     waivers,
     write_proof,
 )
-from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
+from airlock_shared.checks.case import Case, Situation
+from airlock_shared.checks.examine import examine
 from airlock_shared.documents.transcript import Entry, next_entry
+from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
+from airlock_shared.plan.model import Plan, parse_plan
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
 from shared.world import (
     PLAN_TEXT,

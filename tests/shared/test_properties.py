@@ -12,11 +12,11 @@ from eth_abi.abi import encode as eth_encode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.ethereum.abi import decode, encode
-from airlock_shared.wire.stream import BatchReader
-from airlock_shared.wire.codec import fingerprint, from_cbor, parse_json, to_cbor, to_json
-from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.wire.codec import fingerprint, from_cbor, parse_json, to_cbor, to_json
+from airlock_shared.wire.stream import BatchReader
 from shared import make_payloads
 from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
 from shared.world import judge, to_bytes, whole

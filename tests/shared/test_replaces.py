@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import examine, refused
 from airlock_shared.errors import PlanError
+from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.plan.model import Plan, parse_plan
 from shared.make_payloads import NOW_MS
 from shared.world import PLAN_TEXTS, deployment, good, request_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks import second_opinion
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.catalogue.intents import CATALOGUE
 from shared.world import STEPS, Vector, bad_request, case_of, good, judge, names, plan, vectors, whole
 
 BAD = list(vectors("requests/bad"))

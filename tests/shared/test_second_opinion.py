@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine
 from airlock_shared.errors import Refusal
-from airlock_shared.catalogue.intents import CATALOGUE
 from shared.world import STEPS, case_of, good
 
 

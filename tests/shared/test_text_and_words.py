@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.text.safe import safe
 from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken
+from airlock_shared.text.safe import safe
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (

@@ -21,9 +21,9 @@ from airlock_shared.catalogue.calls import (
     encode_call,
     selectors,
 )
+from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.transaction import CALL_IDS
 from airlock_shared.errors import Refusal
-from airlock_shared.catalogue.intents import leaf
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
 from shared.strategies import plain_values
 

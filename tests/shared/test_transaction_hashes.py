@@ -12,14 +12,14 @@ from eth_utils.crypto import keccak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
 from airlock_shared.checks import second_opinion
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.errors import Refusal
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.documents.signatures import Signed
-from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item
 from shared.world import VECTORS, case_of, good, plan, refusals, request_of, situation

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.checks import second_opinion
 from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import Bounds
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.requests import read_item as read_request
+from airlock_shared.errors import AirlockError
+from airlock_shared.plan.model import Bounds
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import json_values
 from shared.world import case_of, good, judge, plan, refusals, request_of, situation, to_bytes

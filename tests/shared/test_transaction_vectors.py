@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import CALLS, decode_call
 from airlock_shared.checks import transaction
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
-from airlock_offline.signing.plan_draft import draft_plan
+from airlock_shared.documents.requests import parse_requests, write_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import parse_plan
-from airlock_shared.documents.requests import parse_requests, write_requests
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
 from shared.world import (

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
+from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.host.transcript_file import TranscriptFile, read_transcript
 from shared.strategies import json_values
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airlock_shared import units
-from airlock_shared.errors import Refusal
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
+from airlock_shared.errors import Refusal
 from airlock_shared.units import (
     COIN,
     LEVERAGE,

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from airlock_shared.ceremony.possession import Challenge, challenge_of, registrations
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import examine
 from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Plan, parse_plan
-from airlock_shared.ceremony.possession import Challenge, challenge_of, registrations
-from airlock_shared.documents.requests import Request, parse_requests
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise

@@ -11,8 +11,8 @@ from airlock_offline.cli import sign
 from airlock_offline.ledger.typed_data_screens import FLEX_MODEL
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
-from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.checks.examine import examine, examine_nonces, refused
+from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.cli.console import say
 from shared.world import case_of, good, plan, situation
 

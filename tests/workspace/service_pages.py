@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_online.error_codes import ENTRIES, PLACES, Entry
 from airlock_online.code_explanations import DELIVERY_CHECKS
+from airlock_online.error_codes import ENTRIES, PLACES, Entry
 from workspace.endpoints import ENDPOINTS, SERVICES
 
 _ERRORS = """\

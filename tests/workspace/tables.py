@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from airlock_online.journal.schema import TRANSITIONS
 from airlock_online.journal.order_states import MEANINGS
+from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.catalogue.intents import CATALOGUE
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
@@ -139,7 +139,7 @@ def journal() -> str:
         "",
         "One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to",
         "have been refused, never leads back to SENDING. A journal of an earlier version is migrated when it is opened.",
-        "This page is written from `airlock_online.journal.schema` and `airlock_online.journal.order_states` by `make docs`.",
+        "This page is written from `airlock_online.journal.schema` and `order_states` by `make docs`.",
         "",
         "| state | means | may become |",
         "|---|---|---|",

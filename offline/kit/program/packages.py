@@ -46,8 +46,8 @@ def compile_all(folder: str) -> None:
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
     from airlock_offline.installation.manifest import INTERPRETER, PAPERS, examine_installation
-    from airlock_shared.text.safe import safe
     from airlock_shared.text.fingerprint_words import grouped, spoken
+    from airlock_shared.text.safe import safe
 
     root = Path(folder)
     if not os.path.lexists(root / PAPERS):

@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder, read_input, write_new
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.wire.codec import parse_json
 
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 

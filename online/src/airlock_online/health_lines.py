@@ -19,10 +19,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.journal.engine import wrapped
 from airlock_online.clients.http import Call, Http
-from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.journal.engine import wrapped
+from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.machine import LOOK, Observed, fault

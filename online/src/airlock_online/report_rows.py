@@ -9,8 +9,8 @@ from typing import Any
 
 from airlock_online.journal.journal import Journal, Submission
 from airlock_online.journal.order_states import FINAL, MEANINGS, OrderEvent, State
-from airlock_shared.report.evidence.timeline import EXPORTED
 from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.report.evidence.timeline import EXPORTED
 
 _DONE = frozenset({State.FILLED, State.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from airlock_online.config import Config, read_config
 from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
-from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.host.transcript_file import TranscriptFile
 
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"

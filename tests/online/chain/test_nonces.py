@@ -10,8 +10,8 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import encode_call
 from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE
 from airlock_shared.checks.case import Case
-from airlock_shared.checks.nonces import NonceLedger, use_of
 from airlock_shared.checks.examine import examine, examine_nonces
+from airlock_shared.checks.nonces import NonceLedger, use_of
 from online.chain.bench import Bench, intent_of, signature_by
 from online.chain.ground import (
     DESK_SENDER,

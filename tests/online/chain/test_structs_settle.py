@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.sign_item import typed_data_of
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.signing.sign_item import typed_data_of
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, REFERRAL, STORAGE, USDC, Outcome
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.catalogue.intents import CATALOGUE
 from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of

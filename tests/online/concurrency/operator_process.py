@@ -10,10 +10,10 @@ import json
 import sys
 from collections import Counter
 
-from airlock_online.delivery.submit import submit
 from airlock_online.clients.http import Http
-from airlock_online.journal.journal import open_journal
 from airlock_online.delivery.routes.context import World
+from airlock_online.delivery.submit import submit
+from airlock_online.journal.journal import open_journal
 from online.concurrency.many import orders
 from online.desk import NOW
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import insert
 
+from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.engine import open_engine
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
 from airlock_online.journal.order_states import State
-from airlock_online.delivery.routes.context import Delivery
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
 from online.concurrency.many import orders
 from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import Venue, tracking_id

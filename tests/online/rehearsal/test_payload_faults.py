@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from eth_abi import abi
 
-from airlock_rehearsal.services.venue.structs import leaf
 from airlock_rehearsal.services.venue.eip712_peer import encode
+from airlock_rehearsal.services.venue.structs import leaf
 from online.rehearsal.desk import Desk, Json, digest_in
 from online.rehearsal.intent_requests import REQUESTS
 

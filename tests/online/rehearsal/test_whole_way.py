@@ -13,8 +13,8 @@ import pytest
 
 from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.services import RehearsalServices
-from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_rehearsal.services.builder.transactions import TRANSACTIONS
+from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
 from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Clock, Desk, Json, handmade

@@ -13,22 +13,22 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from airlock_shared.wire.codec import fingerprint, to_json
-from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.cli.qr import animation
-from airlock_shared.host import picture_sources
-from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
-from airlock_shared.cli.qr.transfer import scan_message
 from airlock_shared.cli.qr.documents import incoming, keep_file, require_output, scan_to_file, show_file
+from airlock_shared.cli.qr.transfer import scan_message
+from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
+from airlock_shared.host import picture_sources
 from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.pictures import picture, write_sequence
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.qr.transfer import Transfer
-from airlock_shared.documents.requests import FORMAT as REQUESTS
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, wrap
+from airlock_shared.wire.codec import fingerprint, to_json
 from bench.make_batch import make_batch
 from shared.world import DEPLOYMENT_TEXT, good, whole
 from shared.world import PLAN_TEXT as TOML

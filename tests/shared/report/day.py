@@ -11,14 +11,14 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.wire.codec import requests as requests_document
-from airlock_shared.wire.codec import signatures as signatures_document
-from airlock_shared.wire.stream import read_batch
 from airlock_shared.ceremony.possession import PROVED, challenge_of, registrations
-from airlock_shared.report.evidence.screens import Screens, Shown, write_screens
-from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.documents import requests as requests_document
+from airlock_shared.documents import signatures as signatures_document
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
+from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.report.evidence.screens import Screens, Shown, write_screens
+from airlock_shared.wire.stream import read_batch
 from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.errors import AirlockError, DocumentError, Refusal
 from airlock_shared.ceremony.possession import challenge_of, registrations
-from airlock_shared.report.compare import Difference, first_difference
-from airlock_shared.report.evidence.artefacts import FILES, read_evidence
-from airlock_shared.report.model import report_of
-from airlock_shared.report.evidence.screens import parse_screens
-from airlock_shared.report.evidence.timeline import parse_timeline
-from airlock_shared.report.verify import make, verify
-from airlock_shared.report.evidence.redaction import parse_withheld, withheld_steps, withhold
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
+from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.report.compare import Difference, first_difference
+from airlock_shared.report.evidence.artefacts import FILES, read_evidence
+from airlock_shared.report.evidence.redaction import parse_withheld, withheld_steps, withhold
+from airlock_shared.report.evidence.screens import parse_screens
+from airlock_shared.report.evidence.timeline import parse_timeline
+from airlock_shared.report.model import report_of
+from airlock_shared.report.verify import make, verify
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,

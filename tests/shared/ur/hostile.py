@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from airlock_shared.wire.codec import cbor_head, to_cbor
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import write
 from airlock_shared.ur.decode import Decoder
@@ -24,6 +23,7 @@ from airlock_shared.ur.envelope import MAX_INFLATED, unwrap
 from airlock_shared.ur.fountain import FountainPart
 from airlock_shared.ur.fragments import choose_fragments
 from airlock_shared.ur.part import Part, part_text
+from airlock_shared.wire.codec import cbor_head, to_cbor
 
 ALLOWED = 64 << 20
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-/:. \u00e9\u4e2d\U0001f600"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.bytewords import Style, checksum, decode, encode
 from airlock_shared.text.fingerprint_words import BYTEWORDS
+from airlock_shared.ur.bytewords import Style, checksum, decode, encode
 from shared.ur.messages import repeatable, vectors
 
 GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]

@@ -12,8 +12,8 @@ from airlock_offline.ledger.watch_only import account_of
 from airlock_offline.state import State
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.master_fingerprint import read_fingerprint
-from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.cli.qr.documents import showing_options
+from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.eth import HDKEY_TYPE
 
@@ -21,11 +21,11 @@ DEFAULT_PATH = "m/44'/60'/0'"
 
 
 @click.group("accounts")
-def COMMAND() -> None:  # noqa: N802
+def accounts() -> None:
     """Show an account of the Ledger to a watch-only wallet."""
 
 
-@COMMAND.command("show")
+@accounts.command("show")
 @click.option(
     "--path", default=DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
 )

@@ -10,8 +10,8 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.state import State
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Signer, parse_plan
 
@@ -27,7 +27,7 @@ DEFAULT_PATH = "m/44'/60'/0'/0/0"
 @ledger_option
 @json_option
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def address(
     state: State,
     path: str | None,
     plan_file: Path | None,
@@ -51,10 +51,10 @@ def COMMAND(  # noqa: N802
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
     with opened(emulator_port, ledger_path) as device:
         if signer:
-            address = require_account(device.app(), path, signer.address, confirm=confirm)
+            found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:
-            address = device.app().address(path, confirm=confirm).address
-    text = checksum_address(address)
+            found = device.app().address(path, confirm=confirm).address
+    text = checksum_address(found)
     state.transcript.record("address", {"path": path, "address": text, "confirmed": confirm}, now_ms())
     if as_json:
         show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})

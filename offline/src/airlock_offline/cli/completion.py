@@ -1,5 +1,5 @@
-"""``completion``: the shared command, under the name that the table of commands looks for."""
+"""``completion``: the shared command, in the module that the table of commands looks for."""
 
 from __future__ import annotations
 
-from airlock_shared.cli.lazy_commands import COMMAND as COMMAND
+from airlock_shared.cli.completion import completion as completion

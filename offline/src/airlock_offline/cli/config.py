@@ -8,17 +8,17 @@ import click
 
 from airlock_offline.config import read_config
 from airlock_offline.state import HOME_VARIABLE, State, default_home
+from airlock_shared.cli.config import show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
-from airlock_shared.cli.config import show_settings
 
 
 @click.group("config")
-def COMMAND() -> None:  # noqa: N802
+def config() -> None:
     """Show the configuration of this machine."""
 
 
-@COMMAND.command("show")
+@config.command("show")
 @json_option
 @click.pass_obj
 def show_config(state: State, as_json: bool) -> None:

@@ -14,11 +14,6 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ethereum.addresses import parse_address
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json
-from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.ceremony.possession import (
     MAX_BYTES,
     PROVED,
@@ -34,7 +29,12 @@ from airlock_shared.ceremony.possession import (
     registrations,
     write_proof,
 )
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\
@@ -49,7 +49,7 @@ Then, on this machine:
 
 
 @click.group("delegate")
-def COMMAND() -> None:  # noqa: N802
+def delegate() -> None:
     """Have a delegate key prove itself before it is registered."""
 
 
@@ -57,7 +57,7 @@ def _challenge(state: State, plan: Plan, step_id: str | None) -> Challenge:
     return challenge_of(plan, state.require_pinned(plan.deployment), choose_step(plan, step_id))
 
 
-@COMMAND.command("challenge")
+@delegate.command("challenge")
 @plan_option
 @step_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
@@ -73,7 +73,7 @@ def challenge_command(state: State, plan_file: Path, step_id: str | None, output
     tell_challenge(_challenge(state, parse_plan(read_input(plan_file)), step_id), output, _HOW, as_json=as_json)
 
 
-@COMMAND.command("prove")
+@delegate.command("prove")
 @plan_option
 @step_option
 @click.option("--path", required=True, help="Where the Ledger has the delegate key, such as m/44'/60'/1'/0/0.")
@@ -143,7 +143,7 @@ def _require_possession(state: State, challenge: Challenge, signature: bytes) ->
         raise
 
 
-@COMMAND.command("check")
+@delegate.command("check")
 @click.argument("proof_file", metavar="[PROOF]", type=INPUT, required=False)
 @plan_option
 @step_option

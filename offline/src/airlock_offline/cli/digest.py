@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from airlock_shared.cli.console import INPUT, json_option, show, show_json
-from airlock_shared.wire.codec import parse_json, refuse_floats
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.host.files import read_input
-from airlock_shared.text.safe import safe
 from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.safe import safe
+from airlock_shared.wire.codec import parse_json, refuse_floats
 
 MAX_BYTES = 1 << 20
 
@@ -19,7 +19,7 @@ MAX_BYTES = 1 << 20
 @click.command("digest")
 @click.argument("file", type=INPUT)
 @json_option
-def COMMAND(file: Path, as_json: bool) -> None:  # noqa: N802
+def digest(file: Path, as_json: bool) -> None:
     r"""Print domain separator, struct hash and digest of the EIP-712 JSON in FILE.
 
     The rules are strict: what another program might read differently is refused, with a check id and exit code 3.

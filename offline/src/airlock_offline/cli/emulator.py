@@ -25,7 +25,7 @@ from airlock_offline.ledger.typed_data_screens import MODELS
 @click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
 @click.option("--raw-messages/--no-raw-messages", default=True, show_default=True, help="The app's Raw messages.")
 @click.option("--smart-accounts/--no-smart-accounts", default=False, show_default=True, help="Its EIP-7702 setting.")
-def COMMAND(  # noqa: N802
+def emulator(
     port: int,
     model: str,
     faults: tuple[str, ...],

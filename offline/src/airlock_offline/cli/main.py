@@ -10,39 +10,38 @@ from typing import ClassVar
 import click
 
 from airlock_offline import airgap
-from airlock_shared.cli.console import run
 from airlock_shared.cli.lazy_commands import LazyCommands
+from airlock_shared.cli.program import run
 
-# name -> (module, one line for the list of commands): a command's module is imported only when it is used
+# name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
-    "trust": ("trust", "Pin a deployment after comparing its fingerprint."),
-    "trust-struct": ("struct", "Pin a struct beyond the catalogue."),
-    "plan": ("plans", "Show a ceremony plan, or draft one from a request."),
-    "ceremony": ("ceremonies", "Record who holds which role, and what people confirm."),
-    "preflight": ("preflight", "Check the machine, its clock and the Ledger before a ceremony."),
-    "address": ("device", "Show the Ledger's address at a path, and confirm it on its screen."),
-    "accounts": ("accounts", "Show an account to a watch-only wallet, as a QR code."),
-    "digest": ("digest", "Print the hashes of any EIP-712 document."),
-    "delegate": ("delegates", "Have a delegate key prove itself before it is registered."),
-    "verify": ("verify", "Run every check over a requests document, without a device."),
-    "sign": ("sign", "Review and sign a requests document, step by step."),
-    "show": ("show", "Show a document as QR codes."),
-    "scan": ("scan", "Read a document from QR codes, and write it."),
-    "transcript": ("transcripts", "Show or verify this machine's transcript."),
-    "doctor": ("doctor", "Find out why something does not work; change nothing."),
-    "report": ("reports", "Make the report of a ceremony, or verify one."),
-    "emulator": ("emulate", "Serve the software Ledger of a rehearsal."),
-    "config": ("config", "Show the configuration, and where each value comes from."),
-    "completion": ("completion", "Print what makes a shell complete this program's commands."),
+    "trust": "Pin a deployment after comparing its fingerprint.",
+    "trust-struct": "Pin a struct beyond the catalogue.",
+    "plan": "Show a ceremony plan, or draft one from a request.",
+    "ceremony": "Record who holds which role, and what people confirm.",
+    "preflight": "Check the machine, its clock and the Ledger before a ceremony.",
+    "address": "Show the Ledger's address at a path, and confirm it on its screen.",
+    "accounts": "Show an account to a watch-only wallet, as a QR code.",
+    "digest": "Print the hashes of any EIP-712 document.",
+    "delegate": "Have a delegate key prove itself before it is registered.",
+    "verify": "Run every check over a requests document, without a device.",
+    "sign": "Review and sign a requests document, step by step.",
+    "show": "Show a document as QR codes.",
+    "scan": "Read a document from QR codes, and write it.",
+    "transcript": "Show or verify this machine's transcript.",
+    "doctor": "Find out why something does not work; change nothing.",
+    "report": "Make the report of a ceremony, or verify one.",
+    "emulator": "Serve the software Ledger of a rehearsal.",
+    "config": "Show the configuration, and where each value comes from.",
+    "completion": "Print what makes a shell complete this program's commands.",
 }
 
 
 class Commands(LazyCommands):
     """The commands of this half."""
 
-    table: ClassVar = {
-        name: (f"airlock_offline.cli.{module}", "COMMAND", line) for name, (module, line) in COMMANDS.items()
-    }
+    package = "airlock_offline.cli"
+    table: ClassVar = COMMANDS
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})

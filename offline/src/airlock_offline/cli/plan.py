@@ -6,26 +6,26 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.state import State
-from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_offline.state import State
 from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.plan import check_plan, new_plan, show_plan
 from airlock_shared.documents.requests import parse_requests
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import parse_plan
 
 
 @click.group("plan")
-def COMMAND() -> None:  # noqa: N802
+def plan() -> None:
     """Write, check or show a ceremony plan, or draft one from a request."""
 
 
 for each in (show_plan, check_plan, new_plan):
-    COMMAND.add_command(each)
+    plan.add_command(each)
 
 
-@COMMAND.command("draft")
+@plan.command("draft")
 @click.argument("file", type=INPUT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
 @json_option
@@ -43,10 +43,10 @@ def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
     header, items, fingerprint = parse_requests(read_input(file))
     deployment = state.require_pinned(header.deployment_name)
     text = draft_plan(header, items, deployment)
-    plan = parse_plan(text.encode())
+    drafted = parse_plan(text.encode())
     write_new(output, text.encode())
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
     say(f"Wrote {output}. It repeats what the payload says: read and correct every line, then use it as the plan.")
     if as_json:
-        show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": plan.fingerprint})
+        show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": drafted.fingerprint})

@@ -11,8 +11,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import emulator_option, ledger_option, opened
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
 from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
-from airlock_offline.preflight.page import Kit, Result, Told, preflight
-from airlock_offline.state import State
+from airlock_offline.preflight.page import Kit, Result, Told, look_at
 from airlock_offline.preflight.stated_time import (
     CONTRADICTED,
     STATED,
@@ -23,6 +22,7 @@ from airlock_offline.preflight.stated_time import (
     read_time,
     uncertainty_ms,
 )
+from airlock_offline.state import State
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.machine import REFUSED, World, page_lines
@@ -40,7 +40,7 @@ from airlock_shared.host.machine import REFUSED, World, page_lines
 @ledger_option
 @json_option
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def preflight(
     state: State,
     stated: str | None,
     uncertainty: int | None,
@@ -72,7 +72,7 @@ def COMMAND(  # noqa: N802
     examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
     told = Told(now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined)
-    result = preflight(state.home, state.transcript, told, World())
+    result = look_at(state.home, state.transcript, told, World())
     state.transcript.record("preflight", result.report, now_ms())
     _end(result, as_json=as_json)
 

@@ -10,7 +10,6 @@ from airlock_offline.config import read_config
 from airlock_offline.signing.report_pages import model_of, screens_of
 from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option
-from airlock_shared.host.files import require_new
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -20,18 +19,19 @@ from airlock_shared.cli.report import (
     signatures_option,
     verify_report,
 )
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
-from airlock_shared.report.evidence.screens import write_screens
-from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.host.files import require_new
 from airlock_shared.host.settings import FILE
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
+from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.report.evidence.screens import write_screens
 
 
 @click.group("report")
-def COMMAND() -> None:  # noqa: N802
+def report() -> None:
     """Make the report of a ceremony, or verify one from its artefacts."""
 
 
-@COMMAND.command("make")
+@report.command("make")
 @plan_option
 @click.option("--requests", "requests_file", type=INPUT, help="The requests that were signed.")
 @signatures_option
@@ -74,7 +74,7 @@ def make_command(
     make_report(folder, files, as_json=as_json)
 
 
-@COMMAND.command("verify")
+@report.command("verify")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @signatures_option
 @json_option

@@ -9,8 +9,8 @@ import click
 from airlock_offline.cli.wallet_exchange import scan_request
 from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT
-from airlock_shared.errors import UsageError
 from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
+from airlock_shared.errors import UsageError
 
 
 @click.command("scan")
@@ -19,7 +19,7 @@ from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 @click.option("--step", help="With --plan: the step's id, to be sure.")
 @scanning_options
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def scan(
     state: State,
     sources: tuple[str, ...],
     plan_file: Path | None,

@@ -9,8 +9,8 @@ import click
 from airlock_offline.cli.wallet_exchange import show_answer
 from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT
-from airlock_shared.cli.qr.transfer import How
 from airlock_shared.cli.qr.documents import show_file, showing_options
+from airlock_shared.cli.qr.transfer import How
 
 
 @click.command("show")
@@ -18,7 +18,7 @@ from airlock_shared.cli.qr.documents import show_file, showing_options
 @click.option("--for", "wallet", type=click.Choice(["wallet"]), help="The signature, for the wallet that asked.")
 @showing_options
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def show(
     state: State,
     file: Path,
     wallet: str | None,

@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_offline.signing.sign_item import Result, Station, sign_item, typed_data_of
 from airlock_offline.clock import now_ms
-from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.device_connection import emulator_option, ledger_option, opened, require_rehearsal
-from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.ledger.not_shown import not_shown_in_full
-from airlock_offline.signing.device_pages import pages_of
+from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.preflight.stated_time import examine_clock, uncertainty_ms
+from airlock_offline.signing.delegate_rows import proof_lines
+from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
+from airlock_offline.signing.sign_item import Result, Station, sign_item, typed_data_of
 from airlock_offline.state import State
 from airlock_offline.wallets.answers import WalletRequests
-from airlock_offline.preflight.stated_time import examine_clock, uncertainty_ms
+from airlock_shared.ceremony.possession import proved
+from airlock_shared.ceremony.roles import begun_note
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.examine import refused
-from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
-from airlock_shared.wire.codec import fingerprint as fingerprint_of
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.errors import AirlockError, ExitCode, Refusal
-from airlock_shared.host.files import read_input, write_new
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.ceremony.possession import proved
+from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.cli.qr.documents import incoming, keep_file, outgoing, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.ceremony.roles import begun_note
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import Header, write_signatures
+from airlock_shared.errors import AirlockError, ExitCode, Refusal
+from airlock_shared.host.files import read_input, write_new
+from airlock_shared.plan.model import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.wire.codec import fingerprint as fingerprint_of
+from airlock_shared.wire.codec import parse_json
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
@@ -59,7 +59,7 @@ ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of
 @ledger_option
 @json_option
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def sign(
     state: State,
     source: Path,
     plan_file: Path,

@@ -15,22 +15,22 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
-from airlock_shared.errors import Refusal
-from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.cli.ceremony.status import hash_lines
 from airlock_shared.ceremony.seals import SEALED, check_seals, seal_of, signer_of
-from airlock_shared.text.safe import safe
+from airlock_shared.cli.ceremony.status import hash_lines
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import read_transcript
-from airlock_shared.units import utc_text
+from airlock_shared.plan.model import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
+from airlock_shared.units import utc_text
 
 
 @click.group("transcript")
-def COMMAND() -> None:  # noqa: N802
+def transcript() -> None:
     """Show, seal or verify this machine's transcript, or one in a file."""
 
 
@@ -38,7 +38,7 @@ def _entries(state: State, file: Path | None) -> list[Entry]:
     return state.transcript.entries() if file is None else read_transcript(file)
 
 
-@COMMAND.command("show")
+@transcript.command("show")
 @click.argument("file", type=INPUT, required=False)
 @json_option
 @click.pass_obj
@@ -58,7 +58,7 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
                 show(line)
 
 
-@COMMAND.command("seal")
+@transcript.command("seal")
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
 @click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
 @click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
@@ -114,7 +114,7 @@ def seal_transcript(
         show("\n".join(hash_lines("head after the seal", entry.hash)))
 
 
-@COMMAND.command("verify")
+@transcript.command("verify")
 @click.argument("file", type=INPUT, required=False)
 @click.option("--plan", "plan_file", type=INPUT, help="Also require that every seal is by a signer of this plan.")
 @json_option

@@ -13,24 +13,24 @@ from typing import Any, BinaryIO
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
 from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_shared.wire.codec import requests, signatures
-from airlock_shared.wire.stream import BatchReader
+from airlock_offline.state import State
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
-from airlock_shared.checks.examine import examine, examine_nonces, refused
 from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.examine import examine, examine_nonces, refused
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.plan.model import parse_plan
-from airlock_shared.cli.qr.options import qr_option, restart_option
-from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe, safe_again
+from airlock_shared.wire.stream import BatchReader
 
 
 @click.command("verify")
@@ -42,7 +42,7 @@ from airlock_shared.text.fingerprint_words import spoken
 @restart_option
 @json_option
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def verify(
     state: State,
     source: Path,
     plan_file: Path,

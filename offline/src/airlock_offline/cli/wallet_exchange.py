@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_offline.clock import now_ms
+from airlock_offline.preflight.stated_time import uncertainty_ms
 from airlock_offline.state import State
 from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
 from airlock_offline.wallets.requests import choose_step, request_of
-from airlock_offline.preflight.stated_time import uncertainty_ms
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.cli.console import say, show_json
-from airlock_shared.errors import ExitCode, Refusal
-from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
-from airlock_shared.qr.transfer import Transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.text.safe import safe
 from airlock_shared.documents.transcript import GENESIS
-from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
+from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.qr.transfer import Transfer
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
+from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 
 def scan_request(

@@ -23,9 +23,9 @@ from airlock_offline.ledger.apdu import (
     P2_CHAIN_CODE,
     Ins,
 )
-from airlock_offline.ledger.typed_data_screens import FLEX_MODEL, MODELS, Page, address_pages, review_pages
 from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.transaction_screens import network
+from airlock_offline.ledger.typed_data_screens import FLEX_MODEL, MODELS, Page, address_pages, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.keccak import keccak256
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_offline.emulator.answers import BAD_DATA, ORDER, Failed
-from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Review
 from airlock_offline.ledger.transaction_screens import network
+from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Review
 from airlock_shared.ethereum.keccak import keccak256
 
 MAGIC = b"\x05"  # EIP-7702

@@ -15,8 +15,8 @@ from airlock_offline.emulator.answers import Settings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.terminal import ask_on_terminal, show_on_terminal, tell
-from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.ledger.status import DeviceLost
+from airlock_offline.ledger.typed_data_screens import MODELS
 
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.ledger.typed_data_screens import Field, Review
 from airlock_offline.ledger.transaction_screens import Shown, transaction_review
+from airlock_offline.ledger.typed_data_screens import Field, Review
 
 FIELDS = {  # the fields before the access list, in order
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),

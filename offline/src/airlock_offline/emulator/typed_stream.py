@@ -1,7 +1,7 @@
 """EIP-712 as the device does it: definitions and raw values come in one by one, hashes come out.
 
-Written from EIP-712 and from the recorded exchanges, and shares nothing with ``airlock_shared.ethereum.eip712``: what one of the two
-gets wrong, the other does not repeat.
+Written from EIP-712 and from the recorded exchanges, and shares nothing with ``airlock_shared.ethereum.eip712``: what one
+of the two gets wrong, the other does not repeat.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.ethereum.addresses import checksum_address
 
 
 class WrongDevice(Refusal):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, ExtendedKey, Signature
 from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
@@ -25,6 +24,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
+from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, ExtendedKey, Signature
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
@@ -38,9 +38,9 @@ from airlock_offline.ledger.status import (
 )
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.ledger.typed_data import fields_flow
+from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
-from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.keccak import keccak256
 
 __all__ = ["AppAndVersion", "Configuration", "DeviceAddress", "EthereumApp", "ExtendedKey", "Signature", "open_app"]

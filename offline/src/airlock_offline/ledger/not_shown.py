@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_offline.ledger.line_breaks import FLEX, lines_of
+from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_offline.ledger.typed_data_screens import (
     FLEX_LINES,
     FLEX_MODEL,
@@ -16,7 +17,6 @@ from airlock_offline.ledger.typed_data_screens import (
     shown_bytes,
     shown_string,
 )
-from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 
 UNDRAWN_CHARACTERS = range(200, SHOWN_CHARACTERS + 1)

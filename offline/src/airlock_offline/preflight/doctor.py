@@ -9,12 +9,12 @@ from airlock_offline.config import read_config
 from airlock_offline.installation.manifest import Installation
 from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, place_of
-from airlock_offline.preflight.ledger import RULE, udev_line
 from airlock_offline.preflight.installation import installation_lines
+from airlock_offline.preflight.ledger import RULE, udev_line
 from airlock_offline.preflight.page import TRUST
 from airlock_offline.state import State
-from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.machine import (
     LIBRARIES,
     LOOK,

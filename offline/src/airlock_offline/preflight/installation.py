@@ -10,8 +10,8 @@ from airlock_offline.installation.manifest import Finding, Installation
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.machine import LOOK, REFUSED, Observed
-from airlock_shared.text.safe import safe
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 
 FINDINGS_SHOWN = 5
 AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.machine import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_offline.installation.manifest import Finding, Installation, system_libraries
-from airlock_offline.preflight.ledger import device_lines
 from airlock_offline.preflight.clock import clock_lines
-from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
 from airlock_offline.preflight.installation import (
     installation_as_json,
     installation_lines,
     kit_lines,
     pin_as_json,
 )
+from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
+from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.cli.doctor import current, read_deployments, transcript_line
 from airlock_shared.host.machine import (
     FAULT,
@@ -68,7 +68,7 @@ class Result(NamedTuple):
     production: bool
 
 
-def preflight(home: Path, transcript: TranscriptFile, told: Told, world: World) -> Result:
+def look_at(home: Path, transcript: TranscriptFile, told: Told, world: World) -> Result:
     """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from airlock_shared.checks.case import Verdict
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.errors import Expired, UsageError
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import Expired, UsageError
 from airlock_shared.units import span_text, utc_text
 
 VALID_MS = 24 * 3600 * 1000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from airlock_offline.signing.sign_item import typed_data_of
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.signing.sign_item import typed_data_of
 from airlock_shared.checks.case import Case
+from airlock_shared.ethereum.addresses import checksum_address
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:

@@ -6,15 +6,15 @@ import json
 from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Parameter
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.checks.payload import definitions
-from airlock_shared.plan.decisions import choices_of
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import Refusal
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
-from airlock_shared.plan.model import FORMAT
 from airlock_shared.catalogue.referral_code import code_text
+from airlock_shared.checks.payload import definitions
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.plan.decisions import choices_of
+from airlock_shared.plan.model import FORMAT
 from airlock_shared.units import ADDRESS, CHOICE, CODE, UNIX_S, to_human, utc_text
 
 _HEADING = "# Drafted from a requests document: it repeats what the payload says. Read and correct every line."

@@ -8,10 +8,10 @@ recovered to.
 from __future__ import annotations
 
 from airlock_offline.state import State
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import check_signature
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
 
 QUARANTINED = "signature-quarantined"

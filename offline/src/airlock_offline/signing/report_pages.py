@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.signing.device_pages import pages_of
-from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.reexamined import judge
 from airlock_shared.report.consistency import ELSEWHERE, models_told
+from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.screens import Screens, Shown
+from airlock_shared.report.reexamined import judge
 
 
 def model_of(evidence: Evidence, otherwise: str) -> str:

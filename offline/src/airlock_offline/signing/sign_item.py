@@ -13,18 +13,18 @@ from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.state import State
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.catalogue.eip1559 import unsigned_bytes
+from airlock_shared.ceremony.possession import examine_possession
 from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
 from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
-from airlock_shared.errors import Declined, ExitCode
-from airlock_shared.ceremony.possession import examine_possession
 from airlock_shared.checks.second_opinion import confirm
 from airlock_shared.documents.signatures import Signed
+from airlock_shared.errors import Declined, ExitCode
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
 
 
 class Station(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.checks.case import Case
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.confusables import flags
-from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.text.safe import safe
 from airlock_shared.units import CODE, TEXT
 

@@ -10,13 +10,13 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.host.files import make_folder, read_input, write_new
-from airlock_shared.wire.members import HEX_32, read_matching, read_members
-from airlock_shared.ethereum.recovery import recover
 from airlock_shared.documents.signatures import Header, Signed
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.ethereum.recovery import recover
+from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Signature
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.members import HEX_32, read_matching, read_members
 
 ORIGIN = "Airlock"
 _MEMBERS = {"step": str, "digest": str, "signer": str, "data_type": int, "request_id": str}

@@ -1,18 +1,18 @@
 """Reading an unsigned EIP-1559 transaction that another wallet asks to have signed, strictly.
 
-Only the one form that :mod:`airlock_shared.catalogue.eip1559` itself writes is read: type 2, no native currency, an empty access
-list, shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
+Only the one form that :mod:`airlock_shared.catalogue.eip1559` itself writes is read: type 2, no native currency, an
+empty access list, shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from airlock_shared.catalogue.eip1559 import TYPE_2, unsigned_bytes
+from airlock_shared.documents.requests import Transaction
+from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.wire.codec import damaged
-from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.documents.requests import Transaction
-from airlock_shared.catalogue.eip1559 import TYPE_2, unsigned_bytes
 
 MAX_BYTES = 128 << 10  # no node takes a longer transaction into its pool
 _NAMES = ("chain id", "nonce", "priority fee", "fee", "gas", "to", "value", "data", "access list")

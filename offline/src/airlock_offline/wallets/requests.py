@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
+from airlock_offline.wallets.eip1559_reader import read_unsigned
+from airlock_shared.catalogue.intents import Intent, leaf, types_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.payload import definitions, encoding_of
 from airlock_shared.checks.transaction import ROUTE as RELAY
-from airlock_shared.wire.codec import parse_json, refuse_floats
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
-from airlock_shared.errors import Refusal
-from airlock_shared.catalogue.intents import Intent, leaf, types_of
-from airlock_shared.plan.model import Plan, Step
 from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
+from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
+from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
-from airlock_offline.wallets.eip1559_reader import read_unsigned
 from airlock_shared.ur.eth import DataType, SignRequest
+from airlock_shared.wire.codec import parse_json, refuse_floats
 
 ENDPOINT = "/wallet"
 """Stands in the document where no endpoint of the builder was asked and none is documented for the action."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_rehearsal import play
 from airlock_rehearsal.machines import Stage
-from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_rehearsal.processes import find_command, software_ledger
-from airlock_rehearsal.play import rehearse, summary_lines
+from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_shared.cli.console import say, show
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import require_new
@@ -43,7 +43,7 @@ _CHAIN = click.option(
 @click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
 @_CHAIN
 @click.pass_context
-def REHEARSE(  # noqa: N802
+def rehearse(
     context: click.Context,
     yes: bool,
     folder: Path | None,
@@ -64,8 +64,8 @@ def REHEARSE(  # noqa: N802
     if context.invoked_subcommand is not None:
         return
     _require_services()
-    from airlock_rehearsal.services.venue.chain_record import ChainRecord
     from airlock_rehearsal.services.server import RehearsalServices
+    from airlock_rehearsal.services.venue.chain_record import ChainRecord
 
     unattended = yes or not sys.stdin.isatty()
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
@@ -86,8 +86,8 @@ def REHEARSE(  # noqa: N802
 
         on_chain = ChainRecord(services.world, (DELEGATE,)).since
         stage = Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
-        rows = rehearse(stage)
-    for line in summary_lines(rows, folder):
+        rows = play.rehearse(stage)
+    for line in play.summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
         raise Refusal(
@@ -115,11 +115,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _require_services() -> None:
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise UsageError(
-            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-online[rehearsal]"
+            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-rehearsal"
         )
 
 
-@REHEARSE.command("serve")
+@rehearse.command("serve")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
 @click.option(
@@ -130,7 +130,7 @@ def _require_services() -> None:
 @click.option(
     "--rate-limit", type=click.IntRange(1), help="How many requests a minute the trading endpoints take (default: any)."
 )
-def SERVE(  # noqa: N802
+def serve(
     port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
     r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.

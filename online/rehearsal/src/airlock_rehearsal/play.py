@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from airlock_rehearsal.machines import Stage, carry, fingerprint, ledger, offline, online
 from airlock_rehearsal.participants import People, look_at_the_machine
-from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_rehearsal.processes import Ended
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input, write_new
+from airlock_shared.wire.codec import parse_json
 
 DEPLOYMENT = "rehearsal"
 _RULE = "#" * 80

@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.cli.fee_options import filling_of, filling_options
 from airlock_online.cli.prepare import accepted, filled_lines
-from airlock_online.clock import now_ms
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
+from airlock_online.clock import now_ms
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_online.state import State
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import NonceLedger
 from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.plan.decisions import shown_value
 from airlock_shared.errors import PlanError, Refusal, UsageError
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
 from airlock_shared.text.safe import safe
@@ -38,7 +38,7 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 @filling_options
 @json_option
 @click.pass_obj
-def BUILD(  # noqa: N802
+def build(
     state: State, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
 ) -> None:
     r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.

@@ -9,13 +9,13 @@ from urllib.parse import unquote
 
 import click
 
-from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.cli.build import fields_of
 from airlock_online.cli.fee_options import Filling, filling_of, filling_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
 from airlock_online.cli.referral import look_before
-from airlock_online.clock import now_ms
+from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
+from airlock_online.clock import now_ms
 from airlock_online.preparing.prepare import Asked, Sources, fields_to_send
 from airlock_online.state import State
 from airlock_shared.checks.case import Situation
@@ -42,7 +42,7 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @filling_options
 @json_option
 @click.pass_obj
-def CALL(  # noqa: N802
+def call(
     state: State, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
 ) -> None:
     r"""Ask the builder for any PATH, with fields as given, and print what it answers.

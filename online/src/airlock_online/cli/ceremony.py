@@ -12,11 +12,11 @@ from airlock_shared.cli.ceremony.context import Place
 
 @click.group("ceremony")
 @click.pass_context
-def CEREMONY(context: click.Context) -> None:  # noqa: N802
+def ceremony(context: click.Context) -> None:
     """Record who holds which role, and what people confirm at each station."""
     state: State = context.obj
     context.obj = Place("online", state.transcript, now_ms, lambda name: state.require_deployment(name).fingerprint)
 
 
 for command in CEREMONY_COMMANDS:
-    CEREMONY.add_command(command)
+    ceremony.add_command(command)

@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 import click
 
 from airlock_online.state import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, State, default_home
+from airlock_shared.cli.config import show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
-from airlock_shared.cli.config import show_settings
 
 
 @click.group("config")
-def CONFIG() -> None:  # noqa: N802
+def config() -> None:
     """Show the configuration of this machine."""
 
 
-@CONFIG.command("show")
+@config.command("show")
 @json_option
 @click.pass_obj
 def show_config(state: State, as_json: bool) -> None:

@@ -7,9 +7,6 @@ from pathlib import Path
 import click
 
 from airlock_online.state import State
-from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.ceremony.possession import (
     Challenge,
     challenge_of,
@@ -18,7 +15,10 @@ from airlock_shared.ceremony.possession import (
     read_signature,
     write_proof,
 )
+from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import parse_plan
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message
@@ -27,7 +27,7 @@ Have the delegate key's own wallet sign exactly this text, as a personal message
 
 
 @click.group("delegate")
-def COMMAND() -> None:  # noqa: N802
+def delegate() -> None:
     """Prove a delegate key that lives on a server."""
 
 
@@ -36,7 +36,7 @@ def _challenge(state: State, plan_file: Path, step_id: str | None) -> Challenge:
     return challenge_of(plan, state.require_deployment(plan.deployment), choose_step(plan, step_id))
 
 
-@COMMAND.command("challenge")
+@delegate.command("challenge")
 @plan_option
 @step_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
@@ -52,7 +52,7 @@ def challenge_command(state: State, plan_file: Path, step_id: str | None, output
     tell_challenge(_challenge(state, plan_file, step_id), output, _HOW, as_json=as_json)
 
 
-@COMMAND.command("proof")
+@delegate.command("proof")
 @plan_option
 @step_option
 @click.option("--signature", metavar="0x…", required=True, help="What the delegate key's wallet answered.")

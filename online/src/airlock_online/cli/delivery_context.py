@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from airlock_online.clock import now_ms
 from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.clock import now_ms
+from airlock_online.delivery.event_lines import event_json, event_lines
+from airlock_online.delivery.routes.context import Found, World
+from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, Outcome, State, error_of
 from airlock_online.preparing.prepare import nonce_reader
 from airlock_online.readback.promises import Promise, promise_lines
-from airlock_online.delivery.routes.context import Found, World
-from airlock_online.delivery.routes.polling import POLL_S
-from airlock_online.clients.rpc import RpcClient
 from airlock_online.state import State as Machine
-from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_shared.cli.console import explain, rows, say, show
-from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
 from airlock_shared.documents.requests import Header, Request
+from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
 from airlock_shared.text.safe import safe
 
 READS_AT_MOST = 3  # of a promise that looks broken: a read may lag behind the chain

@@ -1,11 +1,9 @@
-"""``deployment fetch`` and ``ready``."""
+"""``deployment fetch``: what a venue says of itself, as a document to be pinned offline."""
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,23 +11,21 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.state import State
-from airlock_shared.cli.console import json_option, say, show, show_json
-from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.wire.codec import to_json
-from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.host.files import require_new, write_new
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.text.safe import safe
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.cli.progress import working
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.host.files import require_new, write_new
+from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.wire.codec import to_json
 
 
 @click.group("deployment")
-def DEPLOYMENT() -> None:  # noqa: N802
+def deployment() -> None:
     """Fetch a venue's deployment, to be pinned on the offline machine."""
 
 
-@DEPLOYMENT.command("fetch")
+@deployment.command("fetch")
 @click.option("--name", required=True, help="What to call it, such as mainnet; plans name it.")
 @click.option("--builder", required=True, help="Base URL of the builder service.")
 @click.option("--batched-market", help="Base URL of the batched-market service.")
@@ -58,48 +54,14 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
         pairs = client.read(config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = to_json(deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta))
-    deployment = parse_deployment(data)
+    fetched = parse_deployment(data)
     write_new(output, data)
-    state.keep_deployment(deployment, data)
+    state.keep_deployment(fetched, data)
     if as_json:
-        words = spoken(deployment.fingerprint)
-        show_json({"ok": True, "file": str(output), "fingerprint": deployment.fingerprint, "words": words})
+        words = spoken(fetched.fingerprint)
+        show_json({"ok": True, "file": str(output), "fingerprint": fetched.fingerprint, "words": words})
         return
-    for line in deployment_lines(deployment):
+    for line in deployment_lines(fetched):
         show(line)
     say(f"Wrote {output}")
     say(f"Carry it to the offline machine: airlock-offline trust {output.name}")
-
-
-@click.command("ready")
-@click.option("--builder", help="Base URL of a builder service, instead of a fetched deployment's.")
-@click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
-@json_option
-@click.pass_obj
-def READY(state: State, builder: str | None, name: str | None, as_json: bool) -> None:  # noqa: N802
-    r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
-
-    \b
-    Example:
-      airlock-online ready
-    """
-    if builder is not None and name is not None:
-        raise UsageError("--builder and --deployment are two builders", do="give one of them")
-    url = builder or state.choose_deployment(name).base_urls["builder"]
-    with working("Waiting for the builder"), Http() as http:
-        readiness = BuilderClient(url, http).ready()
-    if as_json:
-        show_json({"ok": readiness.ready, "components": readiness.components})
-    else:
-        show("ready" if readiness.ready else "not ready")
-        for name, value in readiness.components.items():
-            show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
-    if not readiness.ready:
-        raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
-
-
-def _in_words(value: Any) -> str:
-    """Return what the builder tells of a component in words, as JSON where it is no table of plain values."""
-    if not isinstance(value, dict):
-        return json.dumps(value)
-    return ", ".join(f"{name} {item if isinstance(item, str) else json.dumps(item)}" for name, item in value.items())

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from airlock_online.wallets.erc7730 import descriptors
 from airlock_online.state import State
+from airlock_online.wallets import erc7730
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.host.files import make_folder, require_new, write_new
 
@@ -20,7 +20,7 @@ from airlock_shared.host.files import make_folder, require_new, write_new
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder.")
 @json_option
 @click.pass_obj
-def DESCRIPTORS(  # noqa: N802
+def descriptors(
     state: State, name: str | None, owner: str | None, url: str | None, output: Path, as_json: bool
 ) -> None:
     r"""Write clear-signing descriptors (ERC-7730) of a deployment.
@@ -33,7 +33,7 @@ def DESCRIPTORS(  # noqa: N802
       airlock-online descriptors --deployment mainnet --owner Venue -o erc7730
     """
     deployment = state.choose_deployment(name)
-    files = descriptors(deployment, owner, url)
+    files = erc7730.descriptors(deployment, owner, url)
     make_folder(output)
     for file in files:
         require_new(output / file)

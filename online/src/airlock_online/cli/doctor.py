@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from airlock_online.health_lines import journal_line, node_line, service_lines
 from airlock_online.clients.http import Http, Timeouts
+from airlock_online.health_lines import journal_line, node_line, service_lines
 from airlock_online.state import JOURNAL_VARIABLE, State
 from airlock_shared.cli.console import json_option, say
+from airlock_shared.cli.doctor import current, finish_doctor, read_deployments, transcript_line
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError
-from airlock_shared.cli.doctor import current, finish_doctor, read_deployments, transcript_line
 from airlock_shared.host.machine import (
     Observed,
     World,
@@ -36,7 +36,7 @@ PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
 @click.command("doctor")
 @json_option
 @click.pass_obj
-def DOCTOR(state: State, as_json: bool) -> None:  # noqa: N802
+def doctor(state: State, as_json: bool) -> None:
     r"""Find out why something does not work; change nothing.
 
     Versions, folder, disk, configuration, journal, deployments, transcript, libraries and camera; then whether the fetched

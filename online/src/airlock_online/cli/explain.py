@@ -18,7 +18,7 @@ _NUMBERS = {"ignore_unknown_options": True}  # JSON-RPC's codes begin with a min
 @click.command("explain", context_settings=_NUMBERS)
 @click.argument("code", required=False)
 @json_option
-def EXPLAIN(code: str | None, as_json: bool) -> None:  # noqa: N802
+def explain(code: str | None, as_json: bool) -> None:
     r"""Explain CODE: a service's error code, a check's id, an HTTP status or an exit code. Without CODE, list them.
 
     \b

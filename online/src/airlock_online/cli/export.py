@@ -9,7 +9,7 @@ import click
 from airlock_online.cli.delivery_context import open_desk
 from airlock_online.cli.submit import not_signed, read_signatures, requests_option
 from airlock_online.clock import now_ms
-from airlock_online.delivery.submit import check, export
+from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.state import State
@@ -26,9 +26,7 @@ from airlock_shared.host.files import read_input, require_new, write_new
 @requests_option
 @json_option
 @click.pass_obj
-def EXPORT(  # noqa: N802
-    state: State, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool
-) -> None:
+def export(state: State, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool) -> None:
     r"""Write the signatures in FILE as a package for another sender.
 
     From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
@@ -53,9 +51,9 @@ def EXPORT(  # noqa: N802
         finish(worst(codes))
     with open_desk(state, 0, as_json=as_json) as desk:
         for delivery in deliveries:
-            check(delivery)
+            submit.check(delivery)
         for delivery in deliveries:
-            export(delivery, desk.world(delivery.step, delivery.digest))
+            submit.export(delivery, desk.world(delivery.step, delivery.digest))
     digests = [delivery.digest for delivery in deliveries]
     facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
     state.transcript.record("exported", facts, now_ms())

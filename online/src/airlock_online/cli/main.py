@@ -8,50 +8,63 @@ from typing import ClassVar
 
 import click
 
-from airlock_shared.cli.console import run
 from airlock_shared.cli.lazy_commands import LazyCommands
+from airlock_shared.cli.program import run
+from airlock_shared.errors import UsageError
 
-# name -> (module, attribute, one line for the list of commands): a module is imported only when it is used
+# name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
-    "plan": ("plans", "PLAN", "Show a ceremony plan with its fingerprint."),
-    "deployment": ("deployments", "DEPLOYMENT", "Fetch a venue's deployment, to be pinned offline."),
-    "ready": ("deployments", "READY", "Ask the builder whether it is ready."),
-    "actions": ("plans", "ACTIONS_COMMAND", "List the actions that a plan can ask for, with their fields."),
-    "ceremony": ("ceremonies", "CEREMONY", "Record who holds which role, and what people confirm."),
-    "prepare": ("prepare", "PREPARE", "Build and check every step of a plan."),
-    "build": ("build", "BUILD", "Build and check one action, without a plan file."),
-    "call": ("call", "CALL", "Ask the builder for any path; take the answer as a step's payload."),
-    "show": ("show", "COMMAND", "Show a document as QR codes."),
-    "scan": ("scan", "COMMAND", "Read a document from QR codes, and write it."),
-    "meta": ("reads", "META", "Show what the venue says of itself, against what is pinned."),
-    "pairs": ("reads", "PAIRS", "List the venue's pairs."),
-    "positions": ("reads", "POSITIONS", "List an account's positions and waiting orders."),
-    "nonce": ("reads", "NONCE", "Tell whether a nonce is used."),
-    "delegate": ("delegates", "COMMAND", "Prove a delegate key that lives on a server."),
-    "delegation": ("reads", "DELEGATION", "Tell what a delegate may do, and until when."),
-    "referral": ("referrals", "REFERRAL", "Tell who owns a referral code, by builder and chain."),
-    "relay": ("reads", "RELAY", "Tell what became of a relayed transaction."),
-    "submit": ("submit", "SUBMIT", "Deliver signatures once, and follow what becomes of them."),
-    "follow": ("follow", "FOLLOW", "Go on following what was submitted."),
-    "resolve": ("resolve", "RESOLVE", "Say what is known of what has not ended, and what it waits for."),
-    "status": ("follow", "STATUS", "List what was submitted and what became of it."),
-    "export": ("export", "EXPORT", "Write signatures as a package for another sender."),
-    "descriptors": ("descriptors", "DESCRIPTORS", "Write ERC-7730 clear-signing descriptors of a deployment."),
-    "report": ("reports", "COMMAND", "Make the report of a ceremony, or verify one."),
-    "doctor": ("doctor", "DOCTOR", "Find out why something does not work; change nothing."),
-    "explain": ("explain", "EXPLAIN", "Say what a code, a check or an exit code means."),
-    "rehearse": ("rehearse", "REHEARSE", "Run whole ceremonies on this machine, or serve what they need."),
-    "config": ("config", "CONFIG", "Show the configuration, and where each value comes from."),
-    "completion": ("completion", "COMMAND", "Print what makes a shell complete this program's commands."),
+    "plan": "Show a ceremony plan with its fingerprint.",
+    "deployment": "Fetch a venue's deployment, to be pinned offline.",
+    "ready": "Ask the builder whether it is ready.",
+    "actions": "List the actions that a plan can ask for, with their fields.",
+    "ceremony": "Record who holds which role, and what people confirm.",
+    "prepare": "Build and check every step of a plan.",
+    "build": "Build and check one action, without a plan file.",
+    "call": "Ask the builder for any path; take the answer as a step's payload.",
+    "show": "Show a document as QR codes.",
+    "scan": "Read a document from QR codes, and write it.",
+    "meta": "Show what the venue says of itself, against what is pinned.",
+    "pairs": "List the venue's pairs.",
+    "positions": "List an account's positions and waiting orders.",
+    "nonce": "Tell whether a nonce is used.",
+    "delegate": "Prove a delegate key that lives on a server.",
+    "delegation": "Tell what a delegate may do, and until when.",
+    "referral": "Tell who owns a referral code, by builder and chain.",
+    "relay": "Tell what became of a relayed transaction.",
+    "submit": "Deliver signatures once, and follow what becomes of them.",
+    "follow": "Go on following what was submitted.",
+    "resolve": "Say what is known of what has not ended, and what it waits for.",
+    "status": "List what was submitted and what became of it.",
+    "export": "Write signatures as a package for another sender.",
+    "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
+    "report": "Make the report of a ceremony, or verify one.",
+    "doctor": "Find out why something does not work; change nothing.",
+    "explain": "Say what a code, a check or an exit code means.",
+    "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
+    "config": "Show the configuration, and where each value comes from.",
+    "completion": "Print what makes a shell complete this program's commands.",
 }
 
 
 class Commands(LazyCommands):
     """The commands of this half."""
 
-    table: ClassVar = {
-        name: (f"airlock_online.cli.{module}", attribute, line) for name, (module, attribute, line) in COMMANDS.items()
-    }
+    package = "airlock_online.cli"
+    table: ClassVar = COMMANDS
+
+    def load(self, name: str) -> click.Command:
+        """Import a command; ``rehearse`` is of another distribution, which says by an entry point that it is there."""
+        return _rehearse() if name == "rehearse" else super().load(name)
+
+
+def _rehearse() -> click.Command:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="airlock_online.commands", name="rehearse"):
+        command: click.Command = entry.load()
+        return command
+    raise UsageError("the rehearsal is not installed", do="use `make rehearse`, or install airlock-rehearsal")
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})

@@ -1,100 +1,16 @@
-"""``plan`` and ``actions``: what people agree on, and what they can ask for."""
+"""``plan``: show, check, or write by asking."""
 
 from __future__ import annotations
 
-import textwrap
-
 import click
 
-from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
-from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.cli.plan import check_plan, new_plan, show_plan
-from airlock_shared.plan.examples import literal
-from airlock_shared.units import UNIX_MS, UNIX_S
 
 
 @click.group("plan")
-def PLAN() -> None:  # noqa: N802
+def plan() -> None:
     """Write, check or show a ceremony plan."""
 
 
 for each in (show_plan, check_plan, new_plan):
-    PLAN.add_command(each)
-
-
-@click.command("actions")
-@click.argument("name", required=False, metavar="[ACTION]", type=click.Choice(list(ACTIONS)))
-@json_option
-def ACTIONS_COMMAND(name: str | None, as_json: bool) -> None:  # noqa: N802
-    r"""List the actions with their endpoints, fields, units and meanings, and an example; or those of one action.
-
-    \b
-    Example:
-      airlock-online actions delegate
-    """
-    chosen = [ACTIONS[name]] if name else list(ACTIONS.values())
-    if as_json:
-        show_json([_as_json(action) for action in chosen])
-        return
-    for action in chosen:
-        show(f"{action.name}")
-        show(f"  {action.title}")
-        show(f"  {action.path or 'no documented endpoint: airlock-online call'}")
-        show(f"  gives {_result(action)}")
-        for parameter in action.parameters:
-            for line in _parameter_lines(parameter):
-                show(line)
-        words = " ".join(["build", action.name, *example(action)])
-        for line in textwrap.wrap(
-            words, 74, break_long_words=False, break_on_hyphens=False, subsequent_indent="      "
-        ):
-            show(f"    {line}")
-
-
-def _result(action: Action) -> str:
-    return f"a transaction that calls {action.call}" if action.call else f"an intent, {action.primary_type}"
-
-
-def _parameter_lines(parameter: Parameter) -> list[str]:
-    optional = "" if parameter.required else ", optional"
-    default = f", {parameter.default} when left out" if parameter.default else ""
-    told = [parameter.meaning]
-    if parameter.choices:
-        told.insert(0, f"one of {', '.join(parameter.choices)}")
-    if parameter.sent != parameter.name:
-        told.append(f"sent as {parameter.sent}" if parameter.sent else "not sent")
-    indent = " " * 29
-    wrapped = textwrap.wrap("; ".join(told), 80, initial_indent=indent, subsequent_indent=indent)
-    return [f"  {parameter.name:<26} {parameter.unit.name}{optional}{default}", *wrapped]
-
-
-def example(action: Action) -> list[str]:
-    """Return NAME=VALUE words that the action accepts: what it requires, and one of pair and pairIndex."""
-    also = {"pairIndex", "price"} if action.name == "tpsl-partial" else {"pairIndex"}
-    needed = [p for p in action.parameters if (p.required and not p.default) or p.name in also]
-    return [f"{p.name}={_value(p)}" for p in needed]
-
-
-def _value(parameter: Parameter) -> str:
-    if parameter.unit in (UNIX_S, UNIX_MS):
-        return "1806451200" if parameter.unit is UNIX_S else "1806451200000"
-    return literal(parameter).strip('"')
-
-
-def _as_json(action: Action) -> dict[str, object]:
-    fields = [
-        {
-            "name": p.name, "sent_as": p.sent, "unit": p.unit.name, "required": p.required, "default": p.default,
-            "choices": list(p.choices), "meaning": p.meaning,
-        }
-        for p in action.parameters
-    ]  # fmt: skip
-    return {
-        "name": action.name,
-        "title": action.title,
-        "path": action.path,
-        "struct": action.primary_type,
-        "call": action.call,
-        "fields": fields,
-        "example": example(action),
-    }
+    plan.add_command(each)

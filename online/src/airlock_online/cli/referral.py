@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from airlock_online.cli.venue_reads import account_of, reading, venue
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.cli.builder_reads import account_of, reading, venue
+from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import Config
-from airlock_online.clients.http import Http
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_lookup import Seen, disagreements, from_builder, from_chain, settled, shown
-from airlock_online.clients.rpc import RpcClient
 from airlock_online.state import State
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.console import finish, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
-from airlock_shared.cli.comparison_lines import code_lines
-from airlock_shared.text.confusables import code_points
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Plan
-from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
 
 
@@ -31,9 +31,7 @@ from airlock_shared.text.safe import safe
 @click.option("--trader", help="Also tell which code this account has adopted.")
 @click.option("--rpc", help="A node's JSON-RPC address, in place of the configured one.")
 @reading
-def REFERRAL(  # noqa: N802
-    state: State, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool
-) -> None:
+def referral(state: State, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool) -> None:
     r"""Tell whether the referral code CODE exists, who owns it and to whom it is offered.
 
     The builder is asked, and with a node ([rpc] url, AIRLOCK_RPC or --rpc) the Referral contract itself. When the two

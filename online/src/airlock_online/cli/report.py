@@ -11,9 +11,6 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.report_rows import record_timeline, timeline_of
 from airlock_online.state import State
 from airlock_shared.cli.console import INPUT, json_option
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import require_new
-from airlock_shared.plan.model import parse_plan
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -23,18 +20,21 @@ from airlock_shared.cli.report import (
     signatures_option,
     verify_report,
 )
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
-from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import require_new
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
+from airlock_shared.report.evidence.redaction import withhold
 
 
 @click.group("report")
-def COMMAND() -> None:  # noqa: N802
+def report() -> None:
     """Make the report of a ceremony, or verify one from its artefacts."""
 
 
-@COMMAND.command("make")
+@report.command("make")
 @plan_option
 @click.option("--requests", "requests_file", type=INPUT, help="The requests, if not prepared on this machine.")
 @signatures_option
@@ -95,7 +95,7 @@ def _add_outcome(state: State, files: dict[str, bytes], digests: set[str]) -> No
         files[SIGNATURES] = withhold(files[SIGNATURES], ended)
 
 
-@COMMAND.command("verify")
+@report.command("verify")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @signatures_option
 @json_option

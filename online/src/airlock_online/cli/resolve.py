@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.delivery.submit import follow
-from airlock_online.journal.schema import Submission
-from airlock_online.journal.order_states import FINAL, OPEN, error_of
-from airlock_online.delivery.resolution import USED
-from airlock_online.state import State
 from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.resolution import USED
+from airlock_online.delivery.submit import follow
+from airlock_online.journal.order_states import FINAL, OPEN, error_of
+from airlock_online.journal.schema import Submission
+from airlock_online.state import State
 from airlock_shared.cli.console import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import safe
@@ -23,7 +23,7 @@ from airlock_shared.units import utc_text
 @click.argument("digest", required=False)
 @json_option
 @click.pass_obj
-def RESOLVE(state: State, digest: str | None, as_json: bool) -> None:  # noqa: N802
+def resolve(state: State, digest: str | None, as_json: bool) -> None:
     r"""Say what is known of DIGEST, or of everything that has not ended; ask once, and settle what reads settle.
 
     \b

@@ -19,7 +19,7 @@ from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 )
 @scanning_options
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def scan(
     state: State, sources: tuple[str, ...], requests_file: Path | None, output: Path, restart: bool, as_json: bool
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.

@@ -9,10 +9,10 @@ import click
 from airlock_online.cli.wallet_exchange import show_step
 from airlock_online.state import State
 from airlock_shared.cli.console import INPUT
-from airlock_shared.errors import UsageError
 from airlock_shared.cli.master_fingerprint import read_fingerprint
-from airlock_shared.cli.qr.transfer import How
 from airlock_shared.cli.qr.documents import show_file, showing_options
+from airlock_shared.cli.qr.transfer import How
+from airlock_shared.errors import UsageError
 
 
 @click.command("show")
@@ -23,7 +23,7 @@ from airlock_shared.cli.qr.documents import show_file, showing_options
               help="With --for: of the other wallet's seed, eight hex digits.")  # fmt: skip
 @showing_options
 @click.pass_obj
-def COMMAND(  # noqa: N802
+def show(
     state: State,
     file: Path,
     wallet: str | None,

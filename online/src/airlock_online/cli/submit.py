@@ -12,22 +12,22 @@ import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.clock import now_ms
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery import submit as delivery_submit
 from airlock_online.delivery.deliveries import RELAY, delivery_of, match
+from airlock_online.delivery.parallel import Job, run_together
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.state import State
-from airlock_online.delivery.parallel import Job, run_together
-from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import DocumentError, ExitCode, UsageError
-from airlock_shared.host.files import read_input
 from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
+from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.documents import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT, Signed, parse_signatures
+from airlock_shared.errors import DocumentError, ExitCode, UsageError
+from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
-from airlock_shared.cli.progress import working
 
 MAX_EIP7702_BYTES = 1 << 20
 
@@ -84,7 +84,7 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
 @patience
 @json_option
 @click.pass_obj
-def SUBMIT(  # noqa: N802
+def submit(
     state: State,
     source: Path,
     requests_file: Path | None,
@@ -138,7 +138,7 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
                 answered()
 
             world = desk.world(request.step, delivery.digest, told)
-            return desk.run(request.step, delivery.digest, partial(submit, delivery, world))
+            return desk.run(request.step, delivery.digest, partial(delivery_submit.submit, delivery, world))
 
     return job
 

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_online.clock import now_ms
-from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
 from airlock_online.state import State
 from airlock_online.wallets.answers import WalletAnswers
+from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
+from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.wire.codec import fingerprint as fingerprint_of
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.qr.transfer import Transfer
-from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, Signature
+from airlock_shared.wire.codec import fingerprint as fingerprint_of
+from airlock_shared.wire.codec import parse_json
 
 
 def step_transfer(state: State, file: Path, step: str | None, fingerprint: int | None) -> Transfer:

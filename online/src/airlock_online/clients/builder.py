@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from airlock_online.error_codes import entry
 from airlock_online.clients.http import Call, Http, Reply, json_of, reason_text
 from airlock_online.clients.urls import join
+from airlock_online.error_codes import entry
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 

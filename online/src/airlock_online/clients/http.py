@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Self
 
 import httpx
 
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.codec import parse_json
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from functools import cache
 
 from airlock_online.error_codes import ENTRIES
-from airlock_shared.ethereum.abi import decode
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.text.safe import safe
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from airlock_online.journal.schema import Submission
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
+from airlock_online.journal.schema import Submission
 from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, utc_text
+from airlock_shared.wire.codec import parse_json
 
 BATCHED = "batched-market"
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_shared.wire.codec import signatures
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.catalogue.calls import Decoded, decode_call
-from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.catalogue.intents import CATALOGUE, leaf
-from airlock_shared.documents.requests import Header, Request, Transaction
-from airlock_shared.ethereum.recovery import recover
-from airlock_shared.documents.signatures import Signed
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes
+from airlock_shared.catalogue.intents import CATALOGUE, leaf
+from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
+from airlock_shared.documents import signatures
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.requests import Header, Request, Transaction
+from airlock_shared.documents.signatures import Signed
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.recovery import recover
 
 RELAY = "relay"
 _ZERO = re.compile("0x0*", re.ASCII)

@@ -11,12 +11,12 @@ from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.transaction import hash_of
-from airlock_shared.ethereum.abi import encode
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.wire.codec import to_json
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
+from airlock_shared.ethereum.abi import encode
+from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.wire.codec import to_json
 
 FORMAT = "airlock/export@1"
 

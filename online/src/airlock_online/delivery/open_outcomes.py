@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_online.journal.schema import Submission
-from airlock_online.journal.order_states import State
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS
 from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
+from airlock_online.journal.order_states import State
+from airlock_online.journal.schema import Submission
 from airlock_shared.units import utc_text
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from airlock_online.clients import sse
 from airlock_online.journal.order_states import KNOWN_TYPES, MAX_EVENTS, OrderEvent
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.codec import parse_json
 
 _SEQ = re.compile(r"0|[1-9][0-9]{0,14}", re.ASCII)
 _MAX_SEQ = 10**15

@@ -7,14 +7,14 @@ its nonce. Everything else is told and decides nothing (rule C10).
 
 from __future__ import annotations
 
-from airlock_online.journal.schema import Record, Submission
-from airlock_online.journal.order_states import State
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import Found, World
 from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.delivery.routes.registry import OF_TRANSACTIONS, ROUTES
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.journal.order_states import State
+from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text

@@ -9,15 +9,15 @@ import hashlib
 from typing import Any
 
 from airlock_online.delivery.admission import check, check_same, check_time
-from airlock_online.journal.engine import JournalError
-from airlock_online.journal.journal import Record, Submission
-from airlock_online.journal.schema import before
-from airlock_online.journal.order_states import OPEN, Outcome, State
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, World
 from airlock_online.delivery.routes.registry import ROUTES, Route
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.journal.engine import JournalError
+from airlock_online.journal.journal import Record, Submission
+from airlock_online.journal.order_states import OPEN, Outcome, State
+from airlock_online.journal.schema import before
 from airlock_shared.errors import OutcomeUnknown, Refusal
 from airlock_shared.text.safe import safe
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Insert, bindparam, case, func, insert, select, update
 
-from airlock_online.journal.schema import EVENTS, SUBMISSIONS
 from airlock_online.journal.order_states import OrderEvent
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS
 
 OF_ORDER, ANOMALY, REJECTED = "event", "anomaly", "rejected"
 """The kinds of row."""

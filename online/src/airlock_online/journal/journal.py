@@ -28,8 +28,8 @@ from airlock_online.journal.events import (
     read_events,
     storable,
 )
-from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, before, submission_of
 from airlock_online.journal.order_states import Anomaly, OrderEvent, State
+from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, before, submission_of
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 

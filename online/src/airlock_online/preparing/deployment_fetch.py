@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.config import MetaPaths
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.documents.deployment import FORMAT, Deployment
 from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 
 

@@ -13,8 +13,8 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.revert_reasons import error_name, reason
 from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.documents.requests import Transaction
+from airlock_shared.errors import Refusal, ServiceError, UsageError
 
 GAS_MARGIN_PERCENT = 20
 """Over the node's estimate: prices and storage may move between the estimate and the block."""

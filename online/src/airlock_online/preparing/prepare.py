@@ -9,23 +9,23 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.config import Config
-from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
 from airlock_online.clients.http import Http
+from airlock_online.config import Config
 from airlock_online.delivery.routes.context import NonceRead
+from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.examine import examine, examine_nonces, refused
+from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.transaction import ROUTE as RELAY
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.requests import Request, Transaction, read_item
+from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.checks.examine import examine, examine_nonces, refused
-from airlock_shared.checks.transaction import ROUTE as RELAY
 from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.wire.codec import refuse_floats
-from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.plan.model import CUSTOM, Exact, Step
-from airlock_shared.documents.requests import Request, Transaction, read_item
+from airlock_shared.wire.codec import refuse_floats
 
 
 class Sources(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from airlock_online.readback.referral_lookup import NOBODY, Seen, shown
+from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.catalogue.referral_code import code_text
 
 _ACCOUNTS = {
     "referral-set-code": "referee", "referral-set-code-tx": "caller", "referral-register": "referrer",

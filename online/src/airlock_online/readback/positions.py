@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_online.readback.promises import Promise, Scene, unreadable, untold
-from airlock_online.readback.trade_tuple import Trade, amount_text, read_trade, trade_text, trades_in, waiting_order, whole
+from airlock_online.readback.trade_tuple import (
+    Trade,
+    amount_text,
+    read_trade,
+    trade_text,
+    trades_in,
+    waiting_order,
+    whole,
+)
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw

@@ -10,8 +10,8 @@ from airlock_online.config import Config
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.referral_lookup import Seen
 from airlock_shared.cli.console import rows
-from airlock_shared.errors import ServiceError
 from airlock_shared.documents.requests import Request
+from airlock_shared.errors import ServiceError
 
 
 class Promise(NamedTuple):

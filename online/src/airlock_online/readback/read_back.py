@@ -13,8 +13,8 @@ from functools import partial
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.config import Config
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.promises import ChainRead, Promise, Scene, promise_lines, unreadable, untold
 from airlock_online.readback.positions import closed, increased, limit_updated, opened, pending, trigger
+from airlock_online.readback.promises import ChainRead, Promise, Scene, promise_lines, unreadable, untold
 from airlock_online.readback.referral_codes import accepted, adopted, registered, transferred
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.documents.requests import Request

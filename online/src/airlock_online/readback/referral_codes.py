@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from airlock_online.readback.promises import Promise, Scene, unreadable
 from airlock_online.readback.referral_lookup import NOBODY, Seen, code_in, shown, told_owners
-from airlock_shared.text.confusables import code_points
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, code_text
+from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
 
 

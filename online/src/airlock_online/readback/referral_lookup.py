@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
-from airlock_online.config import Config, ReferralViews
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_online.config import Config, ReferralViews
+from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.text.safe import safe
 
 NOBODY = ""

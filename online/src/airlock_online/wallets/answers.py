@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed, read_item
+from airlock_shared.host.files import make_folder, read_input, write_new
+from airlock_shared.wire.codec import parse_json
 
 
 class WalletAnswers:

@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.catalogue.intents import Intent, types_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.documents.deployment import Domain
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
-from airlock_shared.catalogue.intents import Intent, types_of
 from airlock_shared.ethereum.eip712_types import Member, split_array
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, Call
-from airlock_shared.plan.decisions import choices_of
+from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
-from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
 
 SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from airlock_online.delivery.deliveries import delivery_of, require_sendable
-from airlock_shared.wire.codec import signatures
-from airlock_shared.ethereum.addresses import parse_address
-from airlock_shared.checks.payload import definitions, hashes_of
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import Refusal, UsageError
+from airlock_online.wallets.eip712_json import typed_json
+from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.checks.payload import definitions, hashes_of
+from airlock_shared.documents import signatures
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Signed, write_signatures
-from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
 from airlock_shared.documents.transcript import GENESIS
-from airlock_online.wallets.eip712_json import typed_json
+from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
 
 ORIGIN = "Airlock"

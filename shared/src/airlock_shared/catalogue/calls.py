@@ -11,9 +11,9 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from airlock_shared.ethereum.abi import decode, encode
-from airlock_shared.errors import Refusal
 from airlock_shared.catalogue.intents import Field, Rule
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.abi import decode, encode
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COIN, COUNT, FLAG, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.documents.requests import Transaction
+from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.units import Unit
 
 GWEI = Unit("gwei", 9)

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
-from airlock_shared.errors import UsageError
 from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent, Rule, types_of_text
-from airlock_shared.wire.members import read_members
+from airlock_shared.errors import UsageError
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
 from airlock_shared.units import ADDRESS, RAW, UNIX_MS
+from airlock_shared.wire.members import read_members
 
 MAX_STRUCTS = 64
 

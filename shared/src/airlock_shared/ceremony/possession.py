@@ -12,16 +12,16 @@ import hashlib
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.wire.members import read_members
-from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.recovery import personal_digest, recover
+from airlock_shared.plan.model import Exact, Plan, Step
+from airlock_shared.wire.codec import parse_json, to_json
+from airlock_shared.wire.members import read_members
 
 FORMAT = "airlock/proof@1"
 PROVED = "delegate-proved"

@@ -12,14 +12,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import Refusal
-from airlock_shared.text.confusables import looks_like
-from airlock_shared.plan.model import Plan
-from airlock_shared.wire.members import read_members
 from airlock_shared.ceremony.checkpoints import STATIONS as STATIONS
 from airlock_shared.ceremony.checkpoints import Half, Station, last_on_record, stations_of
-from airlock_shared.text.safe import is_visible, safe
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import Refusal
+from airlock_shared.plan.model import Plan
+from airlock_shared.text.confusables import looks_like
+from airlock_shared.text.safe import is_visible, safe
+from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
 MAX_NAME, MAX_REASON = 60, 500

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.plan.model import Plan
-from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.recovery import personal_digest, recover
+from airlock_shared.plan.model import Plan
 
 SEALED = "sealed"
 _MEMBERS = {"ceremony": str, "entries": int, "head": str, "address": str, "signature": str}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from airlock_shared.catalogue.intents import leaf
+from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
-from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.plan.decisions import Decision, decide, shown_value
-from airlock_shared.errors import PlanError
-from airlock_shared.catalogue.intents import leaf
 from airlock_shared.units import looks_like_seconds, raw_text
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from airlock_shared.checks.case import Finding, Situation, Verdict
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.plan.model import Plan
 from airlock_shared.documents.requests import Header
+from airlock_shared.plan.model import Plan
 
 
 def examine_header(header: Header, situation: Situation) -> list[Verdict]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.plan.decisions import Decision
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.ethereum.eip712 import Hashes
 from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent
-from airlock_shared.plan.model import Plan, Step
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
+from airlock_shared.ethereum.eip712 import Hashes
+from airlock_shared.plan.decisions import Decision
+from airlock_shared.plan.model import Plan, Step
 
 if TYPE_CHECKING:
     from airlock_shared.catalogue.calls import Decoded

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.checks import agreement, nonces, payload, text_warnings, times
 from airlock_shared.checks.case import Case, Check, Finding, Verdict
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
 
 SIG_IDS = ("SIG-LENGTH", "SIG-V", "SIG-RANGE", "SIG-LOW-S", "SIG-DIGEST", "SIG-SIGNER")

@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.checks.case import Case, Check, Finding, Situation
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.wire.members import read_matching, read_some
+from airlock_shared.checks.case import Case, Check, Finding, Situation
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import utc_text
+from airlock_shared.wire.members import read_matching, read_some
 
 SIGNED = "signed"
 """The transcript's event for a signature that the device made."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of, types_of_text
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.documents.deployment import Domain
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.errors import Refusal
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of, types_of_text
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.abi import encode_struct
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.ethereum.eip712_types import Definitions, read_integer
+from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.checks.case import Case
-from airlock_shared.errors import Refusal
 from airlock_shared.catalogue.intents import Intent, types_of
+from airlock_shared.checks.case import Case
 from airlock_shared.documents.requests import Transaction
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 
 
 def confirm(case: Case) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.plan.model import Exact
 from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
+from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.plan.model import Exact
 from airlock_shared.units import CODE
 
 

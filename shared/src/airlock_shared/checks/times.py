@@ -6,8 +6,8 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 
 from __future__ import annotations
 
-from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.catalogue.intents import leaf
+from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 

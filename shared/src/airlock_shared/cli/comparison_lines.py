@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.model import Exact, Plan
+from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
-from airlock_shared.text.fingerprint_words import grouped, spoken
 
 WIDTH = 80
 

@@ -5,20 +5,17 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
@@ -95,85 +92,6 @@ def advice(error: AirlockError) -> str:
         return error.do
     info = CHECKS.get(error.check)
     return info.do if info else ""
-
-
-def run(command: click.Command, arguments: list[str] | None = None) -> int:
-    """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
-    words = sys.argv[1:] if arguments is None else arguments
-    as_json = "--json" in words
-    try:
-        code = _invoke(command, words)
-        _streams_end()
-    except AirlockError as error:
-        code = _failed(error, as_json)
-    except click.ClickException as error:
-        code = _failed(_misused(error), as_json)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        code = _interrupted()
-    except BrokenPipeError:
-        _forget_output()
-        code = int(ExitCode.INTERRUPTED)
-    except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
-        _forget_output()
-        code = _failed(_cannot(error), as_json=False)
-    return code
-
-
-def _invoke(command: click.Command, words: list[str]) -> int:
-    from airlock_shared.cli.lazy_commands import complete
-
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
-            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
-    if sys.stdout is None:
-        raise UsageError("there is no stdout to write the result to", do="run the command with its output open")
-    program = Path(sys.argv[0]).name
-    if complete(command, program):
-        return int(ExitCode.DONE)
-    try:
-        with command.make_context(program, list(words)) as context:
-            command.invoke(context)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-    return int(ExitCode.DONE)
-
-
-def _streams_end() -> None:
-    """Write what is still held back, while a failure can still be told."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
-
-
-def _forget_output() -> None:
-    """Give up stdout, so that nothing fails over it again when the process ends."""
-    with suppress(OSError, ValueError):  # where stdout is no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _cannot(error: OSError) -> UsageError:
-    name = f"{error.filename}: " if error.filename else ""
-    return UsageError(f"{name}{error.strerror}", do="check the folder, its permissions and the free space")
-
-
-def _misused(error: click.ClickException) -> UsageError:
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:
-        return UsageError(error.format_message())
-    say(context.get_usage())
-    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
-
-
-def _failed(error: AirlockError, as_json: bool) -> int:
-    say(explain(error))
-    if as_json and sys.stdout is not None:
-        show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
-    return int(error.exit_code)
-
-
-def _interrupted() -> int:
-    say("\nInterrupted. What was done is recorded; the same command goes on from there.")
-    return int(ExitCode.INTERRUPTED)
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_shared.cli.comparison_lines import fingerprint_lines, plan_lines
 from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
 from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.cli.comparison_lines import fingerprint_lines, plan_lines
 from airlock_shared.plan.model import MAX_BYTES, Plan, parse_plan
-from airlock_shared.text.safe import columns, safe
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import columns, safe
 
 if TYPE_CHECKING:
     from airlock_shared.plan.mistakes import Mistake
@@ -133,9 +133,9 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
+    from airlock_shared.plan.prompts import People
     from airlock_shared.plan.wizard import ask_plan
     from airlock_shared.plan.writer import write_plan
-    from airlock_shared.plan.prompts import People
 
     require_new(output)
     if not output.parent.is_dir():

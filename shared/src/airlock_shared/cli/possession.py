@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from airlock_shared.ceremony.possession import Challenge
 from airlock_shared.cli.console import INPUT, say, show, show_json
 from airlock_shared.host.files import write_new
-from airlock_shared.ceremony.possession import Challenge
 
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")

@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 
 import click
 
+from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, rows, say, show, show_json
+from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
-from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.host.print_pdf import print_page
 from airlock_shared.plan.model import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, PLAN, REQUESTS
-from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
-from airlock_shared.host.print_pdf import print_page
 from airlock_shared.report.verify import HTML, PDF, ScreensOf, make, verify
-from airlock_shared.documents.requests import parse_requests
 from airlock_shared.text.fingerprint_words import spoken
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.stream import read_batch
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import DERIVATION_PATH, ENTITY_ID, HEX_32, NAME, read_matching, read_members, read_some
+from airlock_shared.wire.stream import read_batch
 
 FORMAT = "airlock/requests@1"
 LIST = "requests"

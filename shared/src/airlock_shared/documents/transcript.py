@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import parse_json, to_cbor
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.codec import parse_json, to_cbor
 
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 20

@@ -1,8 +1,8 @@
 """EIP-712 typed data: from JSON to domain separator, struct hash and digest, strictly.
 
 This is the gate's own opinion. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
-checksums, ``"5_000"``); here the document, its types and its domain have one form, and :mod:`airlock_shared.ethereum.eip712_types`
-reads the values. Source of the rules: EIP-712.
+checksums, ``"5_000"``); here the document, its types and its domain have one form, and
+:mod:`airlock_shared.ethereum.eip712_types` reads the values. Source of the rules: EIP-712.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ethereum.eip712_types import Definitions, Member, Value, atomic_kind, brief
+from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN_TYPE = "EIP712Domain"
 DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.ethereum.keccak import keccak256
 
 Value = Any

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from airlock_shared.wire.codec import MAX_DOCUMENT_BYTES
 from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.wire.codec import MAX_DOCUMENT_BYTES
 
 _NO_HARD_LINKS = (
     errno.EPERM,

@@ -15,9 +15,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import open_input, read_input
+from airlock_shared.wire.codec import damaged
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder, read_input
-from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 
 MAX_BYTES = 256 << 20
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import PlanError
+from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.model import (
     CUSTOM,
     FORMAT,
@@ -29,10 +30,9 @@ from airlock_shared.plan.model import (
     read_toml,
     signer_of,
 )
-from airlock_shared.plan.examples import example_at
+from airlock_shared.plan.toml_positions import Place, Span, nearest, places
 from airlock_shared.plan.values import LINE, plan_error, read_values, require_known
 from airlock_shared.wire.members import NAME
-from airlock_shared.plan.toml_positions import Place, Span, nearest, places
 
 MAX_MISTAKES = 100
 _LIMITS = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")

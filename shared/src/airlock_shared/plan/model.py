@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
-from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.values import (
     LINE,
@@ -27,8 +26,9 @@ from airlock_shared.plan.values import (
 )
 from airlock_shared.plan.values import Bounds as Bounds
 from airlock_shared.plan.values import Exact as Exact
-from airlock_shared.wire.members import DERIVATION_PATH, NAME
 from airlock_shared.units import PERCENT, Unit
+from airlock_shared.wire.codec import check_depth, fingerprint
+from airlock_shared.wire.members import DERIVATION_PATH, NAME
 
 FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20

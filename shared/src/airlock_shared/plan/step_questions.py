@@ -8,10 +8,10 @@ from typing import Any
 
 from airlock_shared.catalogue.actions import Action, Parameter
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Signer
 from airlock_shared.plan.examples import literal
-from airlock_shared.plan.values import plan_error, read_values
+from airlock_shared.plan.model import Signer
 from airlock_shared.plan.prompts import People, Question, answer_to
+from airlock_shared.plan.values import plan_error, read_values
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")

@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import Action, Parameter
-from airlock_shared.ethereum.addresses import parse_address
-from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.catalogue.referral_code import code_bytes
-from airlock_shared.wire.members import ENTITY_ID, HEX_32
+from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -27,6 +26,7 @@ from airlock_shared.units import (
     raw_text,
     to_raw,
 )
+from airlock_shared.wire.members import ENTITY_ID, HEX_32
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID}

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_json
-from airlock_shared.errors import DocumentError
-from airlock_shared.plan.model import Plan, parse_plan
-from airlock_shared.qr.transfer import Transfer
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import DocumentError
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap
+from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_json
 
 PLAN_TEXT = "airlock/plan-text@1"
 

@@ -15,8 +15,8 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, require_new, write_new
 from airlock_shared.qr.symbol import QUIET, Matrix, bordered, matrix, side, version_for
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
-from airlock_shared.text.safe import safe
 from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
+from airlock_shared.wire.codec import damaged
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
-from airlock_shared.report.reexamined import BEGUN, Judged
 from airlock_shared.report.evidence.timeline import EXPORTED
-from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.report.reexamined import BEGUN, Judged
 
 HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.plan.model import Plan
-from airlock_shared.ceremony.possession import PROVED
 from airlock_shared.catalogue.referral_code import code_rows, code_text
-from airlock_shared.report.evidence.transcript_entries import READ
-from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.rows import Row, moment, plain
+from airlock_shared.ceremony.possession import PROVED
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.plan.model import Plan
+from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.evidence.transcript_entries import READ
+from airlock_shared.report.rows import Row, moment, plain
 
 _NOT_TOLD = {None: "not told", "": "nobody", True: "yes", False: "no"}
 _FACTS = ("owner", "pending", "private")

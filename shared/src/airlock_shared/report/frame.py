@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from airlock_shared.plan.model import Plan
-from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.reexamined import BEGUN
-from airlock_shared.report.rows import Row, moment, named, plain
-from airlock_shared.report.evidence.redaction import Answers
 from airlock_shared.ceremony.roles import standing
 from airlock_shared.ceremony.seals import check_seals, signer_of
 from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.plan.model import Plan
+from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.evidence.redaction import Answers
+from airlock_shared.report.reexamined import BEGUN
+from airlock_shared.report.rows import Row, moment, named, plain
 from airlock_shared.text.fingerprint_words import spoken
 
 Half = Literal["offline", "online"]

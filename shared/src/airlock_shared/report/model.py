@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from airlock_shared.plan.model import Plan
 from airlock_shared.ceremony.possession import is_waived, registrations, waivers
+from airlock_shared.plan.model import Plan
+from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.earlier_records import warnings_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.reexamined import Judged, judge
-from airlock_shared.report.consistency import ELSEWHERE, match
-from airlock_shared.report.rows import Row
 from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
+from airlock_shared.report.reexamined import Judged, judge
+from airlock_shared.report.rows import Row
 from airlock_shared.report.steps import limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 

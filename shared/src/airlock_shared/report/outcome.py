@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.units import utc_text
 
 _FACTS = ("route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note")

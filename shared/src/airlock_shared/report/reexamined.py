@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from airlock_shared.catalogue.pinned_structs import with_custom
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
-from airlock_shared.catalogue.pinned_structs import with_custom
+from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
-from airlock_shared.documents.transcript import Entry
 
 BEGUN = "sign-begun"
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event

@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.catalogue.eip1559 import GWEI
+from airlock_shared.catalogue.referral_code import code_rows
+from airlock_shared.ceremony.possession import is_waived
 from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.model import Limits, Signer, Step
-from airlock_shared.ceremony.possession import is_waived
-from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.reexamined import Judged
 from airlock_shared.report.outcome import outcome_of
+from airlock_shared.report.reexamined import Judged
 from airlock_shared.report.rows import Row, moment, named
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
 
 NATIVE = Unit("of the native currency", 18)

@@ -10,16 +10,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence, read_evidence
-from airlock_shared.report.reexamined import judge
+from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
+from airlock_shared.report.evidence.screens import Screens, write_screens
 from airlock_shared.report.model import artefact_rows, report_of
 from airlock_shared.report.page.page import page
+from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
-from airlock_shared.report.evidence.screens import Screens, write_screens
-from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
+from airlock_shared.wire.codec import parse_json
 
 JSON, HTML, PDF = "report.json", "report.html", "report.pdf"
 _DO = "do not rely on this report: make it again from the artefacts, or find the folder as it was made"

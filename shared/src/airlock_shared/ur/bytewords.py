@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from enum import Enum
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.text.fingerprint_words import BYTEWORDS
+from airlock_shared.wire.codec import damaged
 
 CHECKSUM_BYTES = 4
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.codec import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
 
 _BYTES, _TAG = 0x40, 0xC0  # section 3.1: the major types
 _SIMPLE = {20: False, 21: True, 22: None}  # section 3.3

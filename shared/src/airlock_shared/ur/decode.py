@@ -11,12 +11,12 @@ import zlib
 from enum import Enum
 from typing import NamedTuple
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.fountain import FountainPart
 from airlock_shared.ur.fragments import choose_fragments
 from airlock_shared.ur.part import Part, is_ur, parse_part
 from airlock_shared.ur.solve import Added, Solver
+from airlock_shared.wire.codec import damaged
 
 
 class Limits(NamedTuple):

@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
-from airlock_shared.wire.codec import to_cbor
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.wire.codec import to_cbor
 
 _STRUCT = re.compile(r"(\w+)\(([^)]*)\)")
 _DOMAIN = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"

@@ -11,11 +11,11 @@ from __future__ import annotations
 import zlib
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_cbor, to_json
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.members import NAME
 from airlock_shared.ur.cbor import read, write
 from airlock_shared.ur.dictionary import dictionary
+from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_cbor, to_json
+from airlock_shared.wire.members import NAME
 
 UR_TYPE = "bytes"
 VERSION = 1

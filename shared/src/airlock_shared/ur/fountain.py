@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.ur.cbor import read, write
 from airlock_shared.ur.fragments import choose_fragments, partition
+from airlock_shared.wire.codec import damaged
 
 _NUMBERS = 4
 _MAX_ITEMS = 8  # the array and its five, and a little more, so that a longer array is named as what it is

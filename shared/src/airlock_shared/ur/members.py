@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.cbor import Tagged, read
+from airlock_shared.wire.codec import damaged
 
 MAX_ITEMS = 256
 UUID_TAG = 37

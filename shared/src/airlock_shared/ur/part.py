@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from airlock_shared.wire.codec import damaged
 from airlock_shared.ur.bytewords import Style, decode, encode
+from airlock_shared.wire.codec import damaged
 
 MAX_TEXT = 4296  # ISO/IEC 18004, table 7: the most characters of the alphanumeric mode that a QR code holds (40-L)
 SCHEME = "ur:"

@@ -14,8 +14,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from airlock_shared.wire.depth import is_too_deep, recursion_is_unbounded
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.depth import is_too_deep, recursion_is_unbounded
 
 MAX_DOCUMENT_BYTES = 64 << 20
 MAX_DEPTH = 24

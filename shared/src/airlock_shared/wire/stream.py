@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO
 
+from airlock_shared.errors import DocumentError
 from airlock_shared.wire.codec import (
     ARRAY,
     MAP,
@@ -25,7 +26,6 @@ from airlock_shared.wire.codec import (
     strict_decoder,
     to_cbor,
 )
-from airlock_shared.errors import DocumentError
 
 MAX_ITEM_BYTES = 256 << 10
 MAX_ITEMS = 20_000

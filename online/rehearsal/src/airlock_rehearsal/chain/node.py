@@ -19,9 +19,9 @@ from eth_utils.address import to_checksum_address
 from airlock_online.clients.http import Call, Http
 from airlock_rehearsal.chain.evm import CHAIN_ID, FeeHistory, Log, NotTaken, Receipt, Reverted, Transaction
 from airlock_rehearsal.chain.interface import revert_name
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.codec import parse_json
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 MAX_REPLY_BYTES = 8 << 20

@@ -18,13 +18,13 @@ from starlette.types import ASGIApp
 
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
+from airlock_rehearsal.services.delivery.relayer import Relayer
+from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
 from airlock_rehearsal.services.envelope import ApiError, Json, Rejected, read_object
 from airlock_rehearsal.services.faults import FAULTS, Faults
-from airlock_rehearsal.services.venue.order_lifecycle import Market
-from airlock_rehearsal.services.delivery.relayer import Relayer
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import Marked, not_found
-from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
+from airlock_rehearsal.services.venue.order_lifecycle import Market
 from airlock_shared.errors import UsageError
 
 

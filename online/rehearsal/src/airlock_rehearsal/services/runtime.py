@@ -7,8 +7,8 @@ from collections.abc import Coroutine
 
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.rate_limit import RateLimit
-from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_rehearsal.services.settings import Settings
+from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_rehearsal.services.venue.venue_state import World
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 
 from airlock_online.clients import sse
-from airlock_online.delivery.order_events import from_status, from_stream
 from airlock_online.clients.http import EVENT_STREAM, Call, NotSent, OpenReply, json_of, reason_text
-from airlock_online.journal.schema import Submission
-from airlock_online.journal.order_states import State, is_end_of_view
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.order_events import from_status, from_stream
 from airlock_online.delivery.routes.context import Delivery, World
 from airlock_online.delivery.routes.polling import Answer, until_final
 from airlock_online.delivery.routes.posting import Parcel, refused
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.clients.urls import join, segment
+from airlock_online.journal.order_states import State, is_end_of_view
+from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

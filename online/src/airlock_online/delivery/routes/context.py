@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.clients.rpc import RpcClient
 
 NonceRead = Callable[[str, str, int], bool | None]
 """``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.http import Call, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
-from airlock_online.journal.order_states import State
 from airlock_online.delivery.routes.context import World
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_shared.wire.codec import parse_json
+from airlock_online.journal.order_states import State
 from airlock_shared.errors import DocumentError, ServiceError
+from airlock_shared.wire.codec import parse_json
 
 _MAX_CODE = 64
 _Read = TypeVar("_Read")

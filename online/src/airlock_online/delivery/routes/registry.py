@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from airlock_online.journal.schema import Submission
 from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, World
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.journal.schema import Submission
 
 
 class Route(Protocol):

@@ -11,13 +11,13 @@ import json
 from typing import Any
 
 from airlock_online.clients.http import Call
-from airlock_online.journal.schema import Submission
+from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, World
 from airlock_online.delivery.routes.polling import Answer, until_final
 from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.clients.urls import join, segment
+from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

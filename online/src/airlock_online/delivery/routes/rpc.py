@@ -7,14 +7,14 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 from __future__ import annotations
 
 from airlock_online.clients.http import NotSent
-from airlock_online.journal.schema import Submission
-from airlock_online.journal.order_states import State
+from airlock_online.clients.rpc import Receipt, RpcClient, RpcError
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, World
 from airlock_online.delivery.routes.polling import Answer, until_final
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.clients.rpc import Receipt, RpcClient, RpcError
+from airlock_online.journal.order_states import State
+from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError, UsageError
 
 NONCE_PROVES = False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, types_of
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, types_of
 
 Member = str | int | bool
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.journal.order_states import ANOMALIES, Anomaly, Order, OrderEvent, State, merge
 from airlock_online.delivery.routes.context import World
+from airlock_online.journal.order_states import ANOMALIES, Anomaly, Order, OrderEvent, State, merge
 from airlock_shared.text.safe import safe
 
 

@@ -6,12 +6,12 @@ transaction stores a pending order").
 
 from __future__ import annotations
 
-from airlock_online.journal.order_states import Anomaly, OrderEvent, State
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.journal.order_states import Anomaly, OrderEvent, State
 from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.text.safe import safe
 from airlock_shared.catalogue.eip1559 import transaction_hash
+from airlock_shared.text.safe import safe
 
 SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
 STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later, so that this is no fill"

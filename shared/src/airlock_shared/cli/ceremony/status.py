@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from airlock_shared.cli.console import rows
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.plan.model import Plan
-from airlock_shared.ceremony.roles import Standing
-from airlock_shared.wire.members import HEX_32
 from airlock_shared.ceremony.checkpoints import Half, stations_of
+from airlock_shared.ceremony.roles import Standing
+from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.cli.console import rows
+from airlock_shared.plan.model import Plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
+from airlock_shared.wire.members import HEX_32
 
 _NOBODY = "nobody"
 _ROLE_COLUMNS = 24

@@ -8,12 +8,9 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.console import json_option, say, show_json
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
+from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.transfer import (
     HOWS,
     How,
@@ -22,7 +19,10 @@ from airlock_shared.cli.qr.transfer import (
     scan_document,
     show_transfer,
 )
-from airlock_shared.cli.qr.options import restart_option
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.plan.model import parse_plan
+from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
 
 Command = Callable[..., Any]

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
+from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.cli.progress import working
+from airlock_shared.cli.qr import animation
 from airlock_shared.errors import Declined, DocumentError, UsageError
 from airlock_shared.host.files import make_folder, write_new
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.qr import animation
-from airlock_shared.qr.documents import Received, file_name, received
 from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.qr.documents import Received, file_name, received
 from airlock_shared.qr.scan import Report, scan
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import Transfer, densities_of, ideal_count
+from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.ur.decode import Decoder, Message
-from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.cli.progress import working
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError
-from airlock_shared.plan.model import Plan, parse_plan
-from airlock_shared.report.evidence.transcript_entries import read_transcript
-from airlock_shared.report.evidence.screens import Screens, parse_screens
-from airlock_shared.report.evidence.timeline import Timeline, parse_timeline
-from airlock_shared.report.evidence.redaction import Answers, parse_withheld
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import DocumentError
+from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.report.evidence.redaction import Answers, parse_withheld
+from airlock_shared.report.evidence.screens import Screens, parse_screens
+from airlock_shared.report.evidence.timeline import Timeline, parse_timeline
+from airlock_shared.report.evidence.transcript_entries import read_transcript
 
 PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"

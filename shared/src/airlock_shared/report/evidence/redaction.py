@@ -10,9 +10,6 @@ import hashlib
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import fingerprint, parse_json, to_json
-from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 from airlock_shared.documents.signatures import (
     Header,
     Signed,
@@ -21,6 +18,9 @@ from airlock_shared.documents.signatures import (
     read_item,
     write_signatures,
 )
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.wire.codec import fingerprint, parse_json, to_json
+from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
 FORMAT = "airlock/withheld-signatures@1"
 _ITEMS_AT_MOST = 20_000

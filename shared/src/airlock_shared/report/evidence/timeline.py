@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import read_members
 
 EXPORTED = "timeline-exported"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from airlock_shared.documents.transcript import Entry, read_entries
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.members import read_list, read_members, read_some
-from airlock_shared.documents.transcript import Entry, read_entries
 
 READ = "referral-read"
 """The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.safe import safe, safe_again
 
 LONGEST = 20_000
 

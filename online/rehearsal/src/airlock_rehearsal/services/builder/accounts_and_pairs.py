@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from airlock_rehearsal.services.envelope import ApiError
 from airlock_rehearsal.services.builder.fields import Read
+from airlock_rehearsal.services.envelope import ApiError
 from airlock_rehearsal.services.venue.positions import Pair
 from airlock_rehearsal.services.venue.venue_state import World
 

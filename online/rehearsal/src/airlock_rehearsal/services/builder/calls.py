@@ -1,8 +1,8 @@
 """The contract calls that the rehearsal's builder writes, as a table of its own.
 
-It repeats what ``airlock_shared.catalogue.calls`` says, on purpose: the services must not inherit a mistake of the gate. Selectors
-come from eth-utils' keccak and arguments from eth-abi. Source: the specification, "Builder: unsigned transactions"; the
-signatures are those of comparable venues.
+It repeats what ``airlock_shared.catalogue.calls`` says, on purpose: the services must not inherit a mistake of the gate.
+Selectors come from eth-utils' keccak and arguments from eth-abi. Source: the specification, "Builder: unsigned
+transactions"; the signatures are those of comparable venues.
 """
 
 from __future__ import annotations

@@ -8,6 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from airlock_rehearsal.services.builder.fields import (
+    Field,
+    Read,
+    address,
+    amount,
+    choice,
+    integer,
+    referral_code,
+    text,
+)
 from airlock_rehearsal.services.builder.message_drafts import (
     OPEN_ORDER_TYPES,
     TRIGGER_ORDER_TYPES,
@@ -20,16 +30,6 @@ from airlock_rehearsal.services.builder.message_drafts import (
     referral_set_code,
     tpsl_partial,
     twap_cancel,
-)
-from airlock_rehearsal.services.builder.fields import (
-    Field,
-    Read,
-    address,
-    amount,
-    choice,
-    integer,
-    referral_code,
-    text,
 )
 from airlock_rehearsal.services.venue.venue_state import World
 

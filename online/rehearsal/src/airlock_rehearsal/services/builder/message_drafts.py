@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_rehearsal.services.builder.fields import Read
-from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, Pair
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
     SECONDS_AT_MOST,
     bad,
@@ -21,7 +19,9 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
+from airlock_rehearsal.services.builder.fields import Read
 from airlock_rehearsal.services.venue.eip712_peer import Message
+from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, Pair
 from airlock_rehearsal.services.venue.venue_state import World
 
 SMALLEST_SIZE = 100 * USDC_ONE

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
+from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, Settings
-from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
-from airlock_rehearsal.services.builder.unsigned import TransactionDraft
+from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
 ONE_ETHER = 10**18
 NEVER_S = 99_999_999_999  # the expiry that the fault call-swapped gives a stranger, in unix seconds

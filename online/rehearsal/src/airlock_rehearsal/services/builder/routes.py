@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
-from airlock_rehearsal.services.builder.endpoints import ENDPOINTS, Endpoint
-from airlock_rehearsal.services.envelope import Json, done, request_fields
-from airlock_rehearsal.services.builder.fields import Field, Read, address, choice, integer, read_fields, referral_code
-from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
-from airlock_rehearsal.services.delivery.relay import relay_routes
 from airlock_rehearsal.services.builder.accounts_and_pairs import bad
-from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.builder.endpoints import ENDPOINTS, Endpoint
+from airlock_rehearsal.services.builder.fields import Field, Read, address, choice, integer, read_fields, referral_code
+from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
+from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
 from airlock_rehearsal.services.builder.transactions import TRANSACTIONS, Unsigned
+from airlock_rehearsal.services.delivery.relay import relay_routes
+from airlock_rehearsal.services.envelope import Json, done, request_fields
+from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.venue_state import World
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_rehearsal.services.builder import unsigned
-from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES
 from airlock_rehearsal.services.builder.fields import (
     Field,
     Read,
@@ -21,6 +20,7 @@ from airlock_rehearsal.services.builder.fields import (
     referral_code,
     text,
 )
+from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.venue.venue_state import World
 

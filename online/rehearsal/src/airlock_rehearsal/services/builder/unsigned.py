@@ -10,8 +10,6 @@ from decimal import Decimal
 from typing import NamedTuple, cast
 
 from airlock_rehearsal.services.builder import message_drafts
-from airlock_rehearsal.services.builder.fields import Read
-from airlock_rehearsal.services.venue.positions import ONE
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
     SECONDS_AT_MOST,
     bad,
@@ -20,8 +18,10 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
+from airlock_rehearsal.services.builder.fields import Read
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_rehearsal.services.venue.eip712_peer import Message
+from airlock_rehearsal.services.venue.positions import ONE
 from airlock_rehearsal.services.venue.venue_state import World
 
 UNLIMITED = (1 << 256) - 1

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
-from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Event, Market, Tracked
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, guarded
+from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Event, Market, Tracked
+from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
 
 def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:

@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
-from airlock_rehearsal.services.envelope import ApiError, Rejected, done, parse_object, request_fields
-from airlock_rehearsal.services.venue.keeper import settle
-from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, hash_of, read_transaction
 from airlock_rehearsal.services.builder.accounts_and_pairs import bad
+from airlock_rehearsal.services.envelope import ApiError, Rejected, done, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.venue.submission import hex_bytes
 from airlock_rehearsal.services.transport import another_hash, guarded
 from airlock_rehearsal.services.venue.eip712_peer import Malformed
+from airlock_rehearsal.services.venue.keeper import settle
+from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, hash_of, read_transaction
+from airlock_rehearsal.services.venue.submission import hex_bytes
 
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.envelope import ApiError, Rejected, done, parse_object, read_object
 from airlock_rehearsal.services.builder.accounts_and_pairs import SECONDS_AT_MOST
+from airlock_rehearsal.services.envelope import ApiError, Rejected, done, parse_object, read_object
 from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.settlement import sent
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf
 from airlock_rehearsal.services.venue.submission import Signed, decoded, exact_object, verified
-from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.venue_state import World
 
 RELAYED = frozenset({"DelegateReq", "SetTraderReferralCodeByUserReq", "RegisterCodeReq"})

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from airlock_rehearsal.chain.evm import NotTaken
 from airlock_rehearsal.chain.json_rpc import NOT_TAKEN, JsonRpc, RpcFault, account_at, hex_bytes, hex_hash
 from airlock_rehearsal.services.envelope import Json, Rejected, parse_object
-from airlock_rehearsal.services.venue.keeper import settle
-from airlock_rehearsal.services.venue.raw_transaction import hash_of
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import another_hash, guarded
+from airlock_rehearsal.services.venue.keeper import settle
+from airlock_rehearsal.services.venue.raw_transaction import hash_of
 
 UNREADABLE, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
 Params = list[Any]

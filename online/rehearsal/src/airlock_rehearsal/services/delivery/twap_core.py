@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_rehearsal.services.builder.fields import integer
+from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.venue.settlement import check, submitted
-from airlock_rehearsal.services.venue.submission import Signed, exact_object, verified
 from airlock_rehearsal.services.transport import another_hash, guarded
 from airlock_rehearsal.services.venue.eip712_peer import Message
+from airlock_rehearsal.services.venue.settlement import check, submitted
+from airlock_rehearsal.services.venue.submission import Signed, exact_object, verified
 from airlock_rehearsal.services.venue.venue_state import World
 
 FRESH_MS = 600_000

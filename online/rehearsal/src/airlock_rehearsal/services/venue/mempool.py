@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, NotTaken, Receipt
-from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, read_transaction
 from airlock_rehearsal.services.venue.eip712_peer import Malformed
+from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, read_transaction
 
 GAS_MONEY = 100 * 10**18
 """Wei that every account has when it is first seen: a rehearsal is not about paying for gas."""

@@ -11,9 +11,9 @@ from typing import Any
 from airlock_rehearsal.chain.evm import Receipt, Reverted
 from airlock_rehearsal.chain.interface import Event as Emitted
 from airlock_rehearsal.chain.venue import Outcome
+from airlock_rehearsal.services.venue.eip712_peer import encode
 from airlock_rehearsal.services.venue.mempool import reverting
 from airlock_rehearsal.services.venue.submission import Signed
-from airlock_rehearsal.services.venue.eip712_peer import encode
 from airlock_rehearsal.services.venue.venue_state import World
 
 Event = tuple[str, dict[str, object]]

@@ -12,9 +12,9 @@ from typing import NamedTuple, cast
 from eth_utils.address import is_address
 
 from airlock_rehearsal.services.envelope import Rejected
+from airlock_rehearsal.services.venue.eip712_peer import Malformed, Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
-from airlock_rehearsal.services.venue.eip712_peer import Malformed, Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.venue_state import World
 
 SMALLEST_COLLATERAL = USDC_ONE

@@ -15,9 +15,9 @@ from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import Evm, Receipt
 from airlock_rehearsal.chain.sending import derived
 from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, Venue
+from airlock_rehearsal.services.settings import Settings
 from airlock_rehearsal.services.venue.initial_state import opening
 from airlock_rehearsal.services.venue.positions import PAIRS, Pair, Position, order_json
-from airlock_rehearsal.services.settings import Settings
 from airlock_shared.errors import UsageError
 
 SET_UP_S = 60

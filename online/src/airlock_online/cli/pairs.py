@@ -1,0 +1,34 @@
+"""``pairs``: the venue's pairs, as it lists them now."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_online.cli.venue_reads import reading, unreadable, venue
+from airlock_online.clients import builder_reads
+from airlock_online.state import State
+from airlock_shared.cli.console import show, show_json
+
+
+@click.command("pairs")
+@reading
+def pairs(state: State, name: str | None, as_json: bool) -> None:
+    r"""List the pairs of the venue, as it lists them now.
+
+    \b
+    Example:
+      airlock-online pairs
+    """
+    with venue(state, name) as at:
+        reply = at.builder.read(at.config.reads.pairs)
+    if type(reply) is not list:
+        raise unreadable("pair catalogue", "pairs")
+    paths = at.config.meta
+    table = builder_reads.pair_rows(reply, paths.pair_number, paths.pair_name, paths.pair_pnl, at.deployment)
+    if as_json:
+        show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
+        return
+    show(f"{'index':>9}  {'name':<20} {'kind':<9} {'leverage':<12} remarks")
+    for row in table:
+        remarks = row.remarks if row.pinned else f"{row.remarks}, not as pinned".removeprefix(", ")
+        show(f"{row.number:>9}  {row.name:<20} {row.kind:<9} {row.leverages:<12} {remarks}".rstrip())

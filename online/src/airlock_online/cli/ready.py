@@ -1,0 +1,50 @@
+"""``ready``: whether the builder is ready, and what it waits for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
+from airlock_online.state import State
+from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.progress import working
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.text.safe import safe
+
+
+@click.command("ready")
+@click.option("--builder", help="Base URL of a builder service, instead of a fetched deployment's.")
+@click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
+@json_option
+@click.pass_obj
+def ready(state: State, builder: str | None, name: str | None, as_json: bool) -> None:
+    r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
+
+    \b
+    Example:
+      airlock-online ready
+    """
+    if builder is not None and name is not None:
+        raise UsageError("--builder and --deployment are two builders", do="give one of them")
+    url = builder or state.choose_deployment(name).base_urls["builder"]
+    with working("Waiting for the builder"), Http() as http:
+        readiness = BuilderClient(url, http).ready()
+    if as_json:
+        show_json({"ok": readiness.ready, "components": readiness.components})
+    else:
+        show("ready" if readiness.ready else "not ready")
+        for name, value in readiness.components.items():
+            show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
+    if not readiness.ready:
+        raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
+
+
+def _in_words(value: Any) -> str:
+    """Return what the builder tells of a component in words, as JSON where it is no table of plain values."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return ", ".join(f"{name} {item if isinstance(item, str) else json.dumps(item)}" for name, item in value.items())

@@ -1,0 +1,43 @@
+"""``status``: what was submitted from this machine, and what became of it."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_online.clock import now_ms
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import OPEN
+from airlock_online.state import State
+from airlock_shared.cli.console import json_option, say, show, show_json
+from airlock_shared.text.safe import safe
+
+
+@click.command("status")
+@json_option
+@click.pass_obj
+def status(state: State, as_json: bool) -> None:
+    r"""List what was submitted from this machine and what became of it.
+
+    \b
+    Example:
+      airlock-online status
+    """
+    with open_journal(state.journal_url(), now_ms) as journal:
+        rows = journal.submissions()
+    if as_json:
+        own = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")
+        show_json(
+            [
+                {**row.record._asdict(), "state": row.state.value, **{name: getattr(row, name) for name in own}}
+                for row in rows
+            ]
+        )
+        return
+    for row in rows:
+        code = f"  {safe(row.code, limit=30)}" if row.code else ""
+        show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
+        show(f"  {row.record.digest}")
+        if row.state in OPEN:
+            show("  go on with: airlock-online follow, or airlock-online resolve")
+    if not rows:
+        say("Nothing was submitted from this machine yet.")

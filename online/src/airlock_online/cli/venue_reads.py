@@ -1,0 +1,81 @@
+"""What the builder reads, for a person: the parts that ``meta``, ``pairs``, ``positions``, ``nonce`` and their like share.
+
+Each takes the builder of a fetched deployment. ``--json`` gives the reply word for word beside what was read in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from airlock_online.clients import builder_reads
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
+from airlock_online.config import Config
+from airlock_online.state import State
+from airlock_shared.cli.console import json_option, rows, show, show_json
+from airlock_shared.cli.progress import working
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Venue(NamedTuple):
+    """The builder of a fetched deployment."""
+
+    deployment: Deployment
+    builder: BuilderClient
+    config: Config
+
+
+@contextmanager
+def venue(state: State, name: str | None) -> Iterator[Venue]:
+    """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
+    deployment = state.choose_deployment(name)
+    with working("Waiting for the builder"), Http() as http:
+        yield Venue(deployment, BuilderClient(deployment.base_urls["builder"], http), state.config())
+
+
+def reading(command: F) -> F:
+    """Add what every read has: which deployment, and JSON."""
+    option = click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
+    return option(json_option(click.pass_obj(command)))  # type: ignore[return-value]
+
+
+def show_one(heading: str, reply: object, columns: tuple[builder_reads.Column, ...], as_json: bool) -> None:
+    """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word."""
+    told = builder_reads.rows(reply, columns)
+    if as_json:
+        show_json({"ok": True, "told": {row.label: row.as_json() for row in told}, "reply": reply})
+        return
+    show(heading)
+    show_rows(told)
+
+
+def show_rows(told: list[builder_reads.Told]) -> None:
+    """Show what was read, a row a line, untrusted text escaped."""
+    for row in told:
+        for line in rows(f"  {row.label:<24} ", row.text):
+            show(line)
+
+
+def account_of(text: str) -> str:
+    """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
+    try:
+        return checksum_address(parse_address(text))
+    except Refusal as refusal:
+        raise UsageError(
+            f"{refusal.what}: {refusal.got}", do="give the account's whole address, as in 0x…"
+        ) from refusal
+
+
+def unreadable(what: str, path: str) -> ServiceError:
+    """Return the error for a reply whose shape is not the configured one."""
+    return ServiceError(
+        f"the {what} has an unknown shape", do=f"look at `airlock-online call`; set {path} in config.toml, [reads]"
+    )

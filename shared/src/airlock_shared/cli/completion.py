@@ -1,0 +1,44 @@
+"""Completion of a command line by the shell: what a half-typed line may go on with, and the lines that set it up."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.lazy_commands import completion_variable
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def complete(command: click.Command, program: str) -> None:
+    """Answer a shell that asks what a line may go on with."""
+    from click.shell_completion import shell_complete
+
+    shell_complete(command, {}, program, completion_variable(program), os.environ[completion_variable(program)])
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@json_option
+@click.pass_context
+def completion(context: click.Context, shell: str, as_json: bool) -> None:
+    r"""Print the lines that make a shell complete this program's commands, options and file names.
+
+    \b
+    Example, for bash, in this terminal (for good: the same line in ~/.bashrc):
+      eval "$(PROGRAM completion bash)"
+    zsh: the same with zsh; fish: PROGRAM completion fish | source
+    """
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    program = context.find_root().command_path
+    kind = get_completion_class(shell)
+    if kind is None:  # click always has the three
+        raise click.UsageError(f"no completion for {shell}")
+    script = ShellComplete.source(kind(context.find_root().command, {}, program, completion_variable(program)))
+    if as_json:
+        show_json({"ok": True, "shell": shell, "script": script})
+    else:
+        show(script)

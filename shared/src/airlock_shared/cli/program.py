@@ -1,0 +1,100 @@
+"""A program's command line from its start to its exit code: every foreseen error is explained, none has a stack trace."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from airlock_shared.cli.console import advice, explain, say, show_json
+from airlock_shared.cli.lazy_commands import completion_variable
+from airlock_shared.errors import AirlockError, ExitCode, UsageError
+
+
+def run(command: click.Command, arguments: list[str] | None = None) -> int:
+    """Run a program's command line and return its exit code; every foreseen error is explained, none has a stack trace."""
+    words = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in words
+    try:
+        code = _invoke(command, words)
+        _streams_end()
+    except AirlockError as error:
+        code = _failed(error, as_json)
+    except click.ClickException as error:
+        code = _failed(_misused(error), as_json)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = _interrupted()
+    except BrokenPipeError:
+        _forget_output()
+        code = int(ExitCode.INTERRUPTED)
+    except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
+        _forget_output()
+        code = _failed(_cannot(error), as_json=False)
+    return code
+
+
+def _invoke(command: click.Command, words: list[str]) -> int:
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding has no sign for ends no command
+            stream.reconfigure(errors="surrogateescape" if stream is sys.stdin else "backslashreplace")
+    if sys.stdout is None:
+        raise UsageError("there is no stdout to write the result to", do="run the command with its output open")
+    program = Path(sys.argv[0]).name
+    if _asked_by_a_shell(program):
+        from airlock_shared.cli.completion import complete
+
+        complete(command, program)
+        return int(ExitCode.DONE)
+    try:
+        with command.make_context(program, list(words)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return int(ExitCode.DONE)
+
+
+def _streams_end() -> None:
+    """Write what is still held back, while a failure can still be told."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+
+
+def _forget_output() -> None:
+    """Give up stdout, so that nothing fails over it again when the process ends."""
+    with suppress(OSError, ValueError):  # where stdout is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _cannot(error: OSError) -> UsageError:
+    name = f"{error.filename}: " if error.filename else ""
+    return UsageError(f"{name}{error.strerror}", do="check the folder, its permissions and the free space")
+
+
+def _misused(error: click.ClickException) -> UsageError:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
+    say(context.get_usage())
+    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
+
+
+def _failed(error: AirlockError, as_json: bool) -> int:
+    say(explain(error))
+    if as_json and sys.stdout is not None:
+        show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
+    return int(error.exit_code)
+
+
+def _interrupted() -> int:
+    say("\nInterrupted. What was done is recorded; the same command goes on from there.")
+    return int(ExitCode.INTERRUPTED)
+
+
+def _asked_by_a_shell(program: str) -> bool:
+    """Return whether a shell asks what a line may go on with; click's own variable says so."""
+    return bool(os.environ.get(completion_variable(program)))
