@@ -1,4 +1,4 @@
-"""``make bench-qr``: measure transfers by QR code on degraded pictures, and write their section of docs/benchmarks.md.
+"""``make bench-qr``: measure transfers by QR code on degraded pictures, for docs/reference/benchmarks.md.
 
 Real documents are drawn, degraded and read as pictures. A plain script, never a timed test: nothing fails here when the
 machine is slow. What the numbers promise is asserted by tests/shared/qr.
@@ -28,7 +28,7 @@ from airlock_shared.qr.transfer import Transfer, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_transaction
 
-RESULT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+RESULT = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
 BEGIN, END = "<!-- bench-qr -->", "<!-- /bench-qr -->"
 FRAMES_A_SECOND = 5
 VERSION = 20

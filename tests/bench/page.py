@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
 _TITLE = "# Benchmarks\n\nWritten by `make bench` (`tests/bench`); run it again for your own machine.\n"
 
 
