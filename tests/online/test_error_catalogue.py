@@ -12,7 +12,14 @@ import airlock_online
 from airlock_online.cli.main import COMMANDS, program
 from airlock_online.code_explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
 from airlock_online.error_codes import ENTRIES, PLACES, SPEC, VENUES, entry
-from airlock_online.journal.order_states import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
+from airlock_online.journal.order_states import (
+    ANOMALIES,
+    OrderEvent,
+    OrderOutcome,
+    OrderState,
+    error_of,
+    is_end_of_view,
+)
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
@@ -119,10 +126,10 @@ def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
     assert item.exit_code == code
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: State) -> None:
+@pytest.mark.parametrize("state", list(OrderState))
+def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
     [item] = [item for item in explanations_of(state.value) if item.kind == "outcome"]
-    error = error_of(Outcome("0x", state))
+    error = error_of(OrderOutcome("0x", state))
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 

@@ -12,9 +12,9 @@ import pytest
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
-from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
+from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.checks.examine import refused
 from airlock_shared.checks.nonces import NonceLedger
@@ -41,7 +41,7 @@ def client() -> Iterator[Http]:
 
 def prepared(client: Http, wire: Wire, plan: Plan, filler: Filler | None) -> list[Prepared]:
     sources, ledger, where = (
-        Sources(BuilderClient(wire.url, client), Config(), filler),
+        Sources(BuilderClient(wire.url, client), OnlineConfig(), filler),
         NonceLedger(),
         steps.situation(plan),
     )
@@ -258,7 +258,7 @@ def test_a_nonce_by_hand_is_one_accounts(client: Http) -> None:
 @pytest.mark.parametrize("step", ["trade-open", "trade-close"])
 def test_an_action_without_a_documented_endpoint_names_the_way(client: Http, step: str) -> None:
     plan = steps.plan_of(step)
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config(), Filler(BY_HAND, None))
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig(), Filler(BY_HAND, None))
     with pytest.raises(UsageError, match="airlock-online call"):
         prepare_step(plan.steps[step], steps.situation(plan), sources, NonceLedger())
 
@@ -399,9 +399,9 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     plan = steps.plan_of("approve")
     action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
     step = plan.steps["approve"]._replace(action=action, values={})
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config())
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig())
     with pytest.raises(UsageError, match="offline machine pinned"):
-        prepare_step(step, steps.situation(plan), sources, NonceLedger(), Asked("/v2/x", {}))
+        prepare_step(step, steps.situation(plan), sources, NonceLedger(), BuildRequest("/v2/x", {}))
 
 
 def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.promises import ChainRead
 from airlock_online.readback.read_back import Promise, promise_lines, read_back
-from airlock_online.readback.referral_lookup import Seen
+from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
@@ -59,7 +59,7 @@ def judged(
     }
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
-        return read_back(asked, events, BuilderClient(wire.url, client), Config(), NOW, chain)
+        return read_back(asked, events, BuilderClient(wire.url, client), OnlineConfig(), NOW, chain)
 
 
 def kept(promises: list[Promise]) -> list[bool | None]:
@@ -403,18 +403,20 @@ def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bo
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [
-        ("referral-register", Seen("chain", owner=TRADER), [True, True]),
-        ("referral-register", Seen("chain", owner=KEY), [True, False]),
-        ("referral-register", Seen("chain", trouble="no such view"), [True]),
-        ("referral-transfer", Seen("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
-        ("referral-transfer", Seen("chain", owner=TRADER, pending=""), [True, True, True, False]),
-        ("referral-transfer", Seen("chain", pending=KEY), [True, True, True]),
-        ("referral-set-code", Seen("chain", adopted=CODE), [True, True]),
-        ("referral-set-code", Seen("chain", adopted=bytes(32)), [True, False]),
-        ("referral-set-code", Seen("chain"), [True]),
+        ("referral-register", ReferralFacts("chain", owner=TRADER), [True, True]),
+        ("referral-register", ReferralFacts("chain", owner=KEY), [True, False]),
+        ("referral-register", ReferralFacts("chain", trouble="no such view"), [True]),
+        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
+        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=""), [True, True, True, False]),
+        ("referral-transfer", ReferralFacts("chain", pending=KEY), [True, True, True]),
+        ("referral-set-code", ReferralFacts("chain", adopted=CODE), [True, True]),
+        ("referral-set-code", ReferralFacts("chain", adopted=bytes(32)), [True, False]),
+        ("referral-set-code", ReferralFacts("chain"), [True]),
     ],
 )
-def test_the_chain_s_word_stands_beside_the_builder_s(action: str, told: Seen, verdicts: list[bool | None]) -> None:
+def test_the_chain_s_word_stands_beside_the_builder_s(
+    action: str, told: ReferralFacts, verdicts: list[bool | None]
+) -> None:
     data = {"owner": TRADER, "pendingOwner": KEY, "code": "DESK"}
     fields, message = EVERY[action]
     promises = judged(action, fields, message, chain=lambda _code, _trader: told, referral=data)

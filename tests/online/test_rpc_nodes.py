@@ -14,7 +14,7 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.revert_reasons import reason
-from airlock_online.clients.rpc import Receipt, RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
 from airlock_online.preparing.gas_and_fees import ByHand, open_filler
 from airlock_rehearsal.services import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE
@@ -126,7 +126,7 @@ def signed(payload: dict[str, object], filled: Transaction, key: Account) -> byt
     return raw_transaction(payload, filled, bytes(signature))
 
 
-def mined(node: RpcClient, tx_hash: str) -> Receipt:
+def mined(node: RpcClient, tx_hash: str) -> ChainReceipt:
     """Ask until the node, which mines beside its answers, has the receipt."""
     for _ in range(1_000):
         if receipt := node.receipt(tx_hash):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_online.code_explanations import DELIVERY_CHECKS
-from airlock_online.error_codes import ENTRIES, PLACES, Entry
+from airlock_online.error_codes import ENTRIES, PLACES, ErrorCode
 from workspace.endpoints import ENDPOINTS, SERVICES
 
 _ERRORS = """\
@@ -41,7 +41,7 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _error(entry: Entry, of_orders: bool) -> str:
+def _error(entry: ErrorCode, of_orders: bool) -> str:
     over = f" {'yes' if entry.terminal else 'no'} |" if of_orders else ""
     cells = f"`{entry.code}` | {entry.http} | {entry.meaning} | {entry.do} | {int(entry.exit_code)}"
     return f"| {cells} |{over} {entry.source} |"

@@ -63,7 +63,7 @@ class RpcSettings(NamedTuple):
     confirmations: int = 1
 
 
-class Config(NamedTuple):
+class OnlineConfig(NamedTuple):
     """The whole configuration."""
 
     meta: MetaPaths = MetaPaths()
@@ -73,9 +73,9 @@ class Config(NamedTuple):
     referral: ReferralViews = ReferralViews()
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> OnlineConfig:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for unknown names."""
-    config = read_settings(path, Config())
+    config = read_settings(path, OnlineConfig())
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"

@@ -15,7 +15,7 @@ from airlock_shared.errors import AirlockError, ExitCode
 _ANSWERS = "Yes\n" * 8
 
 
-class Stage(NamedTuple):
+class Play(NamedTuple):
     """What a rehearsal is played on: the folder, both programs, the services' addresses, and the Ledger.
 
     ``ledger_port`` gives the Ledger's port, after its owner has switched Blind signing on (True) or off. ``channel`` is how
@@ -44,17 +44,17 @@ class RehearsalFailed(AirlockError):
         self.exit_code = known[0] if known else ExitCode.UNKNOWN
 
 
-def online(stage: Stage, *words: str) -> Ended:
+def online(stage: Play, *words: str) -> Ended:
     """Run a command on the online machine. Raises ``RehearsalFailed``."""
     return _run(stage, "ONLINE MACHINE", [stage.online, "--home", stage.folder / "online" / "home", *words])
 
 
-def offline(stage: Stage, *words: str) -> Ended:
+def offline(stage: Play, *words: str) -> Ended:
     """Run a command on the air-gapped machine. Raises ``RehearsalFailed``."""
     return _run(stage, "AIR-GAPPED MACHINE", [stage.offline, "--home", stage.folder / "offline" / "home", *words])
 
 
-def _run(stage: Stage, machine: str, words: list[str | Path]) -> Ended:
+def _run(stage: Play, machine: str, words: list[str | Path]) -> Ended:
     shown = [Path(words[0]).name, *(_short(stage, str(word)) for word in words[3:])]
     stage.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", 80, subsequent_indent="      ",
                                    break_long_words=False, break_on_hyphens=False))  # fmt: skip
@@ -64,12 +64,12 @@ def _run(stage: Stage, machine: str, words: list[str | Path]) -> Ended:
     return ended
 
 
-def _short(stage: Stage, word: str) -> str:
+def _short(stage: Play, word: str) -> str:
     """Return a word of a command line as an operator on that machine would type it."""
     return Path(word).name if word.startswith(str(stage.folder)) else word
 
 
-def carry(stage: Stage, name: str, source: str, target: str) -> str:
+def carry(stage: Play, name: str, source: str, target: str) -> str:
     """Carry a document across the gap, by light or as a USB stick would; return its path on the other machine."""
     if stage.channel == "qr":
         return _carry_by_light(stage, name, source, target)
@@ -79,7 +79,7 @@ def carry(stage: Stage, name: str, source: str, target: str) -> str:
     return str(destination)
 
 
-def _carry_by_light(stage: Stage, name: str, source: str, target: str) -> str:
+def _carry_by_light(stage: Play, name: str, source: str, target: str) -> str:
     """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
     from airlock_rehearsal.camera import photograph
 
@@ -97,7 +97,7 @@ def _carry_by_light(stage: Stage, name: str, source: str, target: str) -> str:
     return str(destination)
 
 
-def ledger(stage: Stage, *, blind: bool = False) -> tuple[str, str]:
+def ledger(stage: Play, *, blind: bool = False) -> tuple[str, str]:
     """Return the words that name the software Ledger, with Blind signing on or off."""
     return ("--emulator", str(stage.ledger_port(blind)))
 

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import Stage, ledger, offline, online
+from airlock_rehearsal.machines import Play, ledger, offline, online
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Charles Babbage", "witness": "Mary Somerville"}
 _RUN = {"online": online, "offline": offline}
 
 
-class People(NamedTuple):
+class Participants(NamedTuple):
     """The people of one ceremony, and its plan on each machine. Where a plan names no roles nothing is recorded."""
 
-    stage: Stage
+    stage: Play
     plans: dict[str, str]
     named: bool
 
@@ -72,7 +72,7 @@ class People(NamedTuple):
         _RUN[machine](self.stage, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
 
 
-def look_at_the_machine(stage: Stage) -> None:
+def look_at_the_machine(stage: Play) -> None:
     """State the time from a watch, look at the air-gapped machine, and compare the Ledger's address."""
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     offline(stage, "preflight", "--time", watch, "--uncertainty", "60", *ledger(stage))

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import Stage, carry, fingerprint, ledger, offline, online
-from airlock_rehearsal.participants import People, look_at_the_machine
+from airlock_rehearsal.machines import Play, carry, fingerprint, ledger, offline, online
+from airlock_rehearsal.participants import Participants, look_at_the_machine
 from airlock_rehearsal.processes import Ended
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     on_chain: tuple[tuple[str, str], ...]
 
 
-def rehearse(stage: Stage) -> list[Row]:
+def rehearse(stage: Play) -> list[Row]:
     """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
     for machine in ("online", "offline"):
         (stage.folder / machine).mkdir(parents=True)
@@ -42,7 +42,7 @@ def rehearse(stage: Stage) -> list[Row]:
     return [_play(stage, ceremony) for ceremony in played]
 
 
-def _set_up(stage: Stage) -> Deployment:
+def _set_up(stage: Play) -> Deployment:
     stage.say(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
     document = str(stage.folder / "online" / "deployment.json")
     online(stage, "deployment", "fetch", "--name", DEPLOYMENT, *service_words(stage.urls), "-o", document)
@@ -51,7 +51,7 @@ def _set_up(stage: Stage) -> Deployment:
     return parse_deployment(read_input(Path(document)))
 
 
-def _play(stage: Stage, ceremony: Ceremony) -> Row:
+def _play(stage: Play, ceremony: Ceremony) -> Row:
     stage.say(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
     plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
     plan_online = str(stage.folder / "online" / plan)
@@ -59,7 +59,7 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     plan_offline = carry(stage, plan, "online", "offline")
     online(stage, "plan", "show", plan_online)
     offline(stage, "plan", "show", plan_offline)
-    people = People(stage, {"online": plan_online, "offline": plan_offline}, ceremony.recorded)
+    people = Participants(stage, {"online": plan_online, "offline": plan_offline}, ceremony.recorded)
     people.begin()
     node = ("--rpc", stage.urls["rpc"]) if ceremony.transaction else ()
     prepared = online(stage, "prepare", plan_online, "-o", str(stage.folder / "online" / requests), *node)
@@ -81,7 +81,7 @@ def _play(stage: Stage, ceremony: Ceremony) -> Row:
     return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, stage.on_chain())
 
 
-def _sign(stage: Stage, ceremony: Ceremony, requests: str, plan: str, output: str) -> Ended:
+def _sign(stage: Play, ceremony: Ceremony, requests: str, plan: str, output: str) -> Ended:
     """Have the delegate key prove itself where one is registered, set the Ledger up, review and sign."""
     if ceremony.transaction:
         stage.say("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
@@ -91,7 +91,7 @@ def _sign(stage: Stage, ceremony: Ceremony, requests: str, plan: str, output: st
     return offline(stage, "sign", requests, "--plan", plan, "-o", output, "--model", stage.model, *device)
 
 
-def _prove(stage: Stage, ceremony: Ceremony, plan: str) -> None:
+def _prove(stage: Play, ceremony: Ceremony, plan: str) -> None:
     """Have the delegate key sign its challenge on the Ledger that holds it, and check the proof."""
     proof = str(stage.folder / "offline" / f"{ceremony.id}.proof.json")
     words = ("--plan", plan, "--path", ceremony.delegate_path, "-o", proof, "--model", stage.model)

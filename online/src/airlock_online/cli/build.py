@@ -13,7 +13,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.catalogue.intents import leaf
@@ -39,7 +39,7 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 @json_option
 @click.pass_obj
 def build(
-    state: State, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
+    home: OnlineHome, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
 ) -> None:
     r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
 
@@ -49,14 +49,14 @@ def build(
     Example:
       airlock-online build twap-cancel trader=0x… twapId=7
     """
-    deployment = state.choose_deployment(name)
+    deployment = home.choose_deployment(name)
     step = one_step(action_name, values)
     limits = Limits(deployment.intent_deadline_ms, 100 * 10**10, max_fee_at_most_wei=UNLIMITED, remaining_at_least_ms=0)
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with Http() as http:
-        filler = filling_of(filling).filler(steps, state, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        filler = filling_of(filling).filler(steps, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
     wrong = [v for v in prepared.verdicts if v.result == "refused"]
     if as_json and not wrong:

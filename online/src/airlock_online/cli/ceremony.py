@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from airlock_online.clock import now_ms
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.context import Place
 
@@ -14,8 +14,8 @@ from airlock_shared.cli.ceremony.context import Place
 @click.pass_context
 def ceremony(context: click.Context) -> None:
     """Record who holds which role, and what people confirm at each station."""
-    state: State = context.obj
-    context.obj = Place("online", state.transcript, now_ms, lambda name: state.require_deployment(name).fingerprint)
+    home: OnlineHome = context.obj
+    context.obj = Place("online", home.transcript, now_ms, lambda name: home.require_deployment(name).fingerprint)
 
 
 for command in CEREMONY_COMMANDS:

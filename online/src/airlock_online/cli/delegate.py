@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.possession import (
     Challenge,
     challenge_of,
@@ -31,9 +31,9 @@ def delegate() -> None:
     """Prove a delegate key that lives on a server."""
 
 
-def _challenge(state: State, plan_file: Path, step_id: str | None) -> Challenge:
+def _challenge(home: OnlineHome, plan_file: Path, step_id: str | None) -> Challenge:
     plan = parse_plan(read_input(plan_file))
-    return challenge_of(plan, state.require_deployment(plan.deployment), choose_step(plan, step_id))
+    return challenge_of(plan, home.require_deployment(plan.deployment), choose_step(plan, step_id))
 
 
 @delegate.command("challenge")
@@ -42,14 +42,16 @@ def _challenge(state: State, plan_file: Path, step_id: str | None) -> Challenge:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
 @json_option
 @click.pass_obj
-def challenge_command(state: State, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
+def challenge_command(
+    home: OnlineHome, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool
+) -> None:
     r"""Show the text that the delegate key has to sign.
 
     \b
     Example:
       airlock-online delegate challenge --plan plan.toml -o challenge.txt
     """
-    tell_challenge(_challenge(state, plan_file, step_id), output, _HOW, as_json=as_json)
+    tell_challenge(_challenge(home, plan_file, step_id), output, _HOW, as_json=as_json)
 
 
 @delegate.command("proof")
@@ -60,7 +62,7 @@ def challenge_command(state: State, plan_file: Path, step_id: str | None, output
 @json_option
 @click.pass_obj
 def proof_command(
-    state: State, plan_file: Path, step_id: str | None, signature: str, output: Path, as_json: bool
+    home: OnlineHome, plan_file: Path, step_id: str | None, signature: str, output: Path, as_json: bool
 ) -> None:
     r"""Check a signature over the challenge, and write the proof to carry.
 
@@ -72,7 +74,7 @@ def proof_command(
         -o proof.json
     """
     require_new(output)
-    challenge, signed = _challenge(state, plan_file, step_id), read_signature(signature)
+    challenge, signed = _challenge(home, plan_file, step_id), read_signature(signature)
     check_possession(challenge, signed)
     write_new(output, write_proof(challenge, signed))
     if as_json:

@@ -15,40 +15,40 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.event_lines import event_json, event_lines
-from airlock_online.delivery.routes.context import Found, World
+from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, Outcome, State, error_of
+from airlock_online.journal.order_states import OrderEvent, OrderOutcome, OrderState, error_of
 from airlock_online.preparing.prepare import nonce_reader
 from airlock_online.readback.promises import Promise, promise_lines
-from airlock_online.state import State as Machine
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import explain, rows, say, show
 from airlock_shared.documents.requests import Header, Request
 from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
 from airlock_shared.text.safe import safe
 
 READS_AT_MOST = 3  # of a promise that looks broken: a read may lag behind the chain
-_SUCCESS = (State.FILLED, State.CONFIRMED)
+_SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 
 class Desk:
     """This machine at work: its world, and the telling of it. One a command."""
 
-    def __init__(self, machine: Machine, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
-        self.machine, self.journal, self.http = machine, journal, http
-        self.config = machine.config()
+    def __init__(self, home: OnlineHome, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
+        self.home, self.journal, self.http = home, journal, http
+        self.config = home.config()
         self._as_json = as_json
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
-        self._world = World(
+        self._context = DeliveryContext(
             journal,
             http,
             now_ms,
             self._sleep,
-            nonce_used=nonce_reader(machine.deployments(), http, self.config),
+            nonce_used=nonce_reader(home.deployments(), http, self.config),
             patience_s=patience_s,
             relayer=self.config.relayer,
             node=self.node,
@@ -57,9 +57,9 @@ class Desk:
             look=self._look,
         )
 
-    def world(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> World:
+    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
         """Return the world of one order: what comes of it is told with its step."""
-        return self._world._replace(
+        return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),
             on_answered=answered,
@@ -95,7 +95,7 @@ class Desk:
             self._step = step
             show(f"  {step}")
 
-    def run(self, step: str, digest: str, act: Callable[[], Outcome]) -> ExitCode:
+    def run(self, step: str, digest: str, act: Callable[[], OrderOutcome]) -> ExitCode:
         """Run a submission or a following, tell what became of it, record it, and return its exit code."""
         facts: dict[str, object] = {"step": step, "digest": digest}
         try:
@@ -103,7 +103,7 @@ class Desk:
         except AirlockError as error:
             with self._writing:
                 say(explain(error))
-                self.machine.transcript.record("outcome", facts | {"error": error.what}, now_ms())
+                self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
             return error.exit_code
@@ -113,10 +113,10 @@ class Desk:
             self._tell(step, outcome, promises, failure)
         return failure.exit_code if failure else ExitCode.DONE
 
-    def _tell(self, step: str, outcome: Outcome, promises: list[Promise], error: AirlockError | None) -> None:
+    def _tell(self, step: str, outcome: OrderOutcome, promises: list[Promise], error: AirlockError | None) -> None:
         facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
         read = [promise._asdict() for promise in promises]
-        self.machine.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
+        self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
             known = self.journal.get(outcome.digest)
             ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
@@ -158,7 +158,7 @@ class Desk:
         record = self.journal.get(digest).record
         try:
             header, requests = self._document(record.requests)
-            deployment = self.machine.require_deployment(header.deployment_name)
+            deployment = self.home.require_deployment(header.deployment_name)
         except AirlockError:  # prepared on another machine, or fetched again since
             return []
         request = requests.get(record.step)
@@ -172,7 +172,7 @@ class Desk:
     def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
         """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""
         if fingerprint not in self._documents:
-            header, items, _ = self.machine.require_requests(fingerprint)
+            header, items, _ = self.home.require_requests(fingerprint)
             self._documents[fingerprint] = header, {item.step: item for item in items}
         return self._documents[fingerprint]
 
@@ -188,10 +188,10 @@ def _broken(promises: list[Promise]) -> AirlockError | None:
 
 
 @contextmanager
-def open_desk(machine: Machine, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
+def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with Http() as http, open_journal(machine.journal_url(), now_ms) as journal:
-        desk = Desk(machine, journal, http, patience_s, as_json=as_json)
+    with Http() as http, open_journal(home.journal_url(), now_ms) as journal:
+        desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk
         except KeyboardInterrupt:

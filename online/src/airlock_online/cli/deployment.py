@@ -10,7 +10,7 @@ import click
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.cli.progress import working
@@ -35,7 +35,7 @@ def deployment() -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
 @json_option
 @click.pass_obj
-def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool, **services: str | None) -> None:
+def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: bool, **services: str | None) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
     Nothing in it is believed until people have compared its fingerprint on the offline machine.
@@ -46,7 +46,7 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
         --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
-    config = state.config()
+    config = home.config()
     urls = {"builder": builder} | {label: url for label, url in services.items() if url}
     with working("Waiting for the builder"), Http() as http:
         client = BuilderClient(builder, http)
@@ -56,7 +56,7 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
     data = to_json(deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta))
     fetched = parse_deployment(data)
     write_new(output, data)
-    state.keep_deployment(fetched, data)
+    home.keep_deployment(fetched, data)
     if as_json:
         words = spoken(fetched.fingerprint)
         show_json({"ok": True, "file": str(output), "fingerprint": fetched.fingerprint, "words": words})

@@ -9,7 +9,7 @@ import click
 
 from airlock_online.clients.http import Http
 from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, UsageError
@@ -39,10 +39,10 @@ class Filling(NamedTuple):
         """Whether the command line says anything."""
         return self.rpc is not None or self.by_hand != ByHand()
 
-    def filler(self, steps: Mapping[str, Step], state: State, deployment: Deployment, http: Http) -> Filler | None:
+    def filler(self, steps: Mapping[str, Step], home: OnlineHome, deployment: Deployment, http: Http) -> Filler | None:
         """Return the filler of these steps' transactions, None when there are none. Raises as ``open_filler``."""
         if any(step.action.call for step in steps.values()):
-            return open_filler(deployment, self.by_hand, self.rpc or state.config().rpc.url, http)
+            return open_filler(deployment, self.by_hand, self.rpc or home.config().rpc.url, http)
         if self.given:
             raise UsageError(
                 "nonce, gas and fees are for transactions, and no step is one", do="leave those options out"

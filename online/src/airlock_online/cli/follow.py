@@ -13,7 +13,7 @@ from airlock_online.delivery import submit
 from airlock_online.delivery.parallel import Job, run_together
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.errors import ExitCode
 
@@ -23,14 +23,14 @@ from airlock_shared.errors import ExitCode
 @patience
 @json_option
 @click.pass_obj
-def follow(state: State, digest: str | None, patience: int, as_json: bool) -> None:
+def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
     r"""Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent.
 
     \b
     Example:
       airlock-online follow
     """
-    with open_desk(state, float(patience), as_json=as_json) as desk:
+    with open_desk(home, float(patience), as_json=as_json) as desk:
         if digest is not None:
             chosen = [desk.journal.get(digest).record]
         else:
@@ -45,7 +45,7 @@ def _job(record: Record, desk: Desk) -> Job[ExitCode]:
     def job(_answered: Callable[[], None]) -> ExitCode:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
         return desk.run(
-            record.step, record.digest, partial(submit.follow, record.digest, desk.world(record.step, record.digest))
+            record.step, record.digest, partial(submit.follow, record.digest, desk.context(record.step, record.digest))
         )
 
     return job

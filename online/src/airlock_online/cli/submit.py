@@ -16,7 +16,7 @@ from airlock_online.delivery import submit as delivery_submit
 from airlock_online.delivery.deliveries import RELAY, delivery_of, match
 from airlock_online.delivery.parallel import Job, run_together
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
 from airlock_shared.cli.progress import working
@@ -49,16 +49,16 @@ class Signatures(NamedTuple):
     offline_head: str
 
 
-def read_signatures(state: State, data: bytes, requests_file: Path | None) -> Signatures:
+def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> Signatures:
     """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
     answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
         header, items, fingerprint = parse_requests(answered)
-        state.keep_requests(fingerprint, answered)
+        home.keep_requests(fingerprint, answered)
     else:
-        header, items, fingerprint = state.require_requests(answer.requests)
-    deployment = state.require_deployment(header.deployment_name)
+        header, items, fingerprint = home.require_requests(answer.requests)
+    deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match(answer, signed, header, items, fingerprint)
@@ -85,7 +85,7 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
 @json_option
 @click.pass_obj
 def submit(
-    state: State,
+    home: OnlineHome,
     source: Path,
     requests_file: Path | None,
     qr: bool,
@@ -105,14 +105,14 @@ def submit(
     Example:
       airlock-online submit signatures.json
     """
-    data = incoming(state.home, source, FORMAT, "submit", qr=qr, restart=restart)
-    whole = read_signatures(state, data, requests_file)
+    data = incoming(home.folder, source, FORMAT, "submit", qr=qr, restart=restart)
+    whole = read_signatures(home, data, requests_file)
     for line in fingerprint_lines("signatures", whole.signatures):
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
-    state.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
+    home.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
     extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
-    with open_desk(state, float(patience), as_json=as_json) as desk:
+    with open_desk(home, float(patience), as_json=as_json) as desk:
         jobs, codes = [], []
         for request, signed in whole.pairs:
             if signed.result != "signed":
@@ -137,8 +137,8 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
                 until_answered.close()
                 answered()
 
-            world = desk.world(request.step, delivery.digest, told)
-            return desk.run(request.step, delivery.digest, partial(delivery_submit.submit, delivery, world))
+            context = desk.context(request.step, delivery.digest, told)
+            return desk.run(request.step, delivery.digest, partial(delivery_submit.submit, delivery, context))
 
     return job
 

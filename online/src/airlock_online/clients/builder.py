@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from airlock_online.clients.http import Call, Http, Reply, json_of, reason_text
+from airlock_online.clients.http import Http, HttpCall, Reply, json_of, reason_text
 from airlock_online.clients.urls import join
 from airlock_online.error_codes import entry
 from airlock_shared.errors import ServiceError, UsageError
@@ -114,9 +114,9 @@ class BuilderClient:
                 )
         url = join(self.base_url, path)
         if method == "GET":
-            call = Call("GET", url, fields)
+            call = HttpCall("GET", url, fields)
         else:
-            call = Call("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
+            call = HttpCall("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
         return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS
 from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Submission
 from airlock_shared.units import utc_text
 
@@ -35,15 +35,15 @@ def waiting(known: Submission, *, nonce_used: bool = False) -> Waiting:
     """Return what a submission waits for; ``nonce_used`` is what the chain has just said of an intent's nonce."""
     record = known.record
     match known.state:
-        case State.PREPARED:
+        case OrderState.PREPARED:
             return Waiting("nothing: not a byte of it was sent", None, "Submit it, or let it be.")
-        case State.REJECTED:
+        case OrderState.REJECTED:
             return Waiting(
                 "nothing: it was refused before it was taken",
                 None,
                 "Remove the cause and submit it again, or sign a new one.",
             )
-        case State.SENDING | State.ACCEPTED | State.UNKNOWN | State.EXPORTED:
+        case OrderState.SENDING | OrderState.ACCEPTED | OrderState.UNKNOWN | OrderState.EXPORTED:
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:
@@ -64,7 +64,7 @@ def _transaction(known: Submission) -> Waiting:
 def _intent(known: Submission, deadline_ms: int) -> Waiting:
     until_ms = deadline_ms + EXPIRY_MARGIN_MS
     moment = utc_text(until_ms)
-    if known.state is State.ACCEPTED:
+    if known.state is OrderState.ACCEPTED:
         return Waiting(
             f"the service's last word, or {moment} with its nonce unused",
             until_ms,

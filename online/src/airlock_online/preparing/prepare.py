@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.routes.context import NonceRead
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
@@ -32,11 +32,11 @@ class Sources(NamedTuple):
     """What preparing asks: the builder, and the filler of transactions, None for a plan that has none."""
 
     builder: BuilderClient
-    config: Config
+    config: OnlineConfig
     filler: Filler | None = None
 
 
-class Asked(NamedTuple):
+class BuildRequest(NamedTuple):
     """How a step's payload is asked for: the builder's path, the fields as sent, the method."""
 
     path: str
@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
 
 
 def prepare_step(
-    step: Step, situation: Situation, sources: Sources, ledger: NonceLedger, asked: Asked | None = None
+    step: Step, situation: Situation, sources: Sources, ledger: NonceLedger, asked: BuildRequest | None = None
 ) -> Prepared:
     """Ask the builder for a step's payload and examine it; ``ledger`` knows the nonces of the steps before it.
 
@@ -73,17 +73,19 @@ def prepare_step(
     return Prepared(request, examine(case) + examine_nonces(case, ledger))
 
 
-def planned_ask(step: Step, situation: Situation) -> Asked:
+def planned_ask(step: Step, situation: Situation) -> BuildRequest:
     """Return how a step's payload is asked for at its action's endpoint. Raises ``UsageError`` when none is documented."""
     if not step.action.path:
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP -o FILE",
         )
-    return Asked(step.action.path, fields_to_send(step, situation))
+    return BuildRequest(step.action.path, fields_to_send(step, situation))
 
 
-def _request(step: Step, situation: Situation, sources: Sources, asked: Asked, payload: dict[str, Any]) -> Request:
+def _request(
+    step: Step, situation: Situation, sources: Sources, asked: BuildRequest, payload: dict[str, Any]
+) -> Request:
     """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
     intent = None if step.action.call else CATALOGUE[step.action.primary_type]
     order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
@@ -151,7 +153,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
     return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
 
 
-def _delegation(step: Step, asked: Asked, sources: Sources) -> dict[str, Any] | None:
+def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:
     """Return the registration of a signer that acts as a delegate, as the builder reads it from the chain."""
     signer, delegate = step.signer, checksum_address(step.signer.address)
     for_itself = bool(step.action.call) and asked.fields.get("delegate") != delegate
@@ -170,7 +172,7 @@ def _delegation(step: Step, asked: Asked, sources: Sources) -> dict[str, Any] | 
     return found
 
 
-def nonce_reader(deployments: Iterable[Deployment], http: Http, config: Config) -> NonceRead:
+def nonce_reader(deployments: Iterable[Deployment], http: Http, config: OnlineConfig) -> NonceRead:
     """Return a reader of nonces over the builders of these deployments, found by the contract that has the nonce space."""
 
     def used(contract: str, account: str, nonce: int) -> bool | None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.referral_lookup import Seen
+from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
@@ -26,7 +26,7 @@ class Promise(NamedTuple):
     kept: bool | None
 
 
-ChainRead = Callable[[bytes, str], Seen]
+ChainRead = Callable[[bytes, str], ReferralFacts]
 """Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
 
 
@@ -36,7 +36,7 @@ class Scene(NamedTuple):
     request: Request
     events: Sequence[OrderEvent]
     builder: BuilderClient
-    config: Config
+    config: OnlineConfig
     now_ms: int
     chain: ChainRead | None = None
 

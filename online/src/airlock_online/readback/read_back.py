@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.positions import closed, increased, limit_updated, opened, pending, trigger
 from airlock_online.readback.promises import ChainRead, Promise, Scene, promise_lines, unreadable, untold
@@ -28,7 +28,7 @@ def read_back(
     request: Request,
     events: Sequence[OrderEvent],
     builder: BuilderClient,
-    config: Config,
+    config: OnlineConfig,
     now_ms: int,
     chain: ChainRead | None = None,
 ) -> list[Promise]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_online.readback.promises import Promise, Scene, unreadable
-from airlock_online.readback.referral_lookup import NOBODY, Seen, code_in, shown, told_owners
+from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, code_in, shown, told_owners
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, code_text
 from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
@@ -71,7 +71,7 @@ def _owner(what: str, promised: str, found: str) -> Promise:
     return Promise(what, shown(safe(promised)), shown(found), same)
 
 
-def _chain(scene: Scene, code: bytes, trader: str) -> Iterator[Seen]:
+def _chain(scene: Scene, code: bytes, trader: str) -> Iterator[ReferralFacts]:
     """Yield what the chain tells, nothing without a node. A venue whose contract has no such views tells nothing."""
     if scene.chain is not None:
         yield scene.chain(code, trader)

@@ -38,7 +38,7 @@ class Log(NamedTuple):
     data: bytes
 
 
-class Receipt(NamedTuple):
+class EvmReceipt(NamedTuple):
     """What became of a transaction. ``to`` is empty when it made ``contract``, ``revert`` when it did not revert."""
 
     hash: str
@@ -54,7 +54,7 @@ class Receipt(NamedTuple):
     revert: bytes = b""
 
 
-class Transaction(NamedTuple):
+class EvmTransaction(NamedTuple):
     """A mined EIP-1559 transaction."""
 
     hash: str
@@ -76,7 +76,7 @@ class FeeHistory(NamedTuple):
     gas_used_ratios: tuple[float, ...]
 
 
-class Call(NamedTuple):
+class EvmCall(NamedTuple):
     """A transaction to be: ``to`` is empty for code that makes a contract. Its gas is given where it cannot be estimated."""
 
     to: str
@@ -127,10 +127,10 @@ class Evm(Protocol):
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
         """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``."""
 
-    def receipt(self, transaction_hash: str) -> Receipt | None:
+    def receipt(self, transaction_hash: str) -> EvmReceipt | None:
         """Return what became of a transaction; ``None`` when it is unknown."""
 
-    def transaction(self, transaction_hash: str) -> Transaction | None:
+    def transaction(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a mined transaction; ``None`` when it is unknown."""
 
     def fund(self, account: str, wei: int) -> None:

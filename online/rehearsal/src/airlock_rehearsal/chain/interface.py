@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 """One row of a JSON ABI."""
 
 
-class Event(NamedTuple):
+class EmittedEvent(NamedTuple):
     """A decoded log."""
 
     address: str
@@ -87,7 +87,7 @@ def decode_result(contract: str, name: str, data: bytes) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def decode_log(log: Log) -> Event | None:
+def decode_log(log: Log) -> EmittedEvent | None:
     """Return the event of a log; ``None`` when no contract of the rehearsal has it."""
     entry = _events().get(log.topics[0]) if log.topics else None
     if entry is None:
@@ -98,10 +98,10 @@ def decode_log(log: Log) -> Event | None:
     by_name = {
         part["name"]: value for part, value in zip(indexed + plain, values + _decoded(plain, log.data), strict=True)
     }
-    return Event(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
+    return EmittedEvent(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
 
 
-def decode_logs(logs: Iterable[Log]) -> list[Event]:
+def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
     """Return the events of a receipt's logs, in order."""
     return [event for event in map(decode_log, logs) if event is not None]
 

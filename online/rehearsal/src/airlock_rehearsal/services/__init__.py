@@ -7,6 +7,6 @@ mistake that both shared would not show. Every reply carries ``x-airlock-rehears
 
 from airlock_rehearsal.services.faults import FAULTS, Faults
 from airlock_rehearsal.services.server import RehearsalServices, serve_forever
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, Settings
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 
-__all__ = ["DEFAULT_TRADER", "FAULTS", "Faults", "RehearsalServices", "Settings", "serve_forever"]
+__all__ = ["DEFAULT_TRADER", "FAULTS", "Faults", "RehearsalServices", "RehearsalSettings", "serve_forever"]

@@ -54,7 +54,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
 
 def _switches(runtime: Runtime) -> list[Route]:
     async def counters(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
-        posts = {service: dict(by_nonce) for service, by_nonce in runtime.world.posts.items()}
+        posts = {service: dict(by_nonce) for service, by_nonce in runtime.state.posts.items()}
         return Json({"simulator": True, "posts": posts})
 
     async def faults(request: Request) -> Response:

@@ -7,26 +7,26 @@ from collections.abc import Coroutine
 
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.rate_limit import RateLimit
-from airlock_rehearsal.services.settings import Settings
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.mempool import Mempool
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
 class Runtime:
     """The live rehearsal. ``faults`` may be replaced at any time; an order keeps the faults it was accepted under."""
 
-    def __init__(self, world: World, faults: Faults) -> None:
-        self.world = world
-        self.mempool = Mempool(world.venue.evm)
-        self.rate = RateLimit(world.settings.rate_limit)
+    def __init__(self, state: VenueState, faults: Faults) -> None:
+        self.state = state
+        self.mempool = Mempool(state.venue.evm)
+        self.rate = RateLimit(state.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> RehearsalSettings:
         """The settings that the world was made with."""
-        return self.world.settings
+        return self.state.settings
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Run something independently of the connection that asked for it."""

@@ -72,7 +72,7 @@ def _nothing(*_: object) -> None:
     return None
 
 
-class World(NamedTuple):
+class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
     ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, NotTaken, Receipt
+from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, EvmReceipt, NotTaken
 from airlock_rehearsal.services.venue.eip712_peer import Malformed
 from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, read_transaction
 
@@ -82,7 +82,7 @@ class Mempool:
         if cost > self._evm.balance(transaction.sender):
             raise NotTaken("insufficient funds for gas * price + value")
 
-    def mine(self, transaction_hash: str, *, failing: bool = False) -> Receipt | None:
+    def mine(self, transaction_hash: str, *, failing: bool = False) -> EvmReceipt | None:
         """Put a waiting transaction into a block; ``failing`` makes it revert whatever it does.
 
         ``None``: an earlier one of the same account still waits, and this one stays behind it.
