@@ -18,8 +18,9 @@ from eth_account.signers.local import LocalAccount
 
 from airlock_offline.emulator.keys import TEST_SEED
 from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
-from airlock_rehearsal.services import RehearsalServices, RehearsalSettings
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
+from airlock_rehearsal.services.settings import RehearsalSettings
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"

@@ -17,8 +17,9 @@ from airlock_online.journal.journal import Record, open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, RehearsalSettings
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
@@ -541,7 +542,8 @@ def test_an_unsigned_request_and_a_request_alone_have_their_report(desk: Desk, l
 
 PATHS: dict[OrderState, list[OrderState]] = {
     OrderState.PREPARED: [], OrderState.SENDING: [OrderState.SENDING], OrderState.EXPORTED: [OrderState.EXPORTED],
-    OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED], OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
+    OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
+    OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
     OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
     **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
 }  # fmt: skip

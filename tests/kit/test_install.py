@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, RehearsalSettings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
 from e2e.conftest import Desk
 from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up

@@ -13,7 +13,7 @@ from airlock_online.clients.http import Http, Timeouts
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
-from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000

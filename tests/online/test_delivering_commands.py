@@ -11,8 +11,10 @@ import pytest
 from eth_account import Account
 
 from airlock_rehearsal.chain.evm import EvmReceipt
-from airlock_rehearsal.chain.venue import STORAGE, USDC
-from airlock_rehearsal.services import Faults, RehearsalServices, RehearsalSettings
+from airlock_rehearsal.chain.interface import STORAGE, USDC
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import MISSING_AT_MOST
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderOutcome, OrderState
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.desk import NOW, Desk, open_desk, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
-from airlock_online.journal.order_states import OrderOutcome, OrderState
-from airlock_rehearsal.services import DEFAULT_TRADER, Faults, RehearsalServices, RehearsalSettings
+from airlock_online.journal.order_states import OrderState
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from online.desk import Desk, open_desk, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services import Faults, RehearsalServices, RehearsalSettings
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from online.machine import CODE, OPEN, Machine
 
 ONLINE = Path(sys.executable).parent / "airlock-online"

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from airlock_online.clients import sse
 from airlock_online.delivery.order_events import from_status, from_stream
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.journal.order_states import (
     ANOMALIES,
     FINAL,
     MAX_EVENTS,
     KnownOrder,
     OrderEvent,
-    OrderOutcome,
     OrderState,
-    error_of,
     is_end_of_view,
     merge,
     terminal_state,

@@ -13,8 +13,10 @@ from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
-from airlock_online.readback.read_back import Promise, read_back
-from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, RehearsalSettings
+from airlock_online.readback.expectations import Expectation
+from airlock_online.readback.read_back import read_back
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
 from online.desk import Desk, open_desk, signed
@@ -65,12 +67,12 @@ def built(action: str, services: RehearsalServices, client: Http) -> Request:
     )
 
 
-def promises_of(request: Request, services: RehearsalServices, desk: Desk) -> list[Promise]:
+def promises_of(request: Request, services: RehearsalServices, desk: Desk) -> list[Expectation]:
     builder = BuilderClient(services.builder_url, desk.world.http)
     return read_back(request, desk.events, builder, OnlineConfig(), desk.now_ms)
 
 
-def kept(promises: list[Promise]) -> set[bool | None]:
+def kept(promises: list[Expectation]) -> set[bool | None]:
     return {promise.kept for promise in promises}
 
 

@@ -14,6 +14,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_lookup import (
     NOBODY,
@@ -23,7 +24,6 @@ from airlock_online.readback.referral_lookup import (
     from_chain,
     settled,
 )
-from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.keccak import keccak256

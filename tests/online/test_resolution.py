@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.open_outcomes import open_outcome
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import Delivery, Found
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import FINAL, OPEN, OrderOutcome, OrderState, error_of
+from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
 from online.desk import NOW, Desk, open_desk, unsent
@@ -152,20 +153,20 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Desk, t
 def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: OrderState, nonce_used: bool) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
-    said = waiting(known, nonce_used=nonce_used)
+    said = open_outcome(known, nonce_used=nonce_used)
     assert said.what
     assert said.do
     assert (said.until_ms is not None) is (state in OPEN and not nonce_used)
     assert ("it has ended" in said.what) is (state in FINAL)
     timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
-    assert waiting(timeless).until_ms is None
-    assert waiting(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
+    assert open_outcome(timeless).until_ms is None
+    assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
 
 
 def test_an_accepted_order_waits_for_the_last_word(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
-    assert "last word" in waiting(desk.world.journal.get(outcome.digest)).what
+    assert "last word" in open_outcome(desk.world.journal.get(outcome.digest)).what
 
 
 @pytest.mark.parametrize(

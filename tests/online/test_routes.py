@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import follow, submit
-from airlock_online.journal.order_states import OrderOutcome, OrderState
+from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
 from online.desk import Desk, open_desk

@@ -22,7 +22,7 @@ from eth_account import Account  # noqa: E402
 from airlock_rehearsal.machines import Play  # noqa: E402
 from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
 from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402
-from airlock_rehearsal.services import RehearsalServices  # noqa: E402
+from airlock_rehearsal.services.server import RehearsalServices  # noqa: E402
 from airlock_rehearsal.services.venue.chain_record import ChainRecord  # noqa: E402
 from airlock_shared.catalogue.eip1559 import raw_transaction  # noqa: E402
 from airlock_shared.documents.requests import Transaction  # noqa: E402

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from airlock_online.code_explanations import DELIVERY_CHECKS
-from airlock_online.error_codes import ENTRIES, PLACES, ErrorCode
-from workspace.endpoints import ENDPOINTS, SERVICES
+from airlock_online.error_codes import ERROR_CODES, PLACES, ErrorCode
+from airlock_shared.documents.services import SERVICES
+from workspace.endpoints import ENDPOINTS
 
 _ERRORS = """\
 # Error codes
@@ -32,7 +33,7 @@ def errors() -> str:
         over = " order over |" if where in ("batched", "contract") else ""
         lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit code |{over} source |"]
         lines += ["|---" * (6 + bool(over)) + "|"]
-        lines += [_error(entry, bool(over)) for entry in ENTRIES.values() if entry.where == where]
+        lines += [_error(entry, bool(over)) for entry in ERROR_CODES.values() if entry.where == where]
     lines += ["", "## Checks of submission alone", "", "The other checks are in [checks.md](checks.md).", ""]
     lines += ["| check | refuses | protects from | what to do |", "|---|---|---|---|"]
     lines += [
@@ -50,11 +51,11 @@ def _error(entry: ErrorCode, of_orders: bool) -> str:
 def endpoints() -> str:
     """Return ``docs/endpoints.md``."""
     lines = [_ENDPOINTS]
-    for service, title in SERVICES.items():
-        lines += ["", f"## {title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
+    for service in SERVICES.values():
+        lines += ["", f"## {service.title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
         lines += [
             f"| `{row.method}` `{row.path}` | {row.what} | `{row.command}` | `{row.test}` | {row.state} |"
             for row in ENDPOINTS
-            if row.service == service
+            if row.service == service.name
         ]
     return "\n".join(lines) + "\n"

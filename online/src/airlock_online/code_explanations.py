@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from airlock_online.error_codes import ENTRIES, ErrorCode
+from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.journal.order_states import ANOMALIES, MEANINGS, OrderState
 from airlock_shared.checks.catalogue import CHECKS, Info
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
@@ -39,7 +39,8 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
     OrderState.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
     OrderState.UNKNOWN: (f"Run `airlock-online resolve`, which says what it waits for, and what to do. {_NEVER_AGAIN}",
                     ExitCode.UNKNOWN),
-    OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.", ExitCode.UNKNOWN),
+    OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.",
+                          ExitCode.UNKNOWN),
     OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",
@@ -90,7 +91,7 @@ class Explanation(NamedTuple):
 def everything() -> list[Explanation]:
     """Return all that can be explained, a kind after the other. Some names have two meanings: 3 is one."""
     return [
-        *map(_of_entry, ENTRIES.values()),
+        *map(_of_entry, ERROR_CODES.values()),
         *(_of_check(check, info) for check, info in (CHECKS | DELIVERY_CHECKS).items()),
         *(Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()),
         *(

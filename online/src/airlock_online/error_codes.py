@@ -169,12 +169,12 @@ _HTTP = (
           "Ask `airlock-online ready`, wait, then run it again; after a submission run `airlock-online follow`."),
 )  # fmt: skip
 
-ENTRIES: dict[str, ErrorCode] = {
-    entry.code: entry for entry in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)
+ERROR_CODES: dict[str, ErrorCode] = {
+    each.code: each for each in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)
 }
 """Every known code. The codes are unique over all services."""
 
 
-def entry(code: str) -> ErrorCode | None:
+def known_code(code: str) -> ErrorCode | None:
     """Return what is known of a code, which is compared as it is, or None."""
-    return ENTRIES.get(code)
+    return ERROR_CODES.get(code)

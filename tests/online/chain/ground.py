@@ -22,10 +22,10 @@ from eth_account import Account
 from airlock_online.clients.http import Http
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import CHAIN_ID, Evm, EvmCall, EvmReceipt
-from airlock_rehearsal.chain.interface import encode_call
+from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
 from airlock_rehearsal.chain.node import NodeEvm
 from airlock_rehearsal.chain.sending import Sender, signed, transact
-from airlock_rehearsal.chain.venue import ROUTER, STORAGE, USDC, ChainVenue, OperatorCall
+from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal

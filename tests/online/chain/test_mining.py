@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, NotTaken, Reverted
-from airlock_rehearsal.chain.interface import encode_call, revert_name
+from airlock_rehearsal.chain.interface import REFERRAL, encode_call, revert_name
 from airlock_rehearsal.chain.sending import derived, signed, transact_together
-from airlock_rehearsal.chain.venue import REFERRAL
 from online.chain.calls import OTHER_SENDER
 from online.chain.ground import (
     STRANGER,

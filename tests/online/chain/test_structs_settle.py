@@ -11,7 +11,8 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.signing.sign_item import typed_data_of
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.venue import ENTRY_POINTS, REFERRAL, STORAGE, USDC, CallOutcome
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused

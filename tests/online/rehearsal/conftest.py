@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from airlock_rehearsal.services import RehearsalServices, RehearsalSettings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
 
 OpenDesk = Callable[[RehearsalSettings], Desk]

@@ -7,9 +7,9 @@ import time
 import httpx
 import pytest
 
-from airlock_rehearsal.services import FAULTS, Faults
-from airlock_rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS, PLACES
+from airlock_rehearsal.services.faults import EVERYWHERE, FAULTS, IN_EXECUTION, IN_PAYLOADS, PLACES, Faults
 from airlock_rehearsal.services.transport import another_hash
+from airlock_rehearsal.services.venue.initial_state import set_up
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in
@@ -38,7 +38,7 @@ def stream_until_cut(desk: Desk, body: Json) -> bytes:
 
 def only_tracking_id(desk: Desk) -> str:
     """Return the id that the seed gives the first order."""
-    return type(desk.state)(desk.state.settings, T, desk.clock).draw_id("tracking-id")
+    return set_up(desk.state.settings, T, desk.clock).draw_id("tracking-id")
 
 
 @pytest.mark.parametrize("failing", [1, 4])

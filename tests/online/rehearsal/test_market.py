@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_rehearsal.chain.venue import STORAGE
+from airlock_rehearsal.chain.interface import STORAGE
 from online.rehearsal.desk import (
     START_MS,
     Desk,

@@ -10,7 +10,7 @@ from eth_abi import abi
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.venue import REFERRAL
+from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.conftest import OpenDesk

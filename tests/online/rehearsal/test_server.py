@@ -17,7 +17,9 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal import services as package
-from airlock_rehearsal.services import RehearsalServices, RehearsalSettings, settings
+from airlock_rehearsal.services import settings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Clock

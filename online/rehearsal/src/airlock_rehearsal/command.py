@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airlock_rehearsal import play
 from airlock_rehearsal.machines import Play
+from airlock_rehearsal.play import rehearse as play_all
+from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_shared.cli.console import say, show
@@ -85,9 +86,9 @@ def rehearse(
             return blind_port if blind else port
 
         on_chain = ChainRecord(services.state, (DELEGATE,)).since
-        stage = Play(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
-        rows = play.rehearse(stage)
-    for line in play.summary_lines(rows, folder):
+        play = Play(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
+        rows = play_all(play)
+    for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
         raise Refusal(
@@ -142,7 +143,9 @@ def serve(
       airlock-online rehearse serve --port 8787
     """
     _require_services()
-    from airlock_rehearsal.services import Faults, RehearsalServices, RehearsalSettings, serve_forever
+    from airlock_rehearsal.services.faults import Faults
+    from airlock_rehearsal.services.server import RehearsalServices, serve_forever
+    from airlock_rehearsal.services.settings import RehearsalSettings
 
     settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.fee_options import filling_of, filling_options
+from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import accepted, filled_lines
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
-from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.catalogue.intents import leaf
@@ -35,7 +35,7 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 @click.argument("action_name", metavar="ACTION", type=click.Choice(list(ACTIONS)))
 @click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option("--deployment", "name", help="The fetched deployment to build on (default: the only one).")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def build(
@@ -55,7 +55,7 @@ def build(
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with Http() as http:
-        filler = filling_of(filling).filler(steps, home, deployment, http)
+        filler = read_fee_options(filling).filler(steps, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
     wrong = [v for v in prepared.verdicts if v.result == "refused"]

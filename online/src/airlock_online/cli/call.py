@@ -10,14 +10,14 @@ from urllib.parse import unquote
 import click
 
 from airlock_online.cli.build import fields_of
-from airlock_online.cli.fee_options import Filling, filling_of, filling_options
+from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
-from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -39,7 +39,7 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--plan", "plan_file", type=INPUT, help="Take the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def call(
@@ -61,7 +61,7 @@ def call(
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
-    filling = filling_of(rest)
+    filling = read_fee_options(rest)
     if plan_file is not None and step_id is not None and output is not None:
         _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, filling, as_json)
         return
@@ -82,7 +82,7 @@ def _take(
     step_id: str,
     name: str | None,
     output: Path,
-    filling: Filling,
+    filling: FeeOptions,
     as_json: bool,
 ) -> None:
     """Take the answer to an ask as the payload of a plan's step, and write the requests of the whole plan."""

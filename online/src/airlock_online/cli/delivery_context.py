@@ -1,4 +1,4 @@
-"""What submitting, following and resolving share: the world made of this machine, and what is told of each order.
+"""What submitting, following and resolving share: the context made of this machine, and what is told of each order.
 
 Several orders are told of at once, so that whatever is written is written whole, with the step that it belongs to.
 """
@@ -10,29 +10,44 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import click
 
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
+from airlock_online.delivery.deliveries import match
 from airlock_online.delivery.event_lines import event_json, event_lines
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
-from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderOutcome, OrderState, error_of
-from airlock_online.preparing.prepare import nonce_reader
-from airlock_online.readback.promises import Promise, promise_lines
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import explain, rows, say, show
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.preparing.prepare import nonce_reader
+from airlock_online.readback.expectations import Expectation, expectation_lines
+from airlock_shared.cli.console import INPUT, explain, rows, say, show
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, UsageError
+from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 
-READS_AT_MOST = 3  # of a promise that looks broken: a read may lag behind the chain
+READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
+
+patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
+                         help="For how many seconds to poll before giving up for now.")  # fmt: skip
+requests_option = click.option(
+    "--requests", "requests_file", type=INPUT, help="The requests answered, if not prepared on this machine."
+)
 
 
 class Desk:
-    """This machine at work: its world, and the telling of it. One a command."""
+    """This machine at work: its context, and the telling of it. One a command."""
 
     def __init__(self, home: OnlineHome, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
         self.home, self.journal, self.http = home, journal, http
@@ -58,7 +73,7 @@ class Desk:
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
-        """Return the world of one order: what comes of it is told with its step."""
+        """Return the context of one order: what comes of it is told with its step."""
         return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),
@@ -107,15 +122,17 @@ class Desk:
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
             return error.exit_code
-        promises = self._read_back(digest) if outcome.state in _SUCCESS else []
-        failure = _broken(promises) or error_of(outcome)
+        expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
+        failure = _broken(expectations) or error_of(outcome)
         with self._writing:
-            self._tell(step, outcome, promises, failure)
+            self._tell(step, outcome, expectations, failure)
         return failure.exit_code if failure else ExitCode.DONE
 
-    def _tell(self, step: str, outcome: OrderOutcome, promises: list[Promise], error: AirlockError | None) -> None:
+    def _tell(
+        self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None
+    ) -> None:
         facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
-        read = [promise._asdict() for promise in promises]
+        read = [expectation._asdict() for expectation in expectations]
         self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
             known = self.journal.get(outcome.digest)
@@ -128,8 +145,8 @@ class Desk:
             show(f"    outcome: {outcome.state.value}")
             if outcome.reason:
                 show("\n".join(rows("      ", outcome.reason, limit=1000)))
-            if promises:
-                show("\n".join(promise_lines(promises)))
+            if expectations:
+                show("\n".join(expectation_lines(expectations)))
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
         if error is not None:
@@ -138,18 +155,18 @@ class Desk:
     # ---- reading back -----------------------------------------------------------------------------------------------
 
     def _look(self, digest: str) -> list[Found]:
-        return [Found(p.what, p.found, p.kept) for p in self.promises(digest)]
+        return [Found(p.what, p.found, p.kept) for p in self.expectations(digest)]
 
-    def _read_back(self, digest: str) -> list[Promise]:
-        promises = self.promises(digest)
+    def _read_back(self, digest: str) -> list[Expectation]:
+        expectations = self.expectations(digest)
         for _ in range(READS_AT_MOST - 1):
-            if _broken(promises) is None:
+            if _broken(expectations) is None:
                 break
             self._sleep(POLL_S)
-            promises = self.promises(digest)
-        return promises
+            expectations = self.expectations(digest)
+        return expectations
 
-    def promises(self, digest: str) -> list[Promise]:
+    def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
         from airlock_online.clients.builder import BuilderClient
         from airlock_online.readback.read_back import read_back
@@ -177,8 +194,8 @@ class Desk:
         return self._documents[fingerprint]
 
 
-def _broken(promises: list[Promise]) -> AirlockError | None:
-    broken = [promise.what for promise in promises if promise.kept is False]
+def _broken(expectations: list[Expectation]) -> AirlockError | None:
+    broken = [expectation.what for expectation in expectations if expectation.kept is False]
     if not broken:
         return None
     return ExecutionFailed(
@@ -197,3 +214,41 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator
         except KeyboardInterrupt:
             desk.stop()
             raise
+
+
+# ---- what was signed ------------------------------------------------------------------------------------------------
+
+
+class MatchedSignatures(NamedTuple):
+    """A signatures document with the requests that it answers."""
+
+    header: Header
+    pairs: list[tuple[Request, Signed]]
+    deployment: Deployment
+    requests: str
+    signatures: str
+    offline_head: str
+
+
+def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
+    """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
+    answer, signed, signatures_fingerprint = parse_signatures(data)
+    if requests_file is not None:
+        answered = read_input(requests_file)
+        header, items, fingerprint = parse_requests(answered)
+        home.keep_requests(fingerprint, answered)
+    else:
+        header, items, fingerprint = home.require_requests(answer.requests)
+    deployment = home.require_deployment(header.deployment_name)
+    if deployment.fingerprint != header.deployment:
+        raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
+    pairs = match(answer, signed, header, items, fingerprint)
+    return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
+
+
+def not_signed(request: Request, signed: Signed) -> ExitCode:
+    """Say why a step has no signature, and return the exit code that this has."""
+    why = safe(signed.why, limit=200)
+    say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
+    say("  do:       if it is still wanted, sign it again on the offline machine, into another file")
+    return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.delivery_context import open_desk
-from airlock_online.cli.submit import not_signed, read_signatures, requests_option
+from airlock_online.cli.delivery_context import not_signed, open_desk, read_signatures, requests_option
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of

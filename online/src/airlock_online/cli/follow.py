@@ -7,13 +7,12 @@ from functools import partial
 
 import click
 
-from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.cli.submit import patience
+from airlock_online.cli.delivery_context import Desk, open_desk, patience
 from airlock_online.delivery import submit
 from airlock_online.delivery.parallel import Job, run_together
+from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record
-from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.errors import ExitCode
 

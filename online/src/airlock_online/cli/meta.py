@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from airlock_online.cli.venue_reads import reading, venue
-from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import say, show, show_json
 from airlock_shared.errors import Refusal

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.fee_options import filling_of, filling_options
+from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
-from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
@@ -44,7 +44,7 @@ NATIVE = Unit("native", 18)  # wei
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def prepare(
@@ -75,7 +75,7 @@ def prepare(
     steps = _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     with Http() as http:
-        given = filling_of(filling)
+        given = read_fee_options(filling)
         filler = given.filler({step: plan.steps[step] for step in steps}, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)

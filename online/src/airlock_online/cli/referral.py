@@ -12,6 +12,7 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_lookup import (
     ReferralFacts,
@@ -21,7 +22,6 @@ from airlock_online.readback.referral_lookup import (
     settled,
     shown,
 )
-from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.console import finish, rows, say, show, show_json

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.report_rows import record_timeline, timeline_of
-from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT, json_option
 from airlock_shared.cli.report import (
     add_deployment,

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.open_outcomes import open_outcome
+from airlock_online.delivery.outcome import error_of
 from airlock_online.delivery.resolution import USED
 from airlock_online.delivery.submit import follow
-from airlock_online.journal.order_states import FINAL, OPEN, error_of
-from airlock_online.journal.schema import Submission
 from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import FINAL, OPEN
+from airlock_online.journal.schema import Submission
 from airlock_shared.cli.console import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import safe
@@ -64,8 +65,8 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
         error, reason = failure, failure.what
     now_known = desk.journal.get(digest)
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
-        asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.promises(digest)]
-    wait = waiting(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
+        asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
+    wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
     report = {
         **now_known.record._asdict(),
         "was": known.state.value,
@@ -86,7 +87,7 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
 
 def _show(report: dict[str, Any]) -> None:
     settled = f" (was {report['was']})" if report["was"] != report["state"] else ""
-    show(f"{report['ceremony']} / {report['step']}: {report['home']}{settled}")
+    show(f"{report['ceremony']} / {report['step']}: {report['state']}{settled}")
     show(f"  {report['digest']}")
     show(f"  {report['primary_type']}, to the {report['route']}")
     show(f"  last change {utc_text(report['since_ms'])}")

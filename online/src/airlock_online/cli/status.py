@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OPEN
-from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.text.safe import safe
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from airlock_online.clients.http import Http, HttpCall, Reply, json_of, reason_text
 from airlock_online.clients.urls import join
-from airlock_online.error_codes import entry
+from airlock_online.error_codes import known_code
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -162,7 +162,7 @@ def _told_to_wait(url: str, reply: Reply) -> ServiceError:
 
 def advice_on(code: str) -> str:
     """Return what to do about an error code of the builder or its relay."""
-    known = entry(code)
+    known = known_code(code)
     return known.do if known else "read the message; if it does not help, ask the builder's operator"
 
 

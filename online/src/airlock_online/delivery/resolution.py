@@ -11,10 +11,10 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
-from airlock_online.delivery.routes.registry import OF_TRANSACTIONS, ROUTES
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record, Submission
+from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
@@ -43,7 +43,7 @@ def _intent(known: Submission, context: DeliveryContext) -> str:
     used = _nonce_used(record, context)
     if used is None:
         return ""
-    if used and ROUTES[record.route].NONCE_PROVES:
+    if used and ROUTES[record.route].nonce_proves:
         found = "the chain has its nonce as used"
         context.journal.move(digest, OrderState.CONFIRMED, note=found)
         return found

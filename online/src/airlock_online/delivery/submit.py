@@ -9,14 +9,15 @@ import hashlib
 from typing import Any
 
 from airlock_online.delivery.admission import check, check_same, check_time
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.registry import ROUTES, Route
+from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
-from airlock_online.journal.order_states import OPEN, OrderOutcome, OrderState
+from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_online.journal.schema import before
 from airlock_shared.errors import OutcomeUnknown, Refusal
 from airlock_shared.text.safe import safe
@@ -38,7 +39,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
     check_time(delivery, context.clock_ms())
-    route = ROUTES[delivery.route]
+    route = MODULES[delivery.route]
     parcel = route.parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     context.journal.prepare(record)
@@ -103,8 +104,8 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
     return follow(digest, context)
 
 
-def _route_of(known: Submission) -> Route:
-    route = ROUTES.get(known.record.route)
+def _route_of(known: Submission) -> RouteModule:
+    route = MODULES.get(known.record.route)
     if route is None:
         raise JournalError(
             f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",

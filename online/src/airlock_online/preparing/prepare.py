@@ -12,14 +12,14 @@ from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.routes.context import NonceRead
-from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
+from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import examine, examine_nonces, refused
 from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.checks.transaction import ROUTE as RELAY
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request, Transaction, read_item
+from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
@@ -33,7 +33,7 @@ class Sources(NamedTuple):
 
     builder: BuilderClient
     config: OnlineConfig
-    filler: Filler | None = None
+    filler: GasAndFees | None = None
 
 
 class BuildRequest(NamedTuple):

@@ -6,7 +6,8 @@ only one there is, and what is read or simulated sees the time at which a block 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 CHAIN_ID = 31337
@@ -144,3 +145,20 @@ class Evm(Protocol):
 
     def go_back(self, mark: object) -> None:
         """Forget everything since the mark was made. A mark serves once."""
+
+
+_REVERT = bytes.fromhex("5f5ffd")  # PUSH0 PUSH0 REVERT
+
+
+@contextmanager
+def reverting(evm: Evm, contract: str, told: bool) -> Iterator[None]:
+    """Within the block, when the rehearsal was told to fail, every call of this contract reverts."""
+    if not told:
+        yield
+        return
+    code = evm.code(contract)
+    evm.set_code(contract, _REVERT)
+    try:
+        yield
+    finally:
+        evm.set_code(contract, code)

@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 from airlock_rehearsal.chain.deploy import Contracts, deploy
 from airlock_rehearsal.chain.evm import Evm, EvmCall, EvmReceipt, Reverted
 from airlock_rehearsal.chain.interface import (
+    REFERRAL,
+    ROUTER,
+    STORAGE,
+    USDC,
     EmittedEvent,
     decode_logs,
     decode_result,
@@ -21,7 +25,6 @@ from airlock_rehearsal.chain.interface import (
 )
 from airlock_rehearsal.chain.sending import Sender, derived, transact, transact_together
 
-ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
 SEEDING_GAS = 1_000_000
 
 ENTRY_POINTS = {

@@ -24,7 +24,8 @@ from airlock_rehearsal.services.faults import SERVICES, Faults
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings, checked
 from airlock_rehearsal.services.transport import without_cuts
-from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_rehearsal.services.venue.initial_state import set_up
+from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_shared.errors import ServiceError
 
 HOST = "127.0.0.1"
@@ -56,8 +57,8 @@ class RehearsalServices:
         faults: Faults = Faults(),  # noqa: B008  (immutable)
         evm: Evm | None = None,
     ) -> None:
-        self.state = VenueState(settings, checked(settings, trader), now_ms, evm)
-        self._runtime = Runtime(self.state, faults)
+        self.state = set_up(settings, checked(settings, trader), now_ms, evm)
+        self._runtime = Runtime(self.state, Mempool(self.state.venue.evm), faults)
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None

@@ -17,11 +17,11 @@ from airlock_online.delivery.routes.posting import Parcel, refused
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState, is_end_of_view
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-SUBMIT_PATH = "/market/execute-batched"
-NONCE_PROVES = False  # an order that was registered on the chain can still be declined
+SUBMIT, STATUS = ROUTES[BATCHED_MARKET].endpoints
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -31,7 +31,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     body = json.dumps({"orderType": delivery.order_type, "erc712": erc712}, separators=(",", ":"))
     if delivery.eip7702:
         body = f'{body[:-1]},"eip7702":{delivery.eip7702}}}'
-    return Parcel("POST", join(delivery.base_url, SUBMIT_PATH), body.encode())
+    return Parcel(SUBMIT.method, join(delivery.base_url, SUBMIT.path), body.encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
@@ -69,7 +69,7 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
 
 def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
-        url = join(base_url, f"/tracking-id/{segment(tracker.tracking_id)}/status")
+        url = join(base_url, STATUS.path.replace("{trackingId}", segment(tracker.tracking_id)))
         last_seq = tracker.order.last_seq
         reply = context.http.exchange(HttpCall("GET", url, {} if last_seq is None else {"afterSeq": last_seq}))
         if reply.status != 200:

@@ -1,14 +1,17 @@
-"""What is delivered, and the world in which it is delivered."""
+"""What is delivered, and what a delivery touches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.clients.http import Http
-from airlock_online.clients.rpc import RpcClient
-from airlock_online.journal.journal import Journal
-from airlock_online.journal.order_states import OrderEvent
+from airlock_online.config import RelayerTemplate
+
+if TYPE_CHECKING:
+    from airlock_online.clients.http import Http
+    from airlock_online.clients.rpc import RpcClient
+    from airlock_online.journal.journal import Journal
+    from airlock_online.journal.order_states import OrderEvent
 
 NonceRead = Callable[[str, str, int], bool | None]
 """``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""
@@ -54,18 +57,6 @@ class Delivery(NamedTuple):
     def __repr__(self) -> str:
         """Name the delivery without its signature: until it is submitted, that is a secret."""
         return f"Delivery({self.digest}, {self.primary_type}, {self.route})"
-
-
-class RelayerTemplate(NamedTuple):
-    """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
-
-    submit_path: str = "/intents"
-    status_path: str = "/intents/{id}"
-    body: Mapping[str, str] = {
-        "primaryType": "primary_type",
-        "userIntent": "encoded_intent",
-        "userSignature": "signature",
-    }
 
 
 def _nothing(*_: object) -> None:

@@ -17,12 +17,12 @@ from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import CORE_API, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-TRIGGERS_PATH = "/price-triggers"
+STORE, REPLACE = ROUTES[CORE_API].endpoints
 STORED = "TriggerStored"
-NONCE_PROVES = True  # a trigger's nonce is spent when it is executed, or when it is made worthless
 _WHO = "the core API"
 _NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
 _TEXTS = ("coinSize", "price", "percentage", "nonce")
@@ -39,9 +39,9 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
         **{name: str(signed[name]) for name in _TEXTS},
         "signedMessage": delivery.signature,
     }
-    path = f"{TRIGGERS_PATH}/{segment(delivery.replaces)}" if delivery.replaces else TRIGGERS_PATH
-    method = "PUT" if delivery.replaces else "POST"
-    return Parcel(method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
+    endpoint = REPLACE if delivery.replaces else STORE
+    path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
+    return Parcel(endpoint.method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

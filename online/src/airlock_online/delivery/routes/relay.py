@@ -21,7 +21,6 @@ from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-NONCE_PROVES = False  # an account's nonce is used by whichever transaction has it
 _WHO = "the relay"
 
 

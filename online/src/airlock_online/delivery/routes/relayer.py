@@ -22,7 +22,6 @@ from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
-NONCE_PROVES = True
 _WHO = "the relayer"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 

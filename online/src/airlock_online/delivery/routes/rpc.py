@@ -15,16 +15,16 @@ from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import ROUTES, RPC
 from airlock_shared.errors import ServiceError, UsageError
 
-NONCE_PROVES = False
-METHOD = "eth_sendRawTransaction"
+(SEND,) = ROUTES[RPC].endpoints
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return what is sent: the raw transaction in hex, which the client wraps. Raises ``UsageError`` without a node."""
     node = _node(context)
-    return Parcel(METHOD, node.name, delivery.raw_transaction.encode())
+    return Parcel(SEND.path, node.name, delivery.raw_transaction.encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

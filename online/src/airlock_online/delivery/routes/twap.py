@@ -17,12 +17,12 @@ from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import ROUTES, TWAP
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-CANCEL_PATH = "/twaps/cancel"
+(CANCEL,) = ROUTES[TWAP].endpoints
 CANCELLED = "TwapCancelled"
-NONCE_PROVES = True
 _WHO = "the TWAP service"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
@@ -36,7 +36,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
         **{name: str(signed[name]) for name in ("twapId", "nonce", "deadline")},
         "signature": delivery.signature,
     }
-    return Parcel("POST", join(delivery.base_url, CANCEL_PATH), json.dumps(body, separators=(",", ":")).encode())
+    return Parcel(CANCEL.method, join(delivery.base_url, CANCEL.path), json.dumps(body, separators=(",", ":")).encode())
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

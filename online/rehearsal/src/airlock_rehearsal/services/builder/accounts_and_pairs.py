@@ -5,12 +5,13 @@ Source: the specification, "Common request-field conventions".
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from airlock_rehearsal.services.builder.fields import Read
-from airlock_rehearsal.services.envelope import ApiError
+from airlock_rehearsal.services.envelope import ApiError, Read
 from airlock_rehearsal.services.venue.positions import VenuePair
-from airlock_rehearsal.services.venue.venue_state import VenueState
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 SECONDS_AT_MOST = 10**11
 """A unix time below it is in seconds, one above it in milliseconds."""

@@ -6,10 +6,9 @@ Sources: the specification, "Builder: intents" and "Common request-field convent
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder.fields import (
-    Read,
     RequestField,
     address,
     amount,
@@ -31,10 +30,13 @@ from airlock_rehearsal.services.builder.message_drafts import (
     tpsl_partial,
     twap_cancel,
 )
-from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_rehearsal.services.envelope import Read
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
-class Endpoint(NamedTuple):
+class IntentEndpoint(NamedTuple):
     """One ``/v2/intents/*`` endpoint: its request fields, what it builds, and whether it refuses unknown fields."""
 
     fields: tuple[RequestField, ...]
@@ -62,7 +64,7 @@ _INCREASE = (
 )
 
 ENDPOINTS = {
-    "open": Endpoint(
+    "open": IntentEndpoint(
         (
             _TRADER,
             _SIDE,
@@ -77,7 +79,7 @@ ENDPOINTS = {
         ),
         open_trade,
     ),
-    "close": Endpoint(
+    "close": IntentEndpoint(
         (
             _TRADER,
             _SLOT,
@@ -89,15 +91,15 @@ ENDPOINTS = {
         ),
         close_trade,
     ),
-    "increase": Endpoint(_INCREASE, increase),
-    "increase-coin": Endpoint(
+    "increase": IntentEndpoint(_INCREASE, increase),
+    "increase-coin": IntentEndpoint(
         (
             *_INCREASE,
             *(RequestField(n, _SCALED, required=True) for n in ("coinExposure", "minLeverage", "maxLeverage")),
         ),
         increase,
     ),
-    "tpsl-partial": Endpoint(
+    "tpsl-partial": IntentEndpoint(
         (
             _TRADER,
             _SLOT,
@@ -114,12 +116,12 @@ ENDPOINTS = {
         tpsl_partial,
         strict=True,
     ),
-    "referral-set-code": Endpoint(
+    "referral-set-code": IntentEndpoint(
         (RequestField("referee", address, required=True), RequestField("code", referral_code, required=True), *_TIMED),
         referral_set_code,
     ),
-    "twap-cancel": Endpoint((_TRADER, RequestField("twapId", integer, required=True), *_TIMED), twap_cancel),
-    "delegate": Endpoint(
+    "twap-cancel": IntentEndpoint((_TRADER, RequestField("twapId", integer, required=True), *_TIMED), twap_cancel),
+    "delegate": IntentEndpoint(
         (
             _TRADER,
             RequestField("delegate", address, required=True),

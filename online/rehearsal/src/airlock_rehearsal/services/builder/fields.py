@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from eth_utils.address import is_address, is_checksum_address, to_checksum_address
 
-from airlock_rehearsal.services.envelope import ApiError
+from airlock_rehearsal.services.envelope import ApiError, Read
 
 Reader = Callable[[object], object]
-Read = dict[str, object]
 
 _DECIMAL = re.compile(r"(-?)([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)

@@ -1,4 +1,4 @@
-"""What each builder endpoint puts into a message: pure functions from a request and the world to a draft.
+"""What each builder endpoint puts into a message: pure functions from a request and the venue's state to a draft.
 
 Sources: the specification, "Builder: intents" and "Intent message structs"; for the endpoints that it names without their
 shapes (open, increase, delegate), the request fields of comparable venues.
@@ -6,7 +6,7 @@ shapes (open, increase, delegate), the request fields of comparable venues.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
     SECONDS_AT_MOST,
@@ -19,10 +19,12 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
-from airlock_rehearsal.services.builder.fields import Read
+from airlock_rehearsal.services.envelope import Read
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, VenuePair
-from airlock_rehearsal.services.venue.venue_state import VenueState
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 SMALLEST_SIZE = 100 * USDC_ONE
 """The smallest size of a new position: collateral times leverage, USDC raw."""

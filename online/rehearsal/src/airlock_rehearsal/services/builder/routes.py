@@ -9,21 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from airlock_rehearsal.services.builder.accounts_and_pairs import bad
-from airlock_rehearsal.services.builder.endpoints import ENDPOINTS, Endpoint
-from airlock_rehearsal.services.builder.fields import (
-    Read,
-    RequestField,
-    address,
-    choice,
-    integer,
-    read_fields,
-    referral_code,
-)
+from airlock_rehearsal.services.builder.endpoints import ENDPOINTS, IntentEndpoint
+from airlock_rehearsal.services.builder.fields import RequestField, address, choice, integer, read_fields, referral_code
 from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
 from airlock_rehearsal.services.builder.transactions import TRANSACTIONS, Unsigned
-from airlock_rehearsal.services.delivery.relay import relay_routes
-from airlock_rehearsal.services.envelope import Json, done, request_fields
+from airlock_rehearsal.services.envelope import Json, Read, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -138,7 +129,7 @@ def _read_route(runtime: Runtime, path: str, fields: tuple[RequestField, ...], a
     return Route(path, guarded(runtime, "builder", handler), methods=["GET", "POST"])
 
 
-def _intent_route(runtime: Runtime, name: str, endpoint: Endpoint) -> Route:
+def _intent_route(runtime: Runtime, name: str, endpoint: IntentEndpoint) -> Route:
     async def handler(request: Request) -> Response:
         fields = read_fields(endpoint.fields, await request_fields(request), strict=endpoint.strict)
         return done(payload_of(endpoint.draft(runtime.state, fields), runtime.settings, runtime.faults))
@@ -156,7 +147,7 @@ def _transaction_route(runtime: Runtime, path: str, unsigned: Unsigned) -> Route
 
 
 def routes(runtime: Runtime) -> list[Route]:
-    """Return the builder's routes, without their prefix."""
+    """Return the builder's routes but for the relay's, without their prefix."""
 
     async def ready(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
         up = not runtime.faults.has("http-503", "builder")
@@ -174,5 +165,4 @@ def routes(runtime: Runtime) -> list[Route]:
         *(_read_route(runtime, path, fields, answer) for path, (fields, answer) in READS.items()),
         *(_intent_route(runtime, name, endpoint) for name, endpoint in ENDPOINTS.items()),
         *(_transaction_route(runtime, path, unsigned) for path, unsigned in TRANSACTIONS.items()),
-        *relay_routes(runtime),
     ]

@@ -7,11 +7,10 @@ USDC, add other delegates, or dispose of what is the account's own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder import unsigned
 from airlock_rehearsal.services.builder.fields import (
-    Read,
     RequestField,
     address,
     amount,
@@ -22,7 +21,10 @@ from airlock_rehearsal.services.builder.fields import (
 )
 from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
-from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_rehearsal.services.envelope import Read
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
 class Unsigned(NamedTuple):

@@ -1,4 +1,4 @@
-"""What each unsigned transaction calls, and with what: pure functions from a request and the world to a draft.
+"""What each unsigned transaction calls, and with what: pure functions from a request and the venue's state to a draft.
 
 Source: the specification, "Builder: unsigned transactions", whose lists of ``meta`` are kept; where it shows no shape (open,
 close, delegate, approve, accept, set-code), the request fields of comparable venues.
@@ -7,7 +7,7 @@ close, delegate, approve, accept, set-code), the request fields of comparable ve
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from airlock_rehearsal.services.builder import message_drafts
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
@@ -18,11 +18,13 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
-from airlock_rehearsal.services.builder.fields import Read
+from airlock_rehearsal.services.envelope import Read
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE
-from airlock_rehearsal.services.venue.venue_state import VenueState
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 UNLIMITED = (1 << 256) - 1
 _UNTIMED: Read = {"nonce": 0, "deadlineMs": None}  # a transaction has neither an intent's nonce nor its deadline

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_rehearsal.chain.evm import EvmReceipt
-from airlock_rehearsal.chain.interface import decode_logs, revert_name
-from airlock_rehearsal.chain.venue import USDC
+from airlock_rehearsal.chain.interface import USDC, decode_logs, revert_name
 from airlock_rehearsal.services.venue.initial_state import TWAPS
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.venue_state import VenueState

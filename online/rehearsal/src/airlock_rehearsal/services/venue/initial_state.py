@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC, ChainVenue, OperatorCall
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
+from airlock_rehearsal.chain.evm import Evm
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.sending import derived
+from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, seeded, seeded_limit
+from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_shared.errors import UsageError
+
+SET_UP_S = 60
+"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
 
 SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
 _NOBODY = "0x" + "00" * 20
@@ -22,6 +32,25 @@ TWAPS = (41, 42)
 """The trader's pending TWAPs."""
 
 _MONEY, _REWARDS, _ESCROW = 1_000_000 * USDC_ONE, 25 * USDC_ONE, 75 * USDC_ONE
+
+
+def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> VenueState:
+    """Return the state of a venue that is new on its chain: an outside node, or in memory where none is given.
+
+    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
+    """
+    behind_s = SET_UP_S
+
+    def chain_s() -> int:
+        return now_ms() // 1000 - behind_s
+
+    evm = evm or EmbeddedEvm(chain_s, settings.chain_id)
+    if evm.transaction_count(derived("operator").address):
+        raise UsageError("a rehearsal's venue is on this chain already", do="start the node anew, then rehearse again")
+    venue = ChainVenue(evm, trading_name=settings.domain_name, referral_name=settings.referral_domain_name)
+    venue.act_together(list(opening(venue, trader, now_ms() // 1000)))
+    behind_s = 0
+    return VenueState(settings, trader, now_ms, venue)
 
 
 def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:

@@ -6,15 +6,16 @@ Registration and fill are transactions of the operator's. The contract decides; 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airlock_rehearsal.chain.evm import EvmReceipt, Reverted
+from airlock_rehearsal.chain.evm import EvmReceipt, Reverted, reverting
 from airlock_rehearsal.chain.interface import EmittedEvent
-from airlock_rehearsal.chain.venue import CallOutcome
 from airlock_rehearsal.services.venue.eip712_peer import encode
-from airlock_rehearsal.services.venue.mempool import reverting
 from airlock_rehearsal.services.venue.submission import SignedIntent
-from airlock_rehearsal.services.venue.venue_state import VenueState
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.venue import CallOutcome
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 ToldEvent = tuple[str, dict[str, object]]
 """An event's type and payload."""

@@ -1,4 +1,4 @@
-"""Whether something signed is acceptable: decoding, signature, signer, deadline and nonce. Pure but for reading the world.
+"""Whether something signed is acceptable: decoding, signature, signer, deadline and nonce. Pure but for reading the state.
 
 Source: the specification, "Batched-market errors" and "Authentication". Every refusal is a ``Rejected``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from eth_utils.address import is_address
 
@@ -15,7 +15,9 @@ from airlock_rehearsal.services.envelope import Rejected
 from airlock_rehearsal.services.venue.eip712_peer import Malformed, Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
-from airlock_rehearsal.services.venue.venue_state import VenueState
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 SMALLEST_COLLATERAL = USDC_ONE
 """The least that an open or an increase may bring, USDC raw."""

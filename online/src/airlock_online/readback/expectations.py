@@ -1,4 +1,4 @@
-"""A promise and what was found: one thing that a signature was to bring about, for people and for the transcript."""
+"""An expectation and what was found: one thing that a signature was to bring about, for people and for the transcript."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 
 
-class Promise(NamedTuple):
+class Expectation(NamedTuple):
     """One thing promised, and what was found in its place. ``kept`` is None when that could not be told.
 
     The texts hold nothing of a service that is not escaped already.
@@ -31,7 +31,7 @@ ChainRead = Callable[[bytes, str], ReferralFacts]
 
 
 class Scene(NamedTuple):
-    """What a promise is judged by: the request, what the services told of it, and builder and chain to read from."""
+    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from."""
 
     request: Request
     events: Sequence[OrderEvent]
@@ -52,24 +52,28 @@ class Scene(NamedTuple):
         return next((event for event in reversed(self.events) if event.type == kind), None)
 
 
-def untold(what: str, promised: str, why: object) -> Promise:
-    """Return a promise of which nothing can be told; ``why`` is a reason, or the error of the read."""
+ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
+"""What reads back, by the action that it is about: each module of this package has the table of its own actions."""
+
+
+def untold(what: str, promised: str, why: object) -> Expectation:
+    """Return an expectation of which nothing can be told; ``why`` is a reason, or the error of the read."""
     found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
-    return Promise(what, promised, found, None)
+    return Expectation(what, promised, found, None)
 
 
-def unreadable(what: str, promised: str, read: object) -> Promise:
-    """Return a promise whose read failed, or answered in a shape that is not known."""
+def unreadable(what: str, promised: str, read: object) -> Expectation:
+    """Return an expectation whose read failed, or answered in a shape that is not known."""
     return untold(what, promised, read if isinstance(read, ServiceError) else "the read has a shape that is not known")
 
 
-def promise_lines(promises: Iterable[Promise]) -> list[str]:
-    """Return promises against what was found, in lines of 80 columns."""
+def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
+    """Return expectations against what was found, in lines of 80 columns."""
     lines: list[str] = []
-    for promise in promises:
-        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[promise.kept]
-        lines += rows("    read back: ", promise.what)
-        lines += rows("      promised  ", promise.promised)
-        lines += rows("      found     ", promise.found)
+    for expectation in expectations:
+        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[expectation.kept]
+        lines += rows("    read back: ", expectation.what)
+        lines += rows("      promised  ", expectation.promised)
+        lines += rows("      found     ", expectation.found)
         lines += [f"      kept      {verdict}"]
     return lines
