@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_rehearsal.processes import Ended, run_command
+from airlock_shared.cli.console import WIDTH
 from airlock_shared.errors import AirlockError, ExitCode
 
 _ANSWERS = "Yes\n" * 8
@@ -56,7 +57,7 @@ def offline(play: Play, *words: str) -> Ended:
 
 def _run(play: Play, machine: str, words: list[str | Path]) -> Ended:
     shown = [Path(words[0]).name, *(_short(play, str(word)) for word in words[3:])]
-    play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", 80, subsequent_indent="      ",
+    play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
                                    break_long_words=False, break_on_hyphens=False))  # fmt: skip
     ended = run_command(words, _ANSWERS if play.unattended else None)
     if ended.code != 0:

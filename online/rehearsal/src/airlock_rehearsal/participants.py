@@ -32,12 +32,12 @@ class Participants(NamedTuple):
         self.confirm("offline", "plan", "deployment", "address")
         self.confirm("offline", "preflight", by="facilitator")
 
-    def confirm(self, machine: str, *stations: str, by: str = "") -> None:
-        """Have the stations confirmed by the witness and who sits there: the facilitator online, else the signer."""
+    def confirm(self, machine: str, *checkpoints: str, by: str = "") -> None:
+        """Have the checkpoints confirmed by the witness and who sits there: the facilitator online, else the signer."""
         by = by or {"online": "facilitator", "offline": "signer"}[machine]
-        for station in stations if self.named else ():
+        for checkpoint in checkpoints if self.named else ():
             words = ("--plan", self.plans[machine], "--by", by, "--by", "witness")
-            _RUN[machine](self.play, "ceremony", "confirm", station, *words)
+            _RUN[machine](self.play, "ceremony", "confirm", checkpoint, *words)
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""

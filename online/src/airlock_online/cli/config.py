@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import click
 
 from airlock_online.home import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, OnlineHome, default_home
-from airlock_shared.cli.config import show_settings
+from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
 
@@ -32,14 +32,8 @@ def show_config(home: OnlineHome, as_json: bool) -> None:
       airlock-online config show
     """
     file = home.folder / FILE
-    own = Setting("machine", "home", str(home.folder), _home_origin(home))
+    own = home_setting(home.folder, default_home(), HOME_VARIABLE)
     show_settings(file, own, _settings(home), as_json=as_json)
-
-
-def _home_origin(home: OnlineHome) -> str:
-    if home.folder != default_home():
-        return "--home"
-    return f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
 
 
 def _settings(home: OnlineHome) -> Iterator[Setting]:

@@ -15,8 +15,8 @@ from airlock_shared.ceremony.possession import (
     read_signature,
     write_proof,
 )
-from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_shared.cli.console import json_option, plan_option, show, show_json
+from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import parse_plan
 
@@ -36,22 +36,7 @@ def _challenge(home: OnlineHome, plan_file: Path, step_id: str | None) -> Challe
     return challenge_of(plan, home.require_deployment(plan.deployment), choose_step(plan, step_id))
 
 
-@delegate.command("challenge")
-@plan_option
-@step_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
-@json_option
-@click.pass_obj
-def challenge_command(
-    home: OnlineHome, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool
-) -> None:
-    r"""Show the text that the delegate key has to sign.
-
-    \b
-    Example:
-      airlock-online delegate challenge --plan plan.toml -o challenge.txt
-    """
-    tell_challenge(_challenge(home, plan_file, step_id), output, _HOW, as_json=as_json)
+delegate.add_command(challenge_command(OnlineHome.require_deployment, _HOW))
 
 
 @delegate.command("proof")

@@ -9,7 +9,7 @@ import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
 from airlock_online.delivery import submit
-from airlock_online.delivery.parallel import Job, run_together
+from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record
@@ -34,7 +34,7 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
             chosen = [desk.journal.get(digest).record]
         else:
             chosen = [known.record for known in desk.journal.submissions() if known.state in OPEN]
-        codes = run_together([_job(record, desk) for record in chosen], in_turn=False)
+        codes = run_parallel([_job(record, desk) for record in chosen], in_turn=False)
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import click
 
+from airlock_shared.cli.console import WIDTH
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.errors import UsageError
@@ -67,7 +68,7 @@ def _rehearse() -> click.Command:
     raise UsageError("the rehearsal is not installed", do="use `make rehearse`, or install airlock-rehearsal")
 
 
-@click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),

@@ -17,7 +17,6 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.examine import refused
@@ -33,9 +32,7 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.units import Unit, to_human
-
-NATIVE = Unit("native", 18)  # wei
+from airlock_shared.units import GWEI, NATIVE, to_human
 
 
 @click.command("prepare")
@@ -204,7 +201,7 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
         fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
         yield f"nonce {filled.nonce}, gas {filled.gas}"
         yield f"fee at most {fee} gwei, priority {priority} gwei"
-        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
+        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:

@@ -10,15 +10,14 @@ from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.report_rows import record_timeline, timeline_of
-from airlock_shared.cli.console import INPUT, json_option
+from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
     make_report,
-    plan_option,
     read_artefacts,
     signatures_option,
-    verify_report,
+    verify_command,
 )
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
@@ -95,19 +94,4 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
         files[SIGNATURES] = withhold(files[SIGNATURES], ended)
 
 
-@report.command("verify")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@signatures_option
-@json_option
-@click.pass_obj
-def verify_command(home: OnlineHome, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
-    r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
-
-    Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
-    signatures document every signer is recovered again.
-
-    \b
-    Example:
-      airlock-online report verify evidence
-    """
-    verify_report(folder, signatures_file, None, as_json=as_json)
+report.add_command(verify_command(None, "PROGRAM report verify evidence"))

@@ -13,7 +13,7 @@ from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, pat
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit as delivery_submit
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.parallel import Job, run_together
+from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.comparison_lines import fingerprint_lines
@@ -82,7 +82,7 @@ def submit(
             if by_rpc and delivery.route == RELAY:
                 delivery = _by_rpc(delivery, whole.deployment, desk)
             jobs.append(_job(delivery, request, desk))
-        codes += run_together(jobs, in_turn=True)
+        codes += run_parallel(jobs, in_turn=True)
     finish(worst(codes))
 
 

@@ -30,7 +30,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
 
     Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
-    outcome says the rest: see ``lifecycle.error_of``.
+    outcome says the rest: see ``outcome.error_of``.
     """
     check(delivery)
     known = context.journal.find(delivery.digest)

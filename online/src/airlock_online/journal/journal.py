@@ -2,7 +2,7 @@
 
 Every change is one transaction. A state, a tracking id or an entity id is on the disk when the call returns; an event that
 changes none of them outlives this process, and after a power cut the service tells it again. Which state may follow which
-is decided by ``journal_schema.TRANSITIONS`` inside the statement itself, so that two processes, or two machines on one
+is decided by ``schema.TRANSITIONS`` inside the statement itself, so that two processes, or two machines on one
 database, cannot both claim a digest.
 """
 

@@ -19,7 +19,7 @@ STREAM_TIMEOUT = "STREAM_TIMEOUT"
 
 
 class OrderState(StrEnum):
-    """What is known of a submission. ``journal_schema.TRANSITIONS`` says what may follow what."""
+    """What is known of a submission. ``schema.TRANSITIONS`` says what may follow what."""
 
     PREPARED = "PREPARED"
     SENDING = "SENDING"

@@ -106,7 +106,7 @@ def increased(scene: Scene) -> list[Expectation]:
 
 
 def trigger(scene: Scene) -> list[Expectation]:
-    """Return what is expected of a trigger: its id told, the one that it replaces named, the position that it closes there."""
+    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
     message = scene.request.payload["message"]
     place = _Slot(message["trader"], *(whole(message[name]) for name in ("pairIndex", "index", "timestamp")))
     event = scene.last(STORED)
