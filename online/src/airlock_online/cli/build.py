@@ -39,7 +39,7 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 @json_option
 @click.pass_obj
 def build(
-    home: OnlineHome, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
+    home: OnlineHome, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **fee_values: Any
 ) -> None:
     r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
 
@@ -60,8 +60,8 @@ def build(
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with Http() as http:
-        filler = read_fee_options(filling).filler(steps, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
+        gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
     wrong = [v for v in prepared.verdicts if v.result == "refused"]
     if as_json and not wrong:

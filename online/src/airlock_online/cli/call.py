@@ -61,13 +61,13 @@ def call(
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
-    filling = read_fee_options(rest)
+    fees = read_fee_options(rest)
     if plan_file is not None and step_id is not None and output is not None:
-        _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, filling, as_json)
+        _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
     if plan_file is not None or step_id is not None or output is not None:
         raise UsageError("--plan, --step and -o belong together", do="give all three, or none of them")
-    if filling.given:
+    if fees.given:
         raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan, --step and -o with them")
     with Http() as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
@@ -82,7 +82,7 @@ def _take(
     step_id: str,
     name: str | None,
     output: Path,
-    filling: FeeOptions,
+    fees: FeeOptions,
     as_json: bool,
 ) -> None:
     """Take the answer to an ask as the payload of a plan's step, and write the requests of the whole plan."""
@@ -90,10 +90,10 @@ def _take(
     step, deployment = _step_of(plan, step_id), _deployment_of(home, plan, name)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     with Http() as http:
-        filler = filling.filler(plan.steps, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
+        gas_and_fees = fees.gas_and_fees(plan.steps, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment)
-        url = filling.rpc or sources.config.rpc.url
+        url = fees.rpc or sources.config.rpc.url
         look_before(home, plan, list(plan.steps), sources.builder, deployment, url, http)
         prepared = prepare_plan(plan, deployment, sources, {step.id: asked._replace(fields=sent)})
     keep(home, plan, deployment, prepared, output, as_json)

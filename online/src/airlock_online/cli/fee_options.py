@@ -28,7 +28,7 @@ NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
 
 
 class FeeOptions(NamedTuple):
-    """What the command line says of filling in transactions."""
+    """What the command line says of nonce, gas and fees."""
 
     rpc: str | None
     by_hand: ByHand
@@ -38,10 +38,10 @@ class FeeOptions(NamedTuple):
         """Whether the command line says anything."""
         return self.rpc is not None or self.by_hand != ByHand()
 
-    def filler(
+    def gas_and_fees(
         self, steps: Mapping[str, Step], home: OnlineHome, deployment: Deployment, http: Http
     ) -> GasAndFees | None:
-        """Return the filler of these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
+        """Return what fills in these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
         if any(step.action.call for step in steps.values()):
             return gas_and_fees_of(deployment, self.by_hand, self.rpc or home.config().rpc.url, http)
         if self.given:

@@ -53,7 +53,7 @@ def prepare(
     even_if_not_ready: bool,
     signer: str,
     as_json: bool,
-    **filling: Any,
+    **fee_values: Any,
 ) -> None:
     r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
@@ -72,9 +72,9 @@ def prepare(
     steps = _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     with Http() as http:
-        given = read_fee_options(filling)
-        filler = given.filler({step: plan.steps[step] for step in steps}, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), filler)
+        given = read_fee_options(fee_values)
+        gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, part=steps)

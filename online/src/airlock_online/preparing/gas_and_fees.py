@@ -101,7 +101,7 @@ LEAST_GAS = 21_000  # of any transaction (Ethereum yellow paper, G_transaction)
 
 
 def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Http) -> GasAndFees:
-    """Return the filler for a deployment's transactions, its node's chain compared with the pinned one.
+    """Return what fills in a deployment's transactions, its node's chain compared with the pinned one.
 
     Raises ``UsageError`` when there is no node and not everything was given by hand, ``Refusal("TX-CHAIN")`` for a node of
     another chain, ``ServiceError`` when it does not answer.

@@ -29,11 +29,11 @@ from airlock_shared.wire.codec import refuse_floats
 
 
 class Sources(NamedTuple):
-    """What preparing asks: the builder, and the filler of transactions, None for a plan that has none."""
+    """What preparing asks: the builder, and what fills in transactions, None for a plan that has none."""
 
     builder: BuilderClient
     config: OnlineConfig
-    filler: GasAndFees | None = None
+    gas_and_fees: GasAndFees | None = None
 
 
 class BuildRequest(NamedTuple):
@@ -116,13 +116,13 @@ def _request(
 
 def _filled(request: Request, step: Step, situation: Situation, sources: Sources) -> Request:
     """Return a transaction's request with nonce, gas and fees; what a check refuses is not shown to the node."""
-    if sources.filler is None:
-        raise ValueError("a transaction step is prepared with a filler")
+    if sources.gas_and_fees is None:
+        raise ValueError("a transaction step is prepared with gas and fees")
 
     def passes(filled: Transaction) -> bool:
         return not refused(examine(Case(request._replace(transaction=filled), situation)))
 
-    filled = sources.filler.fill(request.payload, request.signer, step.id, passes)
+    filled = sources.gas_and_fees.fill(request.payload, request.signer, step.id, passes)
     return request._replace(transaction=filled)
 
 

@@ -36,6 +36,6 @@ def _written(value: object) -> str:
 
 
 def home_setting(folder: Path, default: Path, variable: str) -> Setting:
-    """Return a half's folder as a setting; ``default`` is what the ``variable`` of the environment gives, or nothing does."""
+    """Return a half's folder as a setting; ``default`` is what the environment's ``variable`` gives, or nothing does."""
     named = f"{ENVIRONMENT} {variable}" if os.environ.get(variable) else DEFAULT
     return Setting("machine", "home", str(folder), named if folder == default else "--home")
