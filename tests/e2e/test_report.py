@@ -14,11 +14,12 @@ import pytest
 
 from airlock_offline.signing.report_pages import model_of, screens_of
 from airlock_online.journal.journal import Record, open_journal
-from airlock_online.journal.order_states import FINAL, State
+from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, Settings
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
@@ -88,7 +89,7 @@ class Day:
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     """A whole day, and the evidence of both machines in the folders ``offline`` and ``online``."""
-    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as services:
+    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
         ledger = start_ledger()
         try:
             desk = Desk(tmp_path_factory.mktemp("day"), services)
@@ -539,17 +540,18 @@ def test_an_unsigned_request_and_a_request_alone_have_their_report(desk: Desk, l
         assert run("report", "verify", folder).code == 0
 
 
-PATHS: dict[State, list[State]] = {
-    State.PREPARED: [], State.SENDING: [State.SENDING], State.EXPORTED: [State.EXPORTED],
-    State.REJECTED: [State.SENDING, State.REJECTED], State.ACCEPTED: [State.SENDING, State.ACCEPTED],
-    State.UNKNOWN: [State.SENDING, State.UNKNOWN],
-    **{final: [State.SENDING, State.ACCEPTED, final] for final in FINAL},
+PATHS: dict[OrderState, list[OrderState]] = {
+    OrderState.PREPARED: [], OrderState.SENDING: [OrderState.SENDING], OrderState.EXPORTED: [OrderState.EXPORTED],
+    OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
+    OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
+    OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
+    **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
 }  # fmt: skip
 """The states on the way from PREPARED to each."""
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: State) -> None:
+@pytest.mark.parametrize("state", list(OrderState))
+def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: OrderState) -> None:
     digest = "0x" + "ab" * 32
     fields = dict.fromkeys(Record._fields, "") | {"digest": digest, "ceremony": "demo", "deadline_ms": None}
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:

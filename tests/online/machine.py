@@ -10,7 +10,8 @@ import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER
 from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests

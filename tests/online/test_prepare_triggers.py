@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.examine import refused
@@ -35,7 +35,7 @@ def prepared(client: Http, step: str, extra: str) -> tuple[Prepared, dict[str, o
     plan = parse_plan((before + name + after.replace("[steps.fields]\n", f"[steps.fields]\n{extra}\n", 1)).encode())
     payload = good(step)["requests"][0]["payload"]
     with Wire({f"POST {PATH}": [reply(200, {"ok": True, "data": payload})]}) as wire:
-        sources = Sources(BuilderClient(wire.url, client), Config())
+        sources = Sources(BuilderClient(wire.url, client), OnlineConfig())
         result = prepare_step(plan.steps[step], Situation(plan, deployment(), NOW_MS), sources, NonceLedger())
         [seen] = wire.seen
     return result, json.loads(seen.body)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from airlock_online.preparing.prepare import Asked
+from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_item
@@ -86,10 +86,10 @@ def situation(plan: Plan) -> Situation:
     return Situation(plan, parse_deployment(DEPLOYMENT_TEXT.encode()), NOW_MS)
 
 
-def asked(step: Step) -> Asked | None:
+def asked(step: Step) -> BuildRequest | None:
     """Return how a step is asked for when its action has no documented endpoint."""
     vector = item(step.id)
-    return Asked(vector["endpoint"], vector["fields"]) if step.id in BY_CALL else None
+    return BuildRequest(vector["endpoint"], vector["fields"]) if step.id in BY_CALL else None
 
 
 def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:

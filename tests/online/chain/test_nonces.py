@@ -7,8 +7,7 @@ import random
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.interface import encode_call
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, encode_call
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, examine_nonces
 from airlock_shared.checks.nonces import NonceLedger, use_of

@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.fee_options import filling_of, filling_options
+from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
-from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
+from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.examine import refused
@@ -33,9 +32,7 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.units import Unit, to_human
-
-NATIVE = Unit("native", 18)  # wei
+from airlock_shared.units import GWEI, NATIVE, to_human
 
 
 @click.command("prepare")
@@ -44,11 +41,11 @@ NATIVE = Unit("native", 18)  # wei
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def prepare(
-    state: State,
+    home: OnlineHome,
     /,
     plan_file: Path,
     output: Path | None,
@@ -56,7 +53,7 @@ def prepare(
     even_if_not_ready: bool,
     signer: str,
     as_json: bool,
-    **filling: Any,
+    **fee_values: Any,
 ) -> None:
     r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
@@ -73,15 +70,15 @@ def prepare(
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     steps = _part(plan, signer)
-    deployment = state.require_deployment(plan.deployment)
+    deployment = home.require_deployment(plan.deployment)
     with Http() as http:
-        given = filling_of(filling)
-        filler = given.filler({step: plan.steps[step] for step in steps}, state, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        given = read_fee_options(fee_values)
+        gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        look_before(state, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
+        look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, part=steps)
-    keep(state, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+    keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
 
 
 def _part(plan: Plan, signer: str) -> list[str]:
@@ -97,7 +94,7 @@ def prepare_plan(
     plan: Plan,
     deployment: Deployment,
     sources: Sources,
-    asked: Mapping[str, Asked] | None = None,
+    asked: Mapping[str, BuildRequest] | None = None,
     *,
     part: Sequence[str] | None = None,
 ) -> list[Prepared]:
@@ -117,7 +114,7 @@ def prepare_plan(
 
 
 def keep(
-    state: State,
+    home: OnlineHome,
     plan: Plan,
     deployment: Deployment,
     prepared: list[Prepared],
@@ -137,7 +134,7 @@ def keep(
         deployment=deployment.fingerprint,
         deployment_name=deployment.name,
         rehearsal=deployment.rehearsal,
-        transcript_head=state.transcript.head(),
+        transcript_head=home.transcript.head(),
         created_ms=now_ms(),
         signer=signer,
     )
@@ -146,14 +143,14 @@ def keep(
             f"If that is not meant, fetch the deployment again with {option} URL, before anybody signs.")  # fmt: skip
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
-    kept = state.keep_requests(requests_fingerprint, data)
+    kept = home.keep_requests(requests_fingerprint, data)
     if output is not None:
         write_new(output, data)
     facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
-    state.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
+    home.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
     file = output or kept
     if as_json:
-        codes = outgoing(state.home, data, as_json=True) if qr else {}
+        codes = outgoing(home.folder, data, as_json=True) if qr else {}
         _report_json(prepared, requests_fingerprint, file, codes | ({"signer": signer} if signer else {}))
         return
     _report(prepared, plan, requests_fingerprint)
@@ -163,7 +160,7 @@ def keep(
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
     say(f"  airlock-offline verify {file.name} --plan PLAN")
     if qr:
-        outgoing(state.home, data, as_json=False)
+        outgoing(home.folder, data, as_json=False)
 
 
 def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
@@ -204,7 +201,7 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
         fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
         yield f"nonce {filled.nonce}, gas {filled.gas}"
         yield f"fee at most {fee} gwei, priority {priority} gwei"
-        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
+        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:

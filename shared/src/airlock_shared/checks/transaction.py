@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.catalogue.eip1559 import GWEI, signing_hash
+from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.agreement import registration_is_live
 from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
-from airlock_shared.units import to_human
+from airlock_shared.units import GWEI, to_human
 
-ROUTE = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
 UNLIMITED_FROM_RAW = 10**15 * 10**6  # a thousand million million USDC: there will never be so many
@@ -160,7 +160,7 @@ def nonce_is_reasonable(case: Case) -> Finding:
 
 def route_is_relay(case: Case) -> Finding:
     """A transaction goes to the relay, or to the operator's own node."""
-    return Finding(case.request.route == ROUTE and case.request.order_type is None, case.request.route, ROUTE)
+    return Finding(case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY)
 
 
 def complete(case: Case) -> None:

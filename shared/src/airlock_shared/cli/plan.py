@@ -169,3 +169,8 @@ def _ask_to_write(output: Path) -> None:
 def _explained(error: PlanError) -> None:
     error.where = ""
     say(explain(error))
+
+
+def plan_group(does: str) -> click.Group:
+    """Return the group of a half, which ``does`` this."""
+    return click.Group("plan", commands=[show_plan, check_plan, new_plan], help=does)

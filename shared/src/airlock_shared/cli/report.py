@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.console import INPUT, rows, say, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, rows, say, show, show_json
 from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
@@ -27,7 +27,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 folder_option = click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="The evidence folder to write."
 )
-plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
 
@@ -71,6 +70,30 @@ def make_report(folder: Path, files: Mapping[str, bytes], *, as_json: bool) -> N
         return
     show(f"Wrote {folder}")
     _tell(report.value, mark)
+
+
+def verify_command(screens_of: ScreensOf | None, example: str) -> click.Command:
+    """Return ``report verify`` of a half; ``screens_of`` computes the Ledger's pages, where the half can."""
+
+    @click.command(
+        "verify",
+        help=f"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
+
+        Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
+        signatures document every signer is recovered again.
+
+        \b
+        Example:
+          {example}
+        """,
+    )
+    @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+    @signatures_option
+    @json_option
+    def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
+        verify_report(folder, signatures_file, screens_of, as_json=as_json)
+
+    return verify_folder
 
 
 def verify_report(folder: Path, signatures_file: Path | None, screens_of: ScreensOf | None, *, as_json: bool) -> None:
