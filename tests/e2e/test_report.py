@@ -414,8 +414,9 @@ def test_the_pages_of_a_transaction_are_computed_for_either_model(tmp_path: Path
     files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
     files |= {"requests.json": to_bytes(whole("transactions"))}
     told = [
-        {"step": each.case.request.step, "result": "signed", "digest": each.digest, "signature": "", "app": "1.22.0",
-         "signature_sha256": "0" * 64, "signer": each.case.request.signer, "shown": "transaction"}
+        {"step": each.examined.received.request.step, "result": "signed", "digest": each.digest, "signature": "",
+         "app": "1.22.0", "signature_sha256": "0" * 64, "signer": each.examined.received.request.signer,
+         "shown": "transaction"}
         for each in judge(read_evidence(files))
     ]  # fmt: skip
     requests = read_evidence(files).requests

@@ -9,6 +9,7 @@ from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.descriptions import FAMILIES
 from airlock_shared.errors import AirlockError, ExitCode
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
@@ -16,29 +17,6 @@ from workspace.wrong_page import when_it_goes_wrong
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-_FAMILIES = {
-    "DOC": "The document as a whole",
-    "QR": "Documents and requests as QR codes",
-    "PIN": "The pinned deployment",
-    "AIRGAP": "The network guard",
-    "TYPES": "The type definitions",
-    "DOMAIN": "The EIP-712 domain",
-    "MSG": "The message's values",
-    "DIGEST": "The digest",
-    "ENC": "The ABI encoding",
-    "PLAN": "The plan",
-    "ROLE": "The people of a ceremony",
-    "SIGNER": "The signer",
-    "TIME": "Times",
-    "NONCE": "Nonces",
-    "TEXT": "Texts",
-    "TX": "Transactions",
-    "ORDER": "Route and order type",
-    "SIG": "Signatures",
-    "PROOF": "A delegate key's proof",
-    "KIT": "The kit, and what was installed from it",
-    "REPORT": "The report of a ceremony",
-}
 _RULES = {
     "plan": "the plan",
     "plan-or-zero": "the plan, else zero",
@@ -56,9 +34,9 @@ def checks() -> str:
         "Both halves run all of them; only the offline verdict counts, and there is no way to skip one. This page is",
         "written from `airlock_shared.checks.catalogue` by `make docs`.",
     ]
-    if unknown := {check.partition("-")[0] for check in CHECKS} - set(_FAMILIES):
+    if unknown := {check.partition("-")[0] for check in CHECKS} - set(FAMILIES):
         raise ValueError(f"no title for the families {sorted(unknown)}")
-    for family, title in _FAMILIES.items():
+    for family, (title, _) in FAMILIES.items():
         lines += ["", f"## {family}: {title.lower()}"]
         for check, info in CHECKS.items():
             if check.split("-")[0] == family:

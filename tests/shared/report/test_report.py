@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.possession import challenge_of, registrations
+from airlock_shared.checks.possession import challenge_of, registrations
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal

@@ -14,7 +14,7 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ceremony.possession import (
+from airlock_shared.checks.possession import (
     MAX_BYTES,
     PROVED,
     Challenge,

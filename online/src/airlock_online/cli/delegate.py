@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_online.state import State
-from airlock_shared.ceremony.possession import (
+from airlock_shared.checks.possession import (
     Challenge,
     challenge_of,
     check_possession,

@@ -32,7 +32,7 @@ _BASE_URLS = {
 
 
 def match(
-    answer: signatures.Header, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
+    answer: signatures.SignaturesHeader, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
 ) -> list[tuple[Request, Signed]]:
     """Return each request with its answer, in order.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.possession import Challenge
+from airlock_shared.checks.possession import Challenge
 from airlock_shared.cli.console import INPUT, say, show, show_json
 from airlock_shared.host.files import write_new
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from airlock_shared.ceremony.possession import is_waived, registrations, waivers
+from airlock_shared.checks.possession import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.earlier_records import warnings_of
