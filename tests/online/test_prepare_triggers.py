@@ -13,7 +13,7 @@ from airlock_online.config import Config
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from online.loopback import Wire, reply
 from shared.make_payloads import NOW_MS
 from shared.world import PLAN_TEXTS, deployment, good

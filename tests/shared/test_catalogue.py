@@ -18,7 +18,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.plan.decisions import decide, shown_value
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import ABI_ORDER, DESK, ENCODE_TYPES, TYPES, plan_fingerprint
 from shared.world import (
     DEPLOYMENT_TEXT,

@@ -14,7 +14,7 @@ from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.checks.second_opinion import confirm
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from shared.world import examined, situation
 
 ENCODE_TYPE = (

@@ -20,7 +20,7 @@ from airlock_shared.documents.signatures import read_item as read_signed
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.codec import from_cbor, parse_json, to_cbor, to_json
 from airlock_shared.wire.stream import BatchReader
 from shared.strategies import json_values

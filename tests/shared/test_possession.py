@@ -32,7 +32,8 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
 from shared.world import (
     PLAN_TEXT,

@@ -8,7 +8,8 @@ from airlock_shared.checks.case import Situation
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.builder_fields import request_fields
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS
 from shared.world import PLAN_TEXTS, deployment, examined, good, request_of
 
@@ -54,7 +55,7 @@ def test_what_is_no_trigger_replaces_nothing() -> None:
 def test_a_transaction_replaces_no_trigger() -> None:
     where = Situation(parse_plan(PLAN_TEXTS["transactions"].encode()), deployment(), NOW_MS)
     request = request_of(good("approve", "transactions"))._replace(replaces=ENTITY)
-    [verdict] = examined(request, where).verdicts.stopping()
+    [verdict] = examined(request, where).verdicts.refused()
     assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
 
 

@@ -16,7 +16,8 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise

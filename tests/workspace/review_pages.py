@@ -14,7 +14,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import say
-from shared.world import examined, good, plan, refusals, request_of, situation
+from shared.world import examined, good, good_challenges, plan, request_of, situation
 
 MODEL = FLEX_MODEL
 ALSO = ("trade-close-desk", "approve-unlimited")
@@ -33,10 +33,14 @@ class Screen(NamedTuple):
 def screen_of(folder: str, step: str) -> list[str]:
     """Return what is shown before a step is confirmed, line by line."""
     where = situation(folder)
-    item = examined(request_of(good(step, folder)), where, known=Known(used=UsedNonces(), proofs=()))
+    item = examined(
+        request_of(good(step, folder)),
+        where,
+        known=Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)}),
+    )
     case, verdicts = item.case, item.verdicts
     lines = list(review_lines(item, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
-    if case is not None and set(refusals(verdicts.all())) <= {"PROOF-DELEGATE"}:
+    if case is not None and not verdicts.hinder():
         pages = pages_of(case, MODEL, by_hashes=case.step.signer.show == "hashes")
         lines += [*hash_lines(case), *screen_lines(pages, MODEL)]
         lines += note_lines(sign._unshown(case, MODEL))

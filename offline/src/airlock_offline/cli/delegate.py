@@ -34,7 +34,8 @@ from airlock_shared.cli.possession import plan_option, step_option, tell_challen
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\

@@ -27,7 +27,7 @@ from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.stream import BatchReader

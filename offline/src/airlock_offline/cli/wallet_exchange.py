@@ -20,7 +20,8 @@ from airlock_shared.documents.requests import Header, Request, parse_requests, w
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe

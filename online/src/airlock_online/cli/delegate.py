@@ -18,7 +18,7 @@ from airlock_shared.checks.possession import (
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message

@@ -31,7 +31,8 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human

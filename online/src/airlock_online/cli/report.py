@@ -24,9 +24,10 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
 from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -80,7 +81,7 @@ def make_command(
         )
     add_deployment(files, state.home / "deployments")
     _add_outcome(state, files, digests)
-    make_report(folder, files, as_json=as_json)
+    make_report(folder, files, judge, as_json=as_json)
 
 
 def _add_outcome(state: State, files: dict[str, bytes], digests: set[str]) -> None:
@@ -110,4 +111,4 @@ def verify_command(state: State, folder: Path, signatures_file: Path | None, as_
     Example:
       airlock-online report verify evidence
     """
-    verify_report(folder, signatures_file, None, as_json=as_json)
+    verify_report(folder, signatures_file, judge, None, as_json=as_json)

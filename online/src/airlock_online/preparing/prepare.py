@@ -17,7 +17,7 @@ from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.transaction import ROUTE as RELAY
+from airlock_shared.checks.transaction import RELAY
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request, Transaction, read_item

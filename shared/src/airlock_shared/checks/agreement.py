@@ -21,7 +21,7 @@ from airlock_shared.checks.case import (
     check,
 )
 from airlock_shared.checks.delegation import registration_is_live
-from airlock_shared.checks.descriptions import PLAN, REBUILD, STOP
+from airlock_shared.checks.descriptions import PLAN, REBUILD, ROUTE, STOP
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
@@ -180,10 +180,7 @@ def delegation_is_live(case: IntentCase) -> Finding | None:
     return registration_is_live(case, "canSignIntents")
 
 
-@check(
-    "ORDER-ROUTE", NAMED,
-    "sent to another service than this struct's", "An intent executed by the wrong service.", REBUILD,
-)  # fmt: skip
+@check("ORDER-ROUTE", NAMED, *ROUTE)
 def route_is_ours(case: Named) -> Finding:
     """The item goes where our own table sends this struct."""
     got, expected = case.request.route, case.intent.route

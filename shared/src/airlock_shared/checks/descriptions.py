@@ -19,6 +19,10 @@ REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should 
 ONE_SPELLING = "A value with several spellings, which two programs could read differently."
 
 
+ROUTE = Info("sent to another service than this struct's", "An intent executed by the wrong service.", REBUILD)
+"""``ORDER-ROUTE``, which intents and transactions have each in their own way."""
+
+
 class Family(NamedTuple):
     """A family of ids: its title, and the ids of it that no check of its own stands behind."""
 

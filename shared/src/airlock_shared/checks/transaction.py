@@ -11,7 +11,6 @@ import re
 from airlock_shared.catalogue.calls import Decoded, decode_call
 from airlock_shared.catalogue.eip1559 import GWEI, signing_hash
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.agreement import route_is_ours
 from airlock_shared.checks.case import (
     AGREED,
     PLANNED,
@@ -26,13 +25,13 @@ from airlock_shared.checks.case import (
     check,
 )
 from airlock_shared.checks.delegation import registration_is_live
-from airlock_shared.checks.descriptions import PLAN, RAISED, REBUILD, STOP
+from airlock_shared.checks.descriptions import PLAN, RAISED, REBUILD, ROUTE, STOP
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import USDC, to_human, to_raw
 
-ROUTE = "relay"
+RELAY = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
 UNLIMITED_FROM_RAW = to_raw("1000000000000000", USDC)  # there will never be so many USDC
@@ -224,7 +223,7 @@ def nonce_is_reasonable(case: Received) -> Finding:
 
 def route_is_relay(case: Received) -> Finding:
     """A transaction goes to the relay, or to the operator's own node."""
-    return Finding(case.request.route == ROUTE and case.request.order_type is None, case.request.route, ROUTE)
+    return Finding(case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY)
 
 
 def complete(case: CallCase) -> CallCase:
@@ -248,5 +247,5 @@ CHECKS = (
     fees_are_limited,
     gas_is_reasonable,
     nonce_is_reasonable,
-    Check("ORDER-ROUTE", RECEIVED, route_is_relay, route_is_ours.info),
+    Check("ORDER-ROUTE", RECEIVED, route_is_relay, ROUTE),
 )

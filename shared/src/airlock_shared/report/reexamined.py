@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.catalogue.pinned_structs import with_custom
 from airlock_shared.checks.case import Situation
@@ -15,23 +15,9 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
+from airlock_shared.report.judged import BEGUN, Judged
 
-BEGUN = "sign-begun"
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
-
-
-class Judged(NamedTuple):
-    """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
-
-    examined: Examined
-    answer: Answer | None
-    at_ms: int
-    entry: Entry | None
-
-    @property
-    def digest(self) -> str:
-        """Return what is signed as 0x-hex; empty when the payload could not be hashed."""
-        return "0x" + self.examined.digest.hex() if self.examined.digest else ""
 
 
 def judge(evidence: Evidence) -> list[Judged]:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import ReadCall, ReadIntent
-from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.possession import is_waived
-from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.model import Limits, Signer, Step
-from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of
-from airlock_shared.report.reexamined import Judged
 from airlock_shared.report.rows import Row, moment, named
 from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
+
+if TYPE_CHECKING:
+    from airlock_shared.checks.judge import Examined
+    from airlock_shared.checks.verdicts import Verdicts
 
 NATIVE = Unit("of the native currency", 18)
 
@@ -54,13 +56,23 @@ def part_signer(evidence: Evidence) -> str:
     return evidence.requests.header.signer if evidence.requests else ""
 
 
-def step_rows(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
-    """Return a row for every step of the plan, in its order, also for those that are not in this part of it."""
+class Earlier(NamedTuple):
+    """What is on record of a step from before it was signed: proofs of a delegate key, reads of a referral code."""
+
+    proofs: list[Row]
+    reads: list[Row]
+
+
+def step_rows(evidence: Evidence, judged: Sequence[Judged], earlier: Mapping[str, Earlier]) -> list[Row]:
+    """Return a row for every step of the plan, in its order, also for those that are not in this part of it.
+
+    ``earlier`` holds what is on record of each step from before.
+    """
     by_step = {each.examined.received.request.step: each for each in judged}
-    return [_step(step, by_step.get(step.id), evidence) for step in evidence.plan.steps.values()]
+    return [_step(step, by_step.get(step.id), evidence, earlier[step.id]) for step in evidence.plan.steps.values()]
 
 
-def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
+def _step(step: Step, judged: Judged | None, evidence: Evidence, earlier: Earlier) -> Row:
     action: Action = step.action
     return {
         "id": step.id,
@@ -70,8 +82,8 @@ def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
         "in_part": part_signer(evidence) in ("", step.signer.name),
         "planned": [named(name, value.text) for name, value in step.values.items()],
         "waived": is_waived(step),
-        "proofs": proofs_of(evidence, step.id),
-        "reads": reads_of(evidence, step.id),
+        "proofs": earlier.proofs,
+        "reads": earlier.reads,
         "request": _request(judged) if judged else None,
         "device": _device(judged, evidence) if judged else None,
         "signature": _signature(judged) if judged and judged.answer else None,

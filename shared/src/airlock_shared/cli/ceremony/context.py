@@ -14,7 +14,8 @@ from airlock_shared.cli.console import INPUT
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
