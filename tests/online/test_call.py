@@ -17,7 +17,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
@@ -269,6 +269,6 @@ def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     by_hand = GasAndFees(ByHand(1, 60_000, GWEI, GWEI), None)
     with Wire(script) as wire, Http() as client:
         sources = Sources(BuilderClient(wire.url, client), OnlineConfig(), by_hand)
-        prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, NonceLedger())
+        prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, UsedNonces())
         sent = json.loads(wire.seen[0].body)
     assert (sent["pairIndex"], "pair" in sent) == (0, False)

@@ -16,8 +16,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Transaction, parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -42,7 +41,7 @@ def client() -> Iterator[Http]:
 def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:
     sources, ledger, where = (
         Sources(BuilderClient(wire.url, client), OnlineConfig(), filler),
-        NonceLedger(),
+        UsedNonces(),
         steps.situation(plan),
     )
     return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
@@ -58,7 +57,7 @@ def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
 
 
 def refusals(result: Prepared) -> set[str]:
-    return {verdict.check for verdict in refused(result.verdicts) if verdict.result == "refused"}
+    return {verdict.check for verdict in result.verdicts.refused()}
 
 
 # ---- what is asked, and what comes of it -----------------------------------------------------------------------------
@@ -260,7 +259,7 @@ def test_an_action_without_a_documented_endpoint_names_the_way(client: Http, ste
     plan = steps.plan_of(step)
     sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig(), GasAndFees(BY_HAND, None))
     with pytest.raises(UsageError, match="airlock-online call"):
-        prepare_step(plan.steps[step], steps.situation(plan), sources, NonceLedger())
+        prepare_step(plan.steps[step], steps.situation(plan), sources, UsedNonces())
 
 
 def test_a_builder_that_asks_to_wait_is_asked_again_because_building_changes_nothing(client: Http) -> None:
@@ -401,7 +400,7 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     step = plan.steps["approve"]._replace(action=action, values={})
     sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig())
     with pytest.raises(UsageError, match="offline machine pinned"):
-        prepare_step(step, steps.situation(plan), sources, NonceLedger(), BuildRequest("/v2/x", {}))
+        prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 
 
 def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ from airlock_online.readback.referral_lookup import (
 from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node

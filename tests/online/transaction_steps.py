@@ -13,7 +13,8 @@ from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_item
-from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.plan.model import Plan, Step
+from airlock_shared.plan.reader import parse_plan
 from online.loopback import Answer, reply
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, VECTORS, good

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.journal.order_states import ANOMALIES, MEANINGS, OrderState
-from airlock_shared.checks.catalogue import CHECKS, Info
+from airlock_shared.checks.case import Info
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
 
 DELIVERY_CHECKS: dict[str, Info] = {

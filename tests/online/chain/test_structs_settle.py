@@ -14,8 +14,8 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import IntentCase
+from airlock_shared.checks.judge import Known, judge_item
 from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of
@@ -28,8 +28,10 @@ MARKET_PRICE = {0: 62_500 * ONE, 1: 3_200 * ONE + ONE // 2, 7: 63_500 * ONE}
 def signed_by_ledger(ground: Ground, step: str) -> tuple[str, bytes, bytes]:
     """Return struct, intent and signature of a step: examined by the gate, signed field by field on the software Ledger."""
     request = request_of(document(ground.venue, step))
-    case = Case(request, situation(ground.venue))
-    assert refused(examine(case)) == []
+    found = judge_item(request, situation(ground.venue), Known())
+    assert found.verdicts.stopping() == []
+    case = found.case
+    assert isinstance(case, IntentCase)
     path = PATHS[signer_of(step).address]
     signature = open_app(SoftwareLedger(seed=SEED)).sign_typed_data(path, typed_data_of(case)).rsv
     return request.payload["primaryType"], bytes.fromhex(request.payload["encodedIntent"][2:]), signature

@@ -14,7 +14,7 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ceremony.possession import (
+from airlock_shared.checks.possession import (
     MAX_BYTES,
     PROVED,
     Challenge,
@@ -34,7 +34,8 @@ from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\

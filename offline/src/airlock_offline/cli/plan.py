@@ -13,7 +13,7 @@ from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
 

@@ -20,9 +20,11 @@ from airlock_shared.cli.report import (
 )
 from airlock_shared.host.files import require_new
 from airlock_shared.host.settings import FILE
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS
+from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.screens import write_screens
+from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -70,7 +72,7 @@ def make_command(
         evidence = read_evidence(files)
         model = model_of(evidence, read_config(state.home / FILE).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
-    make_report(folder, files, as_json=as_json)
+    make_report(folder, files, judge, as_json=as_json)
 
 
-report.add_command(verify_command(screens_of, "PROGRAM report verify evidence --signatures signatures.json"))
+report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -18,7 +18,7 @@ from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.decisions import shown_value
@@ -62,14 +62,14 @@ def build(
     with Http() as http:
         gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
-        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
-    wrong = [v for v in prepared.verdicts if v.result == "refused"]
+        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
+    wrong = prepared.verdicts.refused()
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
         for line in _payload_lines(prepared):
             show(line)
-        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused, {len(wrong)} refused")
+        show(f"checks: {len(prepared.verdicts.checks) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
 
 

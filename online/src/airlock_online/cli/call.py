@@ -23,7 +23,8 @@ from airlock_shared.cli.console import INPUT, json_option, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
-from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.plan.model import Plan, Step
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
 

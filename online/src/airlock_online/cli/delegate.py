@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_online.home import OnlineHome
-from airlock_shared.ceremony.possession import (
+from airlock_shared.checks.possession import (
     Challenge,
     challenge_of,
     check_possession,
@@ -18,7 +18,7 @@ from airlock_shared.ceremony.possession import (
 from airlock_shared.cli.console import json_option, plan_option, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message

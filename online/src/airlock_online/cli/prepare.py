@@ -17,10 +17,11 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
-from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.document import part_of
+from airlock_shared.checks.judge import Known, judge_header
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.verdicts import NotJudged
 from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
 from airlock_shared.cli.qr.documents import outgoing, require_output
@@ -29,7 +30,8 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, NATIVE, to_human
@@ -103,13 +105,13 @@ def prepare_plan(
     ``asked`` holds the steps asked for otherwise than documented.
     Raises ``Refusal`` for the first payload that a check refuses, and as ``prepare_step``.
     """
-    ledger = NonceLedger()
+    used = UsedNonces(knows_signed=False)
     prepared = []
     steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
     for number, step in enumerate(steps, start=1):
         say(f"[{number}/{len(steps)}] building {step.id} ({step.action.name})")
         situation = Situation(plan, deployment, now_ms())
-        prepared.append(accepted(prepare_step(step, situation, sources, ledger, (asked or {}).get(step.id))))
+        prepared.append(accepted(prepare_step(step, situation, sources, used, (asked or {}).get(step.id))))
     return prepared
 
 
@@ -149,18 +151,31 @@ def keep(
     facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
     home.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
     file = output or kept
+    unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
-        _report_json(prepared, requests_fingerprint, file, codes | ({"signer": signer} if signer else {}))
+        more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
+        _report_json(prepared, requests_fingerprint, file, more)
         return
     _report(prepared, plan, requests_fingerprint)
     for line in part_lines(plan, signer):
+        say(line)
+    for line in unjudged.lines():
         say(line)
     say(f"Wrote {file}")
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
     say(f"  airlock-offline verify {file.name} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)
+
+
+def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
+    """Return what is left to the signing machine to judge."""
+    unjudged = NotJudged()
+    unjudged.of_document(judge_header(header, situation, Known()))
+    for item in prepared:
+        unjudged.of_item(item.verdicts)
+    return unjudged
 
 
 def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
@@ -181,17 +196,16 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
-    for verdict in refused(prepared.verdicts):
-        if verdict.result == "refused":
-            refusal = Refusal(
-                verdict.check,
-                f"step {prepared.request.step}: {verdict.what}",
-                got=str(verdict.got)[:400],
-                expected=str(verdict.expected)[:400],
-                do="nothing was written; compare the payload with the plan, and find out who altered it",
-            )
-            refusal.where = verdict.where
-            raise refusal
+    for verdict in prepared.verdicts.refused():
+        refusal = Refusal(
+            verdict.check,
+            f"step {prepared.request.step}: {verdict.what}",
+            got=str(verdict.got)[:400],
+            expected=str(verdict.expected)[:400],
+            do="nothing was written; compare the payload with the plan, and find out who altered it",
+        )
+        refusal.where = verdict.where
+        raise refusal
     return prepared
 
 
@@ -205,14 +219,14 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
-    steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
+    steps = [{"step": p.request.step, "checks": p.verdicts.passed()} for p in prepared]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
     show_json({"ok": True} | also | names | {"steps": steps})
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
     for item in prepared:
-        passed = sum(v.result == "pass" for v in item.verdicts)
+        passed = item.verdicts.passed()
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
         show(f"  {item.request.step:<24} {passed} checks passed")
         show(f"    goes to the {item.request.route}{order}")

@@ -23,9 +23,10 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
 from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -79,7 +80,7 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
-    make_report(folder, files, as_json=as_json)
+    make_report(folder, files, judge, as_json=as_json)
 
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:
@@ -94,4 +95,4 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
         files[SIGNATURES] = withhold(files[SIGNATURES], ended)
 
 
-report.add_command(verify_command(None, "PROGRAM report verify evidence"))
+report.add_command(verify_command(judge, None, "PROGRAM report verify evidence"))

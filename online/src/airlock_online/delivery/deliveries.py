@@ -25,7 +25,7 @@ _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
 def match(
-    answer: signatures.Header, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
+    answer: signatures.SignaturesHeader, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
 ) -> list[tuple[Request, Signed]]:
     """Return each request with its answer, in order.
 

@@ -14,9 +14,10 @@ from airlock_online.config import OnlineConfig
 from airlock_online.delivery.routes.context import NonceRead
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import examine, examine_nonces, refused
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request, Transaction, read_item
 from airlock_shared.documents.services import RELAY
@@ -48,13 +49,13 @@ class Prepared(NamedTuple):
     """A step's request and what the checks say of it."""
 
     request: Request
-    verdicts: list[Verdict]
+    verdicts: Verdicts
 
 
 def prepare_step(
-    step: Step, situation: Situation, sources: Sources, ledger: NonceLedger, asked: BuildRequest | None = None
+    step: Step, situation: Situation, sources: Sources, used: UsedNonces, asked: BuildRequest | None = None
 ) -> Prepared:
-    """Ask the builder for a step's payload and examine it; ``ledger`` knows the nonces of the steps before it.
+    """Ask the builder for a step's payload and examine it; ``used`` knows the nonces of the steps before it.
 
     ``asked`` stands in for the action's documented endpoint. Raises ``ServiceError`` when the builder or the node fails,
     ``UsageError`` for an action without a documented endpoint, or a struct that is not of the catalogue.
@@ -69,8 +70,7 @@ def prepare_step(
     request = _request(step, situation, sources, asked, payload)
     if request.transaction is not None:
         request = _filled(request, step, situation, sources)
-    case = Case(request, situation)
-    return Prepared(request, examine(case) + examine_nonces(case, ledger))
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts)
 
 
 def planned_ask(step: Step, situation: Situation) -> BuildRequest:
@@ -120,7 +120,7 @@ def _filled(request: Request, step: Step, situation: Situation, sources: Sources
         raise ValueError("a transaction step is prepared with gas and fees")
 
     def passes(filled: Transaction) -> bool:
-        return not refused(examine(Case(request._replace(transaction=filled), situation)))
+        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.hinder()
 
     filled = sources.gas_and_fees.fill(request.payload, request.signer, step.id, passes)
     return request._replace(transaction=filled)

@@ -318,9 +318,19 @@ def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
     return [list(v.values()) if isinstance(v := message[name], dict) else v for name in order]
 
 
+def pair_path(intent: Intent) -> str:
+    """Return the path of the pair's index in a struct; empty when it has none."""
+    return next((field.path for field in intent.fields if field.path.lower().endswith("pairindex")), "")
+
+
+def open_time_path(intent: Intent) -> str:
+    """Return the path of the time at which a position was opened; empty when the struct names none."""
+    return next((field.path for field in intent.fields if field.rule.limit == "open-time"), "")
+
+
 def leaf(message: dict[str, object], path: str) -> object:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message."""
-    value: object = message
-    for name in path.split("."):
-        value = value[name]  # type: ignore[index]
-    return value
+    struct, dot, name = path.partition(".")
+    if not dot:
+        return message[path]
+    return leaf(message[struct], name)  # type: ignore[arg-type]

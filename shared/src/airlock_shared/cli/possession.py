@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from airlock_shared.ceremony.possession import Challenge, challenge_of, choose_step
+from airlock_shared.checks.possession import Challenge, challenge_of, choose_step
 from airlock_shared.cli.console import json_option, plan_option, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
 

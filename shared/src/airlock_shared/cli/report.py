@@ -17,9 +17,9 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.host.print_pdf import print_page
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.report.evidence.artefacts import DEPLOYMENT, PLAN, REQUESTS
-from airlock_shared.report.verify import HTML, PDF, ScreensOf, make, verify
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
+from airlock_shared.report.verify import Judge, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,10 +54,10 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
     )
 
 
-def make_report(folder: Path, files: Mapping[str, bytes], *, as_json: bool) -> None:
+def make_report(folder: Path, files: Mapping[str, bytes], judge: Judge, *, as_json: bool) -> None:
     """Write the evidence folder, print it where a browser is, and tell of it. Raises as ``make`` and ``write_folder``."""
     require_new(folder)
-    report = make(files)
+    report = make(files, judge)
     write_folder(folder, report, files)
     say("Printing it as PDF ...")
     why = print_page(folder / HTML, folder / PDF)
@@ -72,7 +72,7 @@ def make_report(folder: Path, files: Mapping[str, bytes], *, as_json: bool) -> N
     _tell(report.value, mark)
 
 
-def verify_command(screens_of: ScreensOf | None, example: str) -> click.Command:
+def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> click.Command:
     """Return ``report verify`` of a half; ``screens_of`` computes the Ledger's pages, where the half can."""
 
     @click.command(
@@ -91,16 +91,18 @@ def verify_command(screens_of: ScreensOf | None, example: str) -> click.Command:
     @signatures_option
     @json_option
     def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
-        verify_report(folder, signatures_file, screens_of, as_json=as_json)
+        verify_report(folder, signatures_file, judge, screens_of, as_json=as_json)
 
     return verify_folder
 
 
-def verify_report(folder: Path, signatures_file: Path | None, screens_of: ScreensOf | None, *, as_json: bool) -> None:
+def verify_report(
+    folder: Path, signatures_file: Path | None, judge: Judge, screens_of: ScreensOf | None, *, as_json: bool
+) -> None:
     """Verify an evidence folder and tell what it says. Raises as ``verify`` and ``read_folder``."""
     report, html, files = read_folder(folder)
     whole = read_input(signatures_file) if signatures_file is not None else None
-    found = verify(report, html, files, signatures=whole, screens_of=screens_of)
+    found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
     mark = hashlib.sha256(report).hexdigest()
     pdf = (folder / PDF).exists()
     if as_json:

@@ -9,6 +9,7 @@ intent payload".
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.services import SERVICES
@@ -71,6 +72,7 @@ class Deployment(NamedTuple):
         return found[0] if len(found) == 1 else None
 
 
+@lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     return re.sub(r"[/_-]", "/", name).upper()
 

@@ -11,7 +11,8 @@ from airlock_shared.ceremony.roles import Standing, standing
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 
 
 class Place(NamedTuple):
