@@ -9,7 +9,7 @@ import click
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
@@ -35,7 +35,7 @@ def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
 
 
 def ledger(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
-    return SoftwareLedger(settings=Settings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
+    return SoftwareLedger(settings=AppSettings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
 
 
 @pytest.mark.parametrize("blind", [True, False])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.wallets.answers import WalletRequest, WalletRequests, answer_of
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Case, Situation
@@ -195,7 +195,7 @@ def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
 
 FINGERPRINT = "ab" * 32
 SIGNED = Signed(**SIGNATURES["desk-key"])
-ASKED = Asked("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
+ASKED = WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
 HEADER = Header("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import FILE, read_settings
 
@@ -12,22 +13,20 @@ from airlock_shared.host.settings import FILE, read_settings
 class LedgerSettings(NamedTuple):
     """The Ledger of this machine: its model, which decides how its screens are told in the review."""
 
-    model: str = "nanosp"
+    model: str = DEFAULT_MODEL
 
 
-class Config(NamedTuple):
+class OfflineConfig(NamedTuple):
     """The whole configuration."""
 
     ledger: LedgerSettings = LedgerSettings()
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> OfflineConfig:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for what is not known."""
-    from airlock_offline.ledger.typed_data_screens import MODELS
-
-    config = read_settings(path, Config())
-    if config.ledger.model not in MODELS:
-        raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {list(MODELS)}")
+    config = read_settings(path, OfflineConfig())
+    if config.ledger.model not in shown_models():
+        raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {shown_models()}")
     return config
 
 

@@ -7,7 +7,7 @@ import os
 import click
 
 from airlock_offline.config import read_config
-from airlock_offline.state import HOME_VARIABLE, State, default_home
+from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home
 from airlock_shared.cli.config import show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
@@ -21,7 +21,7 @@ def config() -> None:
 @config.command("show")
 @json_option
 @click.pass_obj
-def show_config(state: State, as_json: bool) -> None:
+def show_config(state: OfflineHome, as_json: bool) -> None:
     r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
 
     No setting weakens a check.

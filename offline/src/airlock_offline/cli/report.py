@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from airlock_offline.config import read_config
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.report_pages import model_of, screens_of
-from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -40,7 +40,7 @@ def report() -> None:
 @json_option
 @click.pass_obj
 def make_command(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     requests_file: Path | None,
     signatures_file: Path | None,
@@ -79,7 +79,7 @@ def make_command(
 @signatures_option
 @json_option
 @click.pass_obj
-def verify_command(state: State, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
+def verify_command(state: OfflineHome, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
     r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
 
     Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import click
 
 from airlock_offline.clock import now_ms
+from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_offline.state import State
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.catalogue import CHECKS
@@ -43,7 +43,7 @@ from airlock_shared.wire.stream import BatchReader
 @json_option
 @click.pass_obj
 def verify(
-    state: State,
+    state: OfflineHome,
     source: Path,
     plan_file: Path,
     signatures_file: Path | None,
@@ -82,7 +82,7 @@ def verify(
         report(reader, signed, situation, ledger_of(entries), header_verdicts)
 
 
-def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
+def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
     from airlock_shared.cli.qr.documents import incoming
 

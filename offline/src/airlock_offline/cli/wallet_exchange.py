@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_offline.clock import now_ms
+from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_offline.state import State
-from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.wallets.answers import WalletRequest, WalletRequests, answer_of
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused
@@ -28,7 +28,7 @@ from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 
 def scan_request(
-    state: State,
+    state: OfflineHome,
     sources: Sequence[str],
     plan_file: Path,
     step: str | None,
@@ -59,7 +59,7 @@ def scan_request(
     data = write_requests(_header(plan, situation), [request])
     fingerprint = parse_requests(data)[2]
     request_id = str(asked.request_id or "")
-    remembered = Asked(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
+    remembered = WalletRequest(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
     WalletRequests(state.home).keep(fingerprint, remembered)
     write_new(output, data)
     facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
@@ -105,7 +105,7 @@ def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json:
         show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})
 
 
-def answer_transfer(state: State, file: Path) -> Transfer:
+def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     """Return the signature in a signatures document as ``ur:eth-signature``, for the wallet that asked.
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
@@ -118,7 +118,7 @@ def answer_transfer(state: State, file: Path) -> Transfer:
 
 
 def show_answer(
-    state: State, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
+    state: OfflineHome, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
 ) -> None:
     """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
     transfer = answer_transfer(state, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.typed_data_screens import Field, Review
+from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 
 OK = 0x9000
 UNSPECIFIED = 0x6A00
@@ -27,7 +27,7 @@ class Failed(Exception):
         self.sw = sw
 
 
-class Settings(NamedTuple):
+class AppSettings(NamedTuple):
     """The app's settings, by default as we advise: Raw messages on, Blind signing off."""
 
     raw_messages: bool = True
@@ -35,11 +35,11 @@ class Settings(NamedTuple):
     smart_accounts: bool = False
 
 
-class Asked(NamedTuple):
+class SigningRequest(NamedTuple):
     """What is shown and, once approved, signed: the key's path, the 32-byte hash, the lower value of v, the pages."""
 
     path: tuple[int, ...]
     digest: bytes
     first_v: int
     review: Review
-    fields: list[Field]
+    fields: list[ScreenField]

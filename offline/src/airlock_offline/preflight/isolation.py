@@ -45,7 +45,7 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def require_fit(lines: Sequence[Observed]) -> None:
+def require_isolation(lines: Sequence[Observed]) -> None:
     """Raise ``Refusal`` when a line is refused: the first check's id, and every line with its id in ``got``."""
     refused = [line for line in lines if line.verdict == REFUSED]
     if refused:
@@ -54,7 +54,7 @@ def require_fit(lines: Sequence[Observed]) -> None:
                       expected="every interface and radio off, and no route", do=refused[0].do)  # fmt: skip
 
 
-class Fitness:
+class Isolation:
     """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
 
     def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
@@ -70,7 +70,7 @@ class Fitness:
         """
         lines = airgap_lines(self._world)
         if is_production(self._pins, software_ledger=True):
-            require_fit(lines)
+            require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
             note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
@@ -81,7 +81,7 @@ class Fitness:
         def looked() -> _App:
             client = app()
             if is_production(self._pins, software_ledger=self._software):
-                require_fit(airgap_lines(self._world))
+                require_isolation(airgap_lines(self._world))
             return client
 
         return looked

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 
 from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows, delegate_warnings
-from airlock_offline.signing.text_suspicions import suspicions
+from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.pinned_structs import is_custom
 from airlock_shared.catalogue.referral_code import code_rows
@@ -156,7 +156,7 @@ def _warnings(case: Case) -> Iterator[str]:
         warnings.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
         warnings.append("REHEARSAL: nothing here is worth anything.")
-    for suspicion in (*suspicions(case), *delegate_warnings(case)):
+    for suspicion in (*text_suspicions(case), *delegate_warnings(case)):
         yield ""
         yield from textwrap.wrap(f"WARNING: {suspicion}", WIDTH)
     for warning in warnings:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.signing.quarantine import require_signature
-from airlock_offline.state import State
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.ceremony.possession import examine_possession
 from airlock_shared.checks.case import Case, Verdict
@@ -27,7 +27,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
 
 
-class Station(NamedTuple):
+class SigningDesk(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
     ``ledger`` holds what the transcript says was signed, and grows with every signature.
@@ -36,7 +36,7 @@ class Station(NamedTuple):
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
     """
 
-    state: State
+    state: OfflineHome
     ledger: NonceLedger
     app: Callable[[], EthereumApp]
     now_ms: Callable[[], int]
@@ -46,7 +46,7 @@ class Station(NamedTuple):
     proofs: frozenset[str] = frozenset()
 
 
-class Result(NamedTuple):
+class ItemResult(NamedTuple):
     """What became of an item, and the exit code that it alone would give."""
 
     signed: Signed
@@ -67,7 +67,7 @@ def typed_data_of(case: Case) -> TypedData:
     return TypedData(structs, case.intent.name, values, case.message)
 
 
-def sign_item(case: Case, station: Station) -> Result:
+def sign_item(case: Case, station: SigningDesk) -> ItemResult:
     """Examine, show, confirm and sign one item.
 
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
@@ -82,7 +82,7 @@ def sign_item(case: Case, station: Station) -> Result:
     if kept := station.state.signed(digest):
         check_signature(_with(case, kept))
         station.tell("This was signed before; the signature that was kept is used again.")
-        return Result(kept, ExitCode.DONE)
+        return ItemResult(kept, ExitCode.DONE)
     for earlier in station.ledger.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
@@ -94,24 +94,24 @@ def sign_item(case: Case, station: Station) -> Result:
     except Declined as declined:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
-        return Result(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+        return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     station.state.transcript.record(SIGNED, data, station.now_ms())
     station.ledger.add(use_of(case))
     station.state.keep_signed(signed)
-    return Result(signed, ExitCode.DONE)
+    return ItemResult(signed, ExitCode.DONE)
 
 
-def _refused(case: Case, stopped: list[Verdict], station: Station) -> Result:
+def _refused(case: Case, stopped: list[Verdict], station: SigningDesk) -> ItemResult:
     first = next(v for v in stopped if v.result == "refused")
     data = {"step": case.request.step, "checks": [v.check for v in stopped if v.result == "refused"]}
     station.state.transcript.record("refused", data, station.now_ms())
     only_time = all(v.check.startswith("TIME-") for v in stopped)
     code = ExitCode.EXPIRED if only_time else ExitCode.REFUSED
-    return Result(Signed(case.request.step, "refused", first.check), code)
+    return ItemResult(Signed(case.request.step, "refused", first.check), code)
 
 
-def _sign(case: Case, station: Station) -> Signed:
+def _sign(case: Case, station: SigningDesk) -> Signed:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
     confirm(case)
     app, signer = station.app(), case.step.signer
@@ -132,7 +132,7 @@ def _sign(case: Case, station: Station) -> Signed:
     return signed
 
 
-def _ask_device(case: Case, app: EthereumApp) -> tuple[Signature, str]:
+def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if filled is not None:

@@ -15,7 +15,7 @@ _MOST_TEXTS = 50
 _MOST_CHARACTERS = 20_000
 
 
-def suspicions(case: Case) -> Iterator[str]:
+def text_suspicions(case: Case) -> Iterator[str]:
     """Yield a sentence for each thing that a reader of the item's texts may miss."""
     for name, text in _texts(case):
         for flag in flags(text[:_MOST_CHARACTERS]):

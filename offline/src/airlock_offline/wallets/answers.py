@@ -22,7 +22,7 @@ ORIGIN = "Airlock"
 _MEMBERS = {"step": str, "digest": str, "signer": str, "data_type": int, "request_id": str}
 
 
-class Asked(NamedTuple):
+class WalletRequest(NamedTuple):
     """A wallet's request: the step made of it, its digest and signer (hex), its kind, its id (empty: it gave none)."""
 
     step: str
@@ -38,7 +38,7 @@ class WalletRequests:
     def __init__(self, home: Path) -> None:
         self._folder = home / "wallet-requests"
 
-    def keep(self, requests_fingerprint: str, asked: Asked) -> None:
+    def keep(self, requests_fingerprint: str, asked: WalletRequest) -> None:
         """Remember what the wallet asked before its requests document is written."""
         path = self._path(requests_fingerprint)
         make_folder(self._folder)
@@ -49,7 +49,7 @@ class WalletRequests:
         """Tell whether a requests document was made here, from what a wallet asked: it is on no other screen."""
         return self._path(requests_fingerprint).exists()
 
-    def require(self, requests_fingerprint: str) -> Asked:
+    def require(self, requests_fingerprint: str) -> WalletRequest:
         """Return what was asked. Raises ``UsageError`` when no wallet asked it here, ``DocumentError`` if damaged."""
         path = self._path(requests_fingerprint)
         if not path.exists():
@@ -58,13 +58,13 @@ class WalletRequests:
                 do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
             )
         value: Any = parse_json(read_input(path))
-        return Asked(**read_members(value, "wallet request kept", _MEMBERS))
+        return WalletRequest(**read_members(value, "wallet request kept", _MEMBERS))
 
     def _path(self, requests_fingerprint: str) -> Path:
         return self._folder / f"{read_matching(requests_fingerprint, 'requests', HEX_32, 'a fingerprint')}.json"
 
 
-def answer_of(asked: Asked, header: Header, signed: list[Signed]) -> Signature:
+def answer_of(asked: WalletRequest, header: Header, signed: list[Signed]) -> Signature:
     """Return the signature as the wallet takes it: v is the parity for a transaction, 27 or 28 for typed data.
 
     Raises ``Refusal``: ``PLAN-STEPS``, ``SIG-DIGEST``, ``SIG-SIGNER`` when the document does not answer what was asked;

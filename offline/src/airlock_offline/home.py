@@ -23,7 +23,7 @@ def default_home() -> Path:
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
 
 
-class State:
+class OfflineHome:
     """The folder ``home`` and what is in it. Nothing is made before something is written."""
 
     def __init__(self, home: Path) -> None:
