@@ -14,7 +14,7 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
 from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
-from airlock_shared.host.machine import LOOK, OK
+from airlock_shared.host.observed import LOOK, OK
 
 SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
 

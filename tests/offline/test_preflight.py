@@ -12,9 +12,16 @@ import pytest
 from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_offline.preflight.installation import installation_lines, kit_lines
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.host.machine import LOOK, OK, REFUSED, World, page_lines
+from airlock_shared.host.files import current
+from airlock_shared.host.machine import page_lines
+from airlock_shared.host.observed import (
+    LOOK,
+    OK,
+    REFUSED,
+    World,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machines import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface

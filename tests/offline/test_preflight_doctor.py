@@ -16,7 +16,14 @@ from airlock_offline.ledger.usb_lock import UsbPort
 from airlock_offline.preflight import doctor as health
 from airlock_offline.preflight.doctor import config_line, health_lines, ledger_lines
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import FAULT, LOOK, OK, REFUSED, Library, World
+from airlock_shared.host.machine import Library
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    REFUSED,
+    World,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machines import machine
 from offline.namespaces import program

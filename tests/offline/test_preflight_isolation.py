@@ -15,7 +15,12 @@ from airlock_offline.cli.main import program as program_command
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, as_rehearsal, is_production, require_isolation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 from offline.machines import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.wallets.answers import WalletRequest, WalletRequests, answer_of
+from airlock_offline.wallets.answers import answer_of
+from airlock_offline.wallets.pending import WalletRequest, WalletRequests
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Case, Situation

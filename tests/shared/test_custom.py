@@ -9,7 +9,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-from airlock_shared.catalogue.pinned_structs import custom_intent, is_custom, with_custom
+from airlock_shared.catalogue.intents import is_custom
+from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused
 from airlock_shared.checks.second_opinion import confirm

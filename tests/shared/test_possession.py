@@ -15,15 +15,17 @@ from airlock_shared.ceremony.possession import (
     WAIVED,
     Challenge,
     challenge_of,
-    check_claim,
     check_possession,
-    choose_step,
     examine_possession,
-    parse_proof,
     proved,
-    read_signature,
     registrations,
     waivers,
+)
+from airlock_shared.ceremony.proofs import (
+    check_claim,
+    choose_step,
+    parse_proof,
+    read_signature,
     write_proof,
 )
 from airlock_shared.checks.case import Case, Situation

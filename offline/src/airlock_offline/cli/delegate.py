@@ -15,18 +15,20 @@ from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ceremony.possession import (
-    MAX_BYTES,
     PROVED,
     Challenge,
-    Proof,
     challenge_of,
-    check_claim,
     check_possession,
+    proved,
+    registrations,
+)
+from airlock_shared.ceremony.proofs import (
+    MAX_BYTES,
+    Proof,
+    check_claim,
     choose_step,
     parse_proof,
-    proved,
     read_signature,
-    registrations,
     write_proof,
 )
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json

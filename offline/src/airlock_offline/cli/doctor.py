@@ -10,7 +10,8 @@ from airlock_offline.preflight.doctor import health_lines
 from airlock_offline.preflight.ledger import udev_rule
 from airlock_shared.cli.console import json_option, say
 from airlock_shared.cli.doctor import finish_doctor
-from airlock_shared.host.machine import Library, World
+from airlock_shared.host.machine import Library
+from airlock_shared.host.observed import World
 
 
 @click.command("doctor")

@@ -25,7 +25,8 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
-from airlock_shared.host.machine import REFUSED, World, page_lines
+from airlock_shared.host.machine import page_lines
+from airlock_shared.host.observed import REFUSED, World
 
 
 @click.command("preflight")

@@ -18,17 +18,16 @@ from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
-from airlock_offline.wallets.answers import WalletRequests
+from airlock_offline.wallets.pending import WalletRequests
 from airlock_shared.ceremony.possession import proved
-from airlock_shared.ceremony.roles import begun_note
+from airlock_shared.ceremony.sections import begun_note
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import refused
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
-from airlock_shared.cli.qr.documents import incoming, keep_file, outgoing, require_output
-from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.cli.qr.options import incoming, qr_option, require_output, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
@@ -113,13 +112,19 @@ def _hand_over(
     data = write_signatures(header, [result.signed for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
+        from airlock_shared.cli.qr.documents import keep_file
+
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
     else:
         write_new(output, data)
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
     _report(results, output, fingerprint)
-    codes = outgoing(state.home, data, as_json=as_json) if qr else {}
+    codes = {}
+    if qr:
+        from airlock_shared.cli.qr.documents import outgoing
+
+        codes = outgoing(state.home, data, as_json=as_json)
     _end(results, output, fingerprint, codes, as_json)
 
 

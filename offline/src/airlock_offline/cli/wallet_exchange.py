@@ -8,7 +8,8 @@ from pathlib import Path
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_offline.wallets.answers import WalletRequest, WalletRequests, answer_of
+from airlock_offline.wallets.answers import answer_of
+from airlock_offline.wallets.pending import WalletRequest, WalletRequests
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airlock_offline.emulator import answers, authorizations, keys
-from airlock_offline.emulator.answers import AppSettings, Failed, SigningRequest
+from airlock_offline.emulator import authorizations, keys, status_words
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.faults import FAULTS
+from airlock_offline.emulator.status_words import Failed
 from airlock_offline.emulator.typed_flow import TypedFlow
 from airlock_offline.emulator.uploads import Uploads
 from airlock_offline.ledger.apdu import (
@@ -75,7 +76,7 @@ class SoftwareLedger:
     def exchange(self, apdu: bytes, *, person: bool = False) -> tuple[bytes, int]:  # noqa: ARG002  (as a Transport)
         """Answer one APDU with data and status word. Raises ``DeviceLost`` when it is to be unplugged."""
         try:
-            return self._answer(apdu), answers.OK
+            return self._answer(apdu), status_words.OK
         except Failed as failed:
             return b"", failed.sw
 
@@ -86,14 +87,14 @@ class SoftwareLedger:
 
     def _answer(self, apdu: bytes) -> bytes:
         if "lock" in self._faults:
-            raise Failed(answers.LOCKED)
+            raise Failed(status_words.LOCKED)
         if len(apdu) < 5 or len(apdu) != 5 + apdu[4]:
-            raise Failed(answers.BAD_DATA)
+            raise Failed(status_words.BAD_DATA)
         cla, ins, p1, p2, data = *apdu[:4], apdu[5:]
         if (cla, ins) == (CLA_SYSTEM, INS_APP_AND_VERSION):
             return self._app_and_version()
         if cla != CLA_ETHEREUM or self._other_app():
-            raise Failed(answers.CLASS)
+            raise Failed(status_words.CLASS)
         if "disconnect" in self._faults and ins in _SIGNING:
             self.close()
             raise DeviceLost("the software Ledger was unplugged", do="plug it in again and sign again")
@@ -115,7 +116,7 @@ class SoftwareLedger:
         if ins in answering:
             return answering[ins](p1, p2, data)
         if ins not in signing:
-            raise Failed(answers.INSTRUCTION)
+            raise Failed(status_words.INSTRUCTION)
         asked = signing[ins](p1, p2, data)
         return b"" if asked is None else self._sign(asked)
 
@@ -139,10 +140,10 @@ class SoftwareLedger:
 
     def _address(self, p1: int, p2: int, data: bytes) -> bytes:
         if p1 not in (P1_FIRST, P1_CONFIRM) or p2 not in (0, P2_CHAIN_CODE):
-            raise Failed(answers.PARAMETERS)
+            raise Failed(status_words.PARAMETERS)
         path, rest = keys.read_path(data)
         if len(rest) not in (0, 8):
-            raise Failed(answers.BAD_DATA)
+            raise Failed(status_words.BAD_DATA)
         account = self._account(path)
         if p1 == P1_CONFIRM:
             chain_id = int.from_bytes(rest, "big") if rest else 1
@@ -160,7 +161,7 @@ class SoftwareLedger:
 
     def _ask(self, pages: list[Page]) -> None:
         if not self._screens(pages) or "refuse" in self._faults:
-            raise Failed(answers.REFUSED)
+            raise Failed(status_words.REFUSED)
 
     def _sign(self, asked: SigningRequest) -> bytes:
         self._ask(review_pages(asked.review, asked.fields, self._model))
@@ -172,10 +173,10 @@ class SoftwareLedger:
 
     def _authorization(self, p1: int, _p2: int, data: bytes) -> SigningRequest:
         if p1 != P1_AUTHORIZATION_FIRST:
-            raise Failed(answers.PARAMETERS)
+            raise Failed(status_words.PARAMETERS)
         path, rest = keys.read_path(data)
         if not self._settings.smart_accounts:
-            raise Failed(answers.ORDER)
+            raise Failed(status_words.ORDER)
         authorization = authorizations.read_authorization(rest)
         review, fields = authorizations.review_of(authorization, self._account(path).address, self._model)
         return SigningRequest(path, authorization.digest(), 0, review, fields)

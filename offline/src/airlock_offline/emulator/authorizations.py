@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, ORDER, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, Failed
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.transaction_screens import network
 from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField

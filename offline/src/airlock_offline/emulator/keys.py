@@ -6,7 +6,7 @@ import hmac
 from functools import lru_cache
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, PATH, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, PATH, Failed
 
 TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
     "glory promote mansion idle axis finger extra february uncover one trip resource "

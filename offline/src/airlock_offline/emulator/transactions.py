@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_review
 from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 

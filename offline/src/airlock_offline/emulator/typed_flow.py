@@ -6,17 +6,10 @@ within the definitions is added to: the next flow fails late with 6A80. Recorded
 
 from __future__ import annotations
 
-from airlock_offline.emulator.answers import (
-    BAD_DATA,
-    ORDER,
-    PARAMETERS,
-    UNSPECIFIED,
-    AppSettings,
-    Failed,
-    SigningRequest,
-)
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.display import typed_fields
 from airlock_offline.emulator.keys import read_path
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Failed
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.models import screen_of

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, UNSPECIFIED, Failed
 from airlock_offline.emulator.field_types import (
     ADDRESS,
     BOOL,
@@ -21,6 +20,7 @@ from airlock_offline.emulator.field_types import (
     read_field,
     text_of,
 )
+from airlock_offline.emulator.status_words import BAD_DATA, UNSPECIFIED, Failed
 from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN = "EIP712Domain"

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_offline.emulator import transactions
-from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, AppSettings, Failed, SigningRequest
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.keys import DerivedKey, read_path
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
 from airlock_shared.ethereum.keccak import keccak256

@@ -13,21 +13,24 @@ from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
 from airlock_offline.preflight.ledger import RULE, udev_line
 from airlock_offline.preflight.page import TRUST
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     LIBRARIES,
-    LOOK,
     Library,
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
-    fault,
     home_line,
     library_lines,
     program_line,
+)
+from airlock_shared.host.observed import (
+    LOOK,
+    Observed,
+    World,
+    fault,
 )
 from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe

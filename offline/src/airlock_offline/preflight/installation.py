@@ -9,7 +9,7 @@ from typing import Any
 from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import LOOK, REFUSED, Observed
+from airlock_shared.host.observed import LOOK, REFUSED, Observed
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 

@@ -13,11 +13,15 @@ from typing import TypeVar
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.cli.doctor import current
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import read_input
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.files import current, read_input
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 
 FAMILY = "AIRGAP-"
 _App = TypeVar("_App")

@@ -17,7 +17,7 @@ from airlock_offline.ledger.models import advice_for
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.host.machine import LOOK, OK, Observed
+from airlock_shared.host.observed import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:

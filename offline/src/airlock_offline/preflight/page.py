@@ -16,19 +16,22 @@ from airlock_offline.preflight.installation import (
 )
 from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
 from airlock_offline.preflight.ledger import device_lines
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.cli.doctor import read_deployments, transcript_line
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
-    FAULT,
     LIBRARIES,
-    LOOK,
-    REFUSED,
     Library,
-    Observed,
-    World,
     camera_line,
     disk_line,
     home_line,
     library_lines,
+)
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.units import utc_text

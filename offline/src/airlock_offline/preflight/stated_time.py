@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from airlock_shared.checks.case import Verdict
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Expired, UsageError
 from airlock_shared.units import span_text, utc_text
@@ -78,6 +77,8 @@ def examine_clock(entries: Sequence[Entry], now_ms: int) -> Verdict:
         return Verdict(
             "TIME-CLOCK", "pass", f"stated {utc_text(last.at_ms)}, within {span_text(found // 1000)}", expected
         )
+    from airlock_shared.checks.catalogue import CHECKS
+
     got = "no statement of the time"
     if last is not None:
         said = "stated" if last.event == STATED else "contradicted by a watch"

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows, delegate_warnings
 from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.catalogue.eip1559 import GWEI
-from airlock_shared.catalogue.pinned_structs import is_custom
+from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.fingerprint_words import grouped
@@ -201,6 +200,8 @@ def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
     unreached = sum(v.result == "not-reached" for v in verdicts)
     yield ""
     yield f"CHECKS: {passed} passed, {len(wrong)} refused" + (f", {unreached} not reached" if unreached else "")
+    if wrong:
+        from airlock_shared.checks.catalogue import CHECKS
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
         yield from _hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))

@@ -7,14 +7,8 @@ from pathlib import Path
 import click
 
 from airlock_online.state import State
-from airlock_shared.ceremony.possession import (
-    Challenge,
-    challenge_of,
-    check_possession,
-    choose_step,
-    read_signature,
-    write_proof,
-)
+from airlock_shared.ceremony.possession import Challenge, challenge_of, check_possession
+from airlock_shared.ceremony.proofs import choose_step, read_signature, write_proof
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
 from airlock_shared.host.files import read_input, require_new, write_new

@@ -323,3 +323,8 @@ def leaf(message: dict[str, object], path: str) -> object:
     for name in path.split("."):
         value = value[name]  # type: ignore[index]
     return value
+
+
+def is_custom(intent: Intent) -> bool:
+    """Tell whether a struct was pinned by an operator and is not of the catalogue."""
+    return CATALOGUE.get(intent.name) is not intent

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from airlock_shared.checks.case import Finding, Situation, Verdict
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.documents.requests import Header
 from airlock_shared.plan.model import Plan
 
@@ -61,6 +60,8 @@ def _kind(rehearsal: bool) -> str:
 
 
 def _verdict(check: str, finding: Finding) -> Verdict:
-    result = "pass" if finding.ok else "refused"
-    what = "" if finding.ok else CHECKS[check].refusal
-    return Verdict(check, result, finding.got, finding.expected, finding.where, what)
+    if finding.ok:
+        return Verdict(check, "pass", finding.got, finding.expected, finding.where)
+    from airlock_shared.checks.catalogue import CHECKS  # texts: only a refusal needs them
+
+    return Verdict(check, "refused", finding.got, finding.expected, finding.where, CHECKS[check].refusal)

@@ -7,7 +7,6 @@ from functools import cache
 
 from airlock_shared.checks import agreement, nonces, payload, text_warnings, times
 from airlock_shared.checks.case import Case, Check, Finding, Verdict
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
@@ -71,6 +70,8 @@ def _verdict(check: str, finding: Finding | None) -> Verdict:
         return Verdict(check, "not-applicable")
     if finding.ok:
         return Verdict(check, "pass", finding.got, finding.expected)
+    from airlock_shared.checks.catalogue import CHECKS  # texts: only a refusal needs them
+
     return Verdict(check, "refused", finding.got, finding.expected, finding.where, CHECKS[check].refusal)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import safe_again, wrapped
 
@@ -90,6 +89,8 @@ def advice(error: AirlockError) -> str:
     """Return what to do about an error: its own advice, else that of its check."""
     if error.do or not isinstance(error, Refusal):
         return error.do
+    from airlock_shared.checks.catalogue import CHECKS
+
     info = CHECKS.get(error.check)
     return info.do if info else ""
 

@@ -11,9 +11,6 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.roles import (
-    BEGUN,
-    CONFIRMED,
-    EXCEPTION,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -23,6 +20,7 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
 )
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.context import Place, plan_option, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
