@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.wallets.answers import answer_of
-from airlock_offline.wallets.pending import WalletRequest, WalletRequests
+from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Case, Situation
@@ -240,19 +241,20 @@ def test_what_was_not_signed_has_no_answer(result: str) -> None:
 
 
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
-    kept = WalletRequests(tmp_path)
-    kept.keep(FINGERPRINT, ASKED)
-    kept.keep(FINGERPRINT, ASKED)
-    assert kept.require(FINGERPRINT) == ASKED
-    assert (kept.holds(FINGERPRINT), kept.holds("cd" * 32)) == (True, False)
+    state = OfflineHome(tmp_path)
+    keep_request(state, FINGERPRINT, ASKED)
+    keep_request(state, FINGERPRINT, ASKED)
+    assert require_request(state, FINGERPRINT) == ASKED
+    assert state.wallet_request_path(FINGERPRINT).exists()
+    assert not state.wallet_request_path("cd" * 32).exists()
     with pytest.raises(UsageError, match="no request that a wallet showed"):
-        kept.require("cd" * 32)
+        require_request(state, "cd" * 32)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"step": 1}', "[]"])
 def test_a_damaged_memory_is_named(tmp_path: Path, text: str) -> None:
-    kept = WalletRequests(tmp_path)
-    kept.keep(FINGERPRINT, ASKED)
+    state = OfflineHome(tmp_path)
+    keep_request(state, FINGERPRINT, ASKED)
     next(tmp_path.rglob("*.json")).write_text(text)
     with pytest.raises(DocumentError):
-        kept.require(FINGERPRINT)
+        require_request(state, FINGERPRINT)

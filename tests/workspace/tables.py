@@ -12,6 +12,7 @@ from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import AirlockError, ExitCode
+from workspace import trusted_path
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
@@ -168,7 +169,7 @@ def parts_of(page: str) -> dict[str, str]:
     return {found[1]: found[2] for found in PART.finditer((DOCS / page).read_text())}
 
 
-PARTS = {("ledger.md", "models"): models}
+PARTS = {("ledger.md", "models"): models, ("auditors.md", "trusted path"): trusted_path.table}
 """Generated parts of pages that people write: the page, and the name in the part's mark."""
 
 PAGES = {

@@ -44,7 +44,7 @@ if "AIRLOCK_TRACED" in os.environ:
 """
 
 READING_ORDER = {
-    "the command, and the network guard before it": (
+    "the network guard, and the command": (
         "airlock_offline.cli",
         "airlock_offline.airgap",
         "airlock_offline.home",
@@ -79,6 +79,10 @@ OTHERS = (
 )
 
 
+USB = ("airlock_offline.ledger.usb", "airlock_offline.ledger.usb_lock")
+"""What a real Ledger needs beside the rest: there is none to measure it with."""
+
+
 class Module(NamedTuple):
     """A module that was loaded: its name, its file relative to the repository, its lines."""
 
@@ -86,17 +90,22 @@ class Module(NamedTuple):
     file: Path
     lines: int
 
-
-def loaded_by(signing: Signing) -> list[Module]:
-    """Sign the request with the installed command, and return what of ours that command has loaded."""
-    with TemporaryDirectory() as folder, software_ledger() as port:
-        return [_module(name) for name in _sign(Path(folder), port, signing)]
+    @property
+    def is_package(self) -> bool:
+        """Whether it is a package's own file, which here says in a line what the package holds."""
+        return self.file.name == "__init__.py"
 
 
 @cache
+def loaded_by(signing: Signing) -> tuple[Module, ...]:
+    """Sign the request with the installed command, and return what of ours that command has loaded."""
+    with TemporaryDirectory() as folder, software_ledger() as port:
+        return tuple(_module(name) for name in _sign(Path(folder), port, signing))
+
+
 def trusted_path() -> tuple[Module, ...]:
     """Return what is loaded when an ordinary intent is signed."""
-    return tuple(loaded_by(ORDINARY))
+    return loaded_by(ORDINARY)
 
 
 def _module(name: str) -> Module:
@@ -118,7 +127,7 @@ def software_ledger() -> Iterator[int]:
 
 
 def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
-    names = _write_documents(folder, signing)
+    _write_documents(folder, signing)
     _run(folder, "trust", "deployment.json", typed="Yes\n")
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     _run(folder, "preflight", "--time", watch, "--uncertainty", "60", "--emulator", str(port))
@@ -127,7 +136,7 @@ def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
     words = ("sign", "requests.json", "--plan", "plan.toml", "-o", "signatures.json", "--emulator", str(port))
     _run(folder, *words, typed="Yes\nYes\n", environment=tracing)
     document = json.loads((folder / "signatures.json").read_text())
-    assert [item["result"] for item in document["signatures"]] == ["signed"], names
+    assert [item["result"] for item in document["signatures"]] == ["signed"]
     return (folder / "modules").read_text().splitlines()
 
 
@@ -140,11 +149,11 @@ def _run(folder: Path, *words: str, typed: str = "", environment: dict[str, str]
     assert ended.returncode == 0, ended.stderr
 
 
-def _write_documents(folder: Path, signing: Signing) -> list[str]:
+def _write_documents(folder: Path, signing: Signing) -> None:
     """Write deployment, plan and requests: the vector's own, signed now by the software Ledger's account."""
     now_ms = time.time_ns() // 1_000_000
     deployment = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}])
-    plan = _own(_plan_of(signing, now_ms))
+    plan = _own(_plan_of(signing))
     document: dict[str, Any] = json.loads(_own(json.dumps(good(signing.step, signing.folder))))
     item = document["requests"][0]
     if "message" in item["payload"]:
@@ -157,10 +166,9 @@ def _write_documents(folder: Path, signing: Signing) -> list[str]:
     for name, data in (("deployment.json", to_bytes(deployment)), ("requests.json", to_bytes(document)),
                        ("plan.toml", plan.encode())):  # fmt: skip
         (folder / name).write_bytes(data)
-    return [item["step"]]
 
 
-def _plan_of(signing: Signing, now_ms: int) -> str:
+def _plan_of(signing: Signing) -> str:
     """Return the vectors' plan with the one step; nobody has to prove a delegate's key, which nobody here holds."""
     head, *steps = PLAN_TEXTS[signing.folder].split("[[steps]]\n")
     [step] = [text for text in steps if f'id = "{signing.step}"' in text]
@@ -170,10 +178,7 @@ def _plan_of(signing: Signing, now_ms: int) -> str:
 
 def _own(text: str) -> str:
     """Return a text in which the vectors' signer is the software Ledger's account, in either spelling."""
-    own = text.replace(TREASURY, SIGNER)
-    for old, new in ((TREASURY[2:].lower(), SIGNER[2:].lower()),):
-        own = own.replace(old, new)
-    return own
+    return text.replace(TREASURY, SIGNER).replace(TREASURY[2:].lower(), SIGNER[2:].lower())
 
 
 # ---- the table in docs/auditors.md ------------------------------------------------------------------------------------
@@ -192,7 +197,7 @@ def table() -> str:
     path = trusted_path()
     parts: dict[str, list[Module]] = {heading: [] for heading in READING_ORDER}
     for module in path:
-        if module.lines > 3:
+        if not module.is_package:
             parts[part_of(module.name)].append(module)
     lines = ["| read | lines | files |", "|---|---|---|"]
     for number, (heading, modules) in enumerate(parts.items(), start=1):
@@ -203,9 +208,14 @@ def table() -> str:
     lines += ["", "| to sign | also loads |", "|---|---|"]
     for signing in OTHERS:
         also = [module for module in loaded_by(signing) if module.name not in known]
-        names = ", ".join(f"[`{_short(module)}`](../{module.file}) {module.lines}" for module in also)
-        lines.append(f"| {signing.what} | {sum(module.lines for module in also)} lines: {names} |")
+        lines.append(_also(signing.what, also))
+    lines.append(_also("on a Ledger on USB, and not the software Ledger", [_module(name) for name in USB]))
     return "\n".join(lines) + "\n"
+
+
+def _also(what: str, modules: list[Module]) -> str:
+    names = ", ".join(f"[`{_short(module)}`](../{module.file}) {module.lines}" for module in modules)
+    return f"| {what} | {sum(module.lines for module in modules)} lines: {names} |"
 
 
 def _short(module: Module) -> str:

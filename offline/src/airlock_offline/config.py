@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.errors import UsageError
-from airlock_shared.host.settings import FILE, read_settings
+from airlock_shared.host.settings import read_settings
 
 
 class LedgerSettings(NamedTuple):
@@ -30,9 +30,7 @@ def read_config(path: Path) -> OfflineConfig:
     return config
 
 
-def option_defaults(home: Path) -> dict[str, Any]:
-    """Return the options' defaults that the file gives, by command, as click takes them; none without a file."""
-    if not (home / FILE).exists():
-        return {}
-    model = {"model": read_config(home / FILE).ledger.model}
+def option_defaults(path: Path) -> dict[str, Any]:
+    """Return the options' defaults that the file gives, by command, as click takes them."""
+    model = {"model": read_config(path).ledger.model}
     return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}

@@ -104,11 +104,12 @@ class Device:
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
         if self._app is None:
-            from airlock_offline.ledger.apdu_log import LoggedTransport
             from airlock_offline.ledger.ethereum_app import open_app
 
             self._transport = self._open()
             if self._log is not None:
+                from airlock_offline.ledger.apdu_log import LoggedTransport
+
                 self._transport = LoggedTransport(self._transport, self._log)
             self._app = open_app(self._transport)
         return self._app

@@ -10,7 +10,7 @@ from airlock_offline.config import read_config
 from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home
 from airlock_shared.cli.config import show_settings
 from airlock_shared.cli.console import json_option
-from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, Setting, settings_of
 
 
 @click.group("config")
@@ -30,7 +30,7 @@ def show_config(state: OfflineHome, as_json: bool) -> None:
     Example:
       airlock-offline config show
     """
-    file = state.home / FILE
+    file = state.settings_file
     origin = f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
     home = Setting("machine", "home", str(state.home), origin if state.home == default_home() else "--home")
     show_settings(file, home, settings_of(file, read_config(file), {}), as_json=as_json)

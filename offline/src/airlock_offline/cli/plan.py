@@ -8,8 +8,8 @@ import click
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import check_plan, new_plan, show_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new

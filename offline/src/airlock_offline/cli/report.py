@@ -20,7 +20,6 @@ from airlock_shared.cli.report import (
     verify_report,
 )
 from airlock_shared.host.files import require_new
-from airlock_shared.host.settings import FILE
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.screens import write_screens
@@ -69,7 +68,7 @@ def make_command(
         files[SIGNATURES] = withhold(files[SIGNATURES], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
-        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
     make_report(folder, files, as_json=as_json)
 

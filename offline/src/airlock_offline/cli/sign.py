@@ -14,19 +14,18 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.preflight.stated_time import examine_clock, uncertainty_ms
-from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
-from airlock_offline.wallets.pending import WalletRequests
+from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.possession import proved
 from airlock_shared.ceremony.sections import begun_note
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import refused
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import incoming, qr_option, require_output, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
@@ -96,7 +95,7 @@ def sign(
     for line in part_lines(plan, header.signer):
         say(line)
     if not qr:  # by light, it was asked when it came
-        ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
+        ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT)
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
@@ -152,8 +151,11 @@ def _sign_all(
     def show(case: Case, verdicts: list[Verdict]) -> None:
         for line in review_lines(case, planned.index(case.request.step) + 1, len(planned)):
             say(line)
-        for line in proof_lines(verdicts):
-            say(line)
+        if hasattr(case, "step") and case.step.action.name in REGISTRATIONS:
+            from airlock_offline.signing.delegate_rows import proof_lines
+
+            for line in proof_lines(verdicts):
+                say(line)
         if not refused(verdicts):
             pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
             for line in (*hash_lines(case), *screen_lines(pages, model)):

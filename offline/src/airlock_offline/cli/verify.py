@@ -20,8 +20,8 @@ from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.checks.examine import examine, examine_nonces, refused
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment

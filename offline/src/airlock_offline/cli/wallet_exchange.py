@@ -9,12 +9,12 @@ from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import uncertainty_ms
 from airlock_offline.wallets.answers import answer_of
-from airlock_offline.wallets.pending import WalletRequest, WalletRequests
+from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.checks.case import Case, Situation
 from airlock_shared.checks.examine import examine, refused
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
@@ -61,7 +61,7 @@ def scan_request(
     fingerprint = parse_requests(data)[2]
     request_id = str(asked.request_id or "")
     remembered = WalletRequest(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
-    WalletRequests(state.home).keep(fingerprint, remembered)
+    keep_request(state, fingerprint, remembered)
     write_new(output, data)
     facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
     state.transcript.record("wallet-asked", facts, now_ms())
@@ -112,7 +112,7 @@ def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
     header, signed, _ = parse_signatures(read_input(file))
-    asked = WalletRequests(state.home).require(header.requests)
+    asked = require_request(state, header.requests)
     answer = answer_of(asked, header, signed)
     say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
     return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.units import ETHER, to_human
 
 NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
 APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
-_WEI_DIGITS = 18
 
 PLAIN = Review(
     Frame(("Review transaction",), ("Sign transaction",)),
@@ -47,9 +47,7 @@ class ShownTransaction(NamedTuple):
 
 def amount(wei: int, chain_id: int) -> str:
     """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    digits = f"{wei:0{_WEI_DIGITS + 1}d}"
-    fraction = digits[-_WEI_DIGITS:].rstrip("0")
-    return f"{digits[:-_WEI_DIGITS]}{'.' if fraction else ''}{fraction} {'ETH' if chain_id in NETWORKS else '???'}"
+    return f"{to_human(wei, ETHER)} {'ETH' if chain_id in NETWORKS else '???'}"
 
 
 def network(chain_id: int) -> str:

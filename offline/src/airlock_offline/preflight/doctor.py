@@ -48,7 +48,7 @@ def health_lines(
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
-    yield config_line(state.home / FILE)
+    yield config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)

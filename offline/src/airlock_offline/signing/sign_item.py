@@ -13,7 +13,6 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.signing.quarantine import require_signature
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.ceremony.possession import examine_possession
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
@@ -136,6 +135,8 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if filled is not None:
+        from airlock_shared.catalogue.eip1559 import unsigned_bytes
+
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airlock_offline.home import OfflineHome
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.wire.codec import parse_json
@@ -27,33 +28,25 @@ class WalletRequest(NamedTuple):
     request_id: str
 
 
-class WalletRequests:
-    """The requests of hot wallets, in the signing machine's folder ``home``."""
+def keep_request(state: OfflineHome, requests_fingerprint: str, asked: WalletRequest) -> None:
+    """Remember what the wallet asked before its requests document is written."""
+    path = _path(state, requests_fingerprint)
+    make_folder(path.parent)
+    if not path.exists():
+        write_new(path, json.dumps(asked._asdict()).encode())
 
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "wallet-requests"
 
-    def keep(self, requests_fingerprint: str, asked: WalletRequest) -> None:
-        """Remember what the wallet asked before its requests document is written."""
-        path = self._path(requests_fingerprint)
-        make_folder(self._folder)
-        if not path.exists():
-            write_new(path, json.dumps(asked._asdict()).encode())
+def require_request(state: OfflineHome, requests_fingerprint: str) -> WalletRequest:
+    """Return what was asked. Raises ``UsageError`` when no wallet asked it here, ``DocumentError`` if damaged."""
+    path = _path(state, requests_fingerprint)
+    if not path.exists():
+        raise UsageError(
+            "these signatures answer no request that a wallet showed to this machine",
+            do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
+        )
+    value: Any = parse_json(read_input(path))
+    return WalletRequest(**read_members(value, "wallet request kept", _MEMBERS))
 
-    def holds(self, requests_fingerprint: str) -> bool:
-        """Tell whether a requests document was made here, from what a wallet asked: it is on no other screen."""
-        return self._path(requests_fingerprint).exists()
 
-    def require(self, requests_fingerprint: str) -> WalletRequest:
-        """Return what was asked. Raises ``UsageError`` when no wallet asked it here, ``DocumentError`` if damaged."""
-        path = self._path(requests_fingerprint)
-        if not path.exists():
-            raise UsageError(
-                "these signatures answer no request that a wallet showed to this machine",
-                do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
-            )
-        value: Any = parse_json(read_input(path))
-        return WalletRequest(**read_members(value, "wallet request kept", _MEMBERS))
-
-    def _path(self, requests_fingerprint: str) -> Path:
-        return self._folder / f"{read_matching(requests_fingerprint, 'requests', HEX_32, 'a fingerprint')}.json"
+def _path(state: OfflineHome, requests_fingerprint: str) -> Path:
+    return state.wallet_request_path(read_matching(requests_fingerprint, "requests", HEX_32, "a fingerprint"))

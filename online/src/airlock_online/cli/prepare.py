@@ -17,13 +17,12 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.checks.batch import part_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.examine import refused
 from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.options import qr_option, require_output
 from airlock_shared.documents.deployment import Deployment
@@ -33,7 +32,7 @@ from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan, parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.units import Unit, to_human
+from airlock_shared.units import GWEI, Unit, to_human
 
 NATIVE = Unit("native", 18)  # wei
 

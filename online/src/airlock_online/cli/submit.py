@@ -17,8 +17,8 @@ from airlock_online.delivery.deliveries import RELAY, delivery_of, match
 from airlock_online.delivery.parallel import Job, run_together
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.state import State
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.options import incoming, qr_option, restart_option
 from airlock_shared.documents.deployment import Deployment

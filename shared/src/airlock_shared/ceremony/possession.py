@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.transcript import Entry
@@ -22,9 +23,6 @@ from airlock_shared.plan.model import Exact, Plan, Step
 
 PROVED = "delegate-proved"
 """The transcript's event: ``ceremony``, ``step``, ``delegate`` (EIP-55), ``challenge`` (SHA-256 of the text signed, hex)."""
-
-REGISTRATIONS = ("delegate", "delegate-set")
-"""The actions that make a key a delegate."""
 
 WAIVED = "waived"
 

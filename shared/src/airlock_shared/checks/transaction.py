@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.catalogue.eip1559 import GWEI, signing_hash
+from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.agreement import registration_is_live
 from airlock_shared.checks.case import Case, Check, Finding
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
-from airlock_shared.units import to_human
+from airlock_shared.units import GWEI, to_human
 
 ROUTE = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000

@@ -15,13 +15,10 @@ from typing import Any
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
-
-
-WIDTH = 80
 
 
 def say(text: str = "") -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.host.observed import LOOK, OK, Observed, World, fault
-from airlock_shared.text.safe import safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
-WIDTH, MARGIN, VERDICT = 80, 18, 8
+MARGIN, VERDICT = 18, 8
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==([^ \\;]+)([^\\\n]*)", re.MULTILINE)
 
 

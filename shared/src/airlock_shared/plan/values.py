@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import Action, Parameter
-from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.units import (
@@ -174,6 +173,8 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
 
 
 def _read_code(value: str, where: str) -> bytes:
+    from airlock_shared.catalogue.referral_code import code_bytes
+
     try:
         return code_bytes(value)
     except Refusal as refusal:

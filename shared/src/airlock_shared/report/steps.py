@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.ceremony.possession import is_waived
 from airlock_shared.checks.case import Case, Verdict
@@ -18,7 +17,7 @@ from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.outcome import outcome_of
 from airlock_shared.report.reexamined import Judged
 from airlock_shared.report.rows import Row, moment, named
-from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, raw_text, span_text, to_human
 
 NATIVE = Unit("of the native currency", 18)
 

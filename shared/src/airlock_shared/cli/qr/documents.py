@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.transfer import (
     HOWS,
