@@ -7,15 +7,12 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import CALLS, decode_call
 from airlock_shared.checks import transaction
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
 from airlock_shared.documents.requests import parse_requests, write_requests
-from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import parse_plan
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
 from shared.world import (
@@ -23,7 +20,6 @@ from shared.world import (
     Vector,
     bad_request,
     case_of,
-    deployment,
     good,
     judge,
     names,
@@ -224,16 +220,3 @@ def _read_carelessly(case: Case) -> None:
     original = _item(_good(case.request.step))["payload"]["data"]
     case.call = decode_call(bytes.fromhex(original[2:]))
     case.fields, case.message = case.call.call.fields, case.call.message
-
-
-# ---- beside the checks ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", ["approve", "limit-update-desk", "cancel-request"])
-def test_a_plan_is_drafted_from_a_transaction_or_it_is_said_why_not(step: str) -> None:
-    header, items, _ = parse_requests(to_bytes(_good(step)))
-    try:
-        drafted = draft_plan(header, items, deployment())
-    except AirlockError:
-        return
-    parse_plan(drafted.encode())
