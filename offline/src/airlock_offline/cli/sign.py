@@ -26,7 +26,8 @@ from airlock_shared.checks.examine import refused
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.options import incoming, qr_option, require_output, restart_option
+from airlock_shared.cli.qr.file_or_light import incoming, require_output
+from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES

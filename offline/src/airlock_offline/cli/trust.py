@@ -10,7 +10,8 @@ from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
-from airlock_shared.cli.qr.options import incoming, qr_option, restart_option
+from airlock_shared.cli.qr.file_or_light import incoming
+from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import FORMAT, Deployment, parse_deployment
 
 

@@ -84,7 +84,7 @@ def verify(
 
 def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
-    from airlock_shared.cli.qr.options import incoming
+    from airlock_shared.cli.qr.file_or_light import incoming
 
     return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 

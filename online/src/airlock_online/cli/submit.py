@@ -20,7 +20,8 @@ from airlock_online.state import State
 from airlock_shared.cli.console import INPUT, finish, json_option, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.qr.options import incoming, qr_option, restart_option
+from airlock_shared.cli.qr.file_or_light import incoming
+from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT, Signed, parse_signatures
