@@ -11,7 +11,7 @@ from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.descriptions import FAMILIES
+from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.errors import ExitCode
 from workspace import trusted_path
 from workspace.floors import write_floors
