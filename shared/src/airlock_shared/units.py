@@ -39,6 +39,7 @@ PRICE = Unit("USD", 10)
 LEVERAGE = Unit("x", 10)
 COIN = Unit("coins", 10)
 PERCENT = Unit("%", 10)
+GWEI = Unit("gwei", 9)  # of wei, as fees are written
 ADDRESS = Unit("address")
 COUNT = Unit("number")
 FLAG = Unit("flag")

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows, delegate_warnings
 from airlock_offline.signing.text_suspicions import suspicions
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.pinned_structs import is_custom
 from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import CallCase, Case, IntentCase
@@ -22,7 +21,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import columns, safe, safe_again, wrapped
-from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
+from airlock_shared.units import CODE, GWEI, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
 
 WIDTH = 80
 _INDENT = 20

@@ -25,7 +25,7 @@ from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
 from airlock_shared.text.safe import safe
-from airlock_shared.units import UNLIMITED, raw_text
+from airlock_shared.units import PERCENT, UNLIMITED, raw_text, to_raw
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")
 """The fields that name the account which an action speaks for."""
@@ -51,7 +51,9 @@ def build(
     """
     deployment = state.choose_deployment(name)
     step = one_step(action_name, values)
-    limits = Limits(deployment.intent_deadline_ms, 100 * 10**10, max_fee_at_most_wei=UNLIMITED, remaining_at_least_ms=0)
+    limits = Limits(
+        deployment.intent_deadline_ms, to_raw("100", PERCENT), max_fee_at_most_wei=UNLIMITED, remaining_at_least_ms=0
+    )
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with Http() as http:

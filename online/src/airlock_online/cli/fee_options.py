@@ -10,11 +10,10 @@ import click
 from airlock_online.clients.http import Http
 from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
 from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Step
-from airlock_shared.units import to_raw
+from airlock_shared.units import GWEI, to_raw
 
 F = TypeVar("F", bound=Callable[..., Any])
 

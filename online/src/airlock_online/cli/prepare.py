@@ -17,7 +17,6 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
 from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
@@ -35,7 +34,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.units import Unit, to_human
+from airlock_shared.units import GWEI, Unit, to_human
 
 NATIVE = Unit("native", 18)  # wei
 

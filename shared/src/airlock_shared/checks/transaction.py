@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calls import Decoded, decode_call
-from airlock_shared.catalogue.eip1559 import GWEI, signing_hash
+from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import (
     AGREED,
@@ -29,7 +29,7 @@ from airlock_shared.checks.descriptions import PLAN, RAISED, REBUILD, ROUTE, STO
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
-from airlock_shared.units import USDC, to_human, to_raw
+from airlock_shared.units import GWEI, USDC, to_human, to_raw
 
 RELAY = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000

@@ -24,7 +24,7 @@ from airlock_shared.plan.values import (
     require_known,
     utc_form,
 )
-from airlock_shared.units import PERCENT, Unit
+from airlock_shared.units import GWEI, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME
 
@@ -137,11 +137,10 @@ def read_limits(table: Any) -> Limits:
     """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
     names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
     require_known(table, "limits", names)
-    gwei = Unit("gwei", 9)
     return Limits(
         _span_ms(table, "deadline_at_most"),
         read_amount(table[names[1]], PERCENT, f"limits.{names[1]}") if names[1] in table else None,
-        read_amount(table[names[2]], gwei, f"limits.{names[2]}") if names[2] in table else None,
+        read_amount(table[names[2]], GWEI, f"limits.{names[2]}") if names[2] in table else None,
         _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms,
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import ReadCall, ReadIntent
 from airlock_shared.checks.possession import is_waived
@@ -19,7 +18,7 @@ from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of
 from airlock_shared.report.rows import Row, moment, named
-from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, raw_text, span_text, to_human
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
