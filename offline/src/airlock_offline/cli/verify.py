@@ -21,11 +21,11 @@ from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.checks.examine import examine, examine_nonces, refused
 from airlock_shared.checks.nonces import NonceLedger, ledger_of
 from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.errors import AirlockError, DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.plan.model import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -163,16 +163,24 @@ def _report_json(
     ledger: NonceLedger,
     header_verdicts: list[Verdict],
 ) -> None:
-    """Write one JSON document piece by piece, so that a long batch is never in memory."""
+    """Write one JSON document piece by piece, so that a long batch is never in memory.
+
+    Where the requests break inside, the same document ends with the ``error`` that every other command's would hold.
+    """
     steps: list[str] = []
     ok = not refused(header_verdicts)
     show(f'{{"document": {json.dumps([_row(v) for v in header_verdicts])},\n"items": [')
-    for step, verdicts in _items(reader, signed, situation, ledger):
-        item_ok = not refused(verdicts)
-        ok = ok and item_ok
-        row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}
-        show(("," if steps else "") + json.dumps(row))
-        steps.append(step)
+    try:
+        for step, verdicts in _items(reader, signed, situation, ledger):
+            item_ok = not refused(verdicts)
+            ok = ok and item_ok
+            row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}
+            show(("," if steps else "") + json.dumps(row))
+            steps.append(step)
+    except AirlockError as error:
+        say(explain(error))
+        show("],\n" + json.dumps(error_as_json(error))[1:])
+        finish(error.exit_code)
     part = _part(reader)
     order = examine_steps(steps, part_of(situation.plan, part))
     ok = ok and order.result == "pass"

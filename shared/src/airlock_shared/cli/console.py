@@ -94,6 +94,11 @@ def advice(error: AirlockError) -> str:
     return info.do if info else ""
 
 
+def error_as_json(error: AirlockError) -> dict[str, Any]:
+    """Return an error as a command's JSON result."""
+    return {"ok": False, "error": error.as_json() | {"do": advice(error)}}
+
+
 def worst(codes: list[ExitCode]) -> ExitCode:
     """Return the exit code of several results: the first that is not 0 in the order of severity, 0 when all are."""
     order = (
