@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airlock_shared.cli import console
 from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import harmless, safe
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (
@@ -127,3 +128,32 @@ def test_another_byte_is_another_word(position: int) -> None:
 def test_hex_is_grouped_by_four() -> None:
     assert grouped("0x0123456789") == "0123 4567 89"
     assert grouped("") == ""
+
+
+# ---- the last guard before a screen -----------------------------------------------------------------------------------
+
+
+def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for write in (console.say, console.show):
+        write(f"a{NASTY}b")
+        seen = "".join(capsys.readouterr())
+        assert not [c for c in NASTY if c in seen and c not in "\n\\{}u"]
+
+
+def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFixture[str]) -> None:
+    console.say("Wrote " + "x" * 300)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert len(first) <= console.WIDTH
+    assert all(line.startswith("  ") and len(line) <= console.WIDTH for line in rest)
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_the_guard_leaves_what_is_visible_and_our_own_lines_as_they_are(text: str) -> None:
+    assert harmless(safe(text)) == safe(text)
+    assert harmless(f"a\n{safe(text)}\n  b") == f"a\n{safe(text)}\n  b"
+    assert safe(harmless(text.replace("\n", "")).replace("\\", "")) == harmless(text.replace("\n", "")).replace(
+        "\\", ""
+    )

@@ -29,12 +29,13 @@ from airlock_shared.ceremony.possession import (
     registrations,
     write_proof,
 )
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\
@@ -122,13 +123,14 @@ def prove_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"Wrote {output}\nNow check it where the registration is signed: airlock-offline delegate check")
+        show("\n".join(rows("Wrote ", safe(str(output)))))
+        show("Now check it where the registration is signed: airlock-offline delegate check")
 
 
 def _show_challenge(challenge: Challenge) -> None:
     say("The delegate key signs this text:")
     for line in challenge.text().decode().splitlines():
-        click.echo(f"  {line}", err=True)
+        say(f"  {safe_again(line)}")
 
 
 def _require_possession(state: State, challenge: Challenge, signature: bytes) -> None:

@@ -14,6 +14,7 @@ from airlock_shared.cli.plan import check_plan, new_plan, show_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import parse_plan
+from airlock_shared.text.safe import safe
 
 
 @click.group("plan")
@@ -47,6 +48,8 @@ def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
     write_new(output, text.encode())
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {output}. It repeats what the payload says: read and correct every line, then use it as the plan.")
+    say(
+        f"Wrote {safe(str(output))}. It repeats what the payload says: read and correct every line, then use it as the plan."
+    )
     if as_json:
         show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": drafted.fingerprint})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BytesIO
@@ -126,10 +125,9 @@ def _report_text(
         wrong += len(stopped)
         passed = [v.result for v in verdicts].count("pass")
         word = "REFUSED" if stopped else "pass   "
-        sys.stdout.write(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused\n")
+        show(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
         for verdict in stopped:
-            sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
-    sys.stdout.flush()
+            show(_line(f"  {safe(step)}", verdict))
     order = examine_steps(steps, part_of(situation.plan, _part(reader)))
     if order.result == "refused":
         wrong += 1

@@ -15,10 +15,11 @@ from airlock_shared.ceremony.possession import (
     read_signature,
     write_proof,
 )
-from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.console import json_option, rows, show, show_json
 from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import parse_plan
+from airlock_shared.text.safe import safe
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message
@@ -78,4 +79,5 @@ def proof_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}\nWrote {output}")
+        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
+        show("\n".join(rows("Wrote ", safe(str(output)))))

@@ -16,6 +16,7 @@ from airlock_online.state import State
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.text.safe import safe
 
 
 @click.command("export")
@@ -63,5 +64,5 @@ def export(state: State, file: Path, step: str | None, output: Path, requests_fi
     for delivery in deliveries:
         if not as_json:
             show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")
-    say(f"Written to {output}. These are never submitted from here; whoever has the file can execute them.")
+    say(f"Written to {safe(str(output))}. These are never submitted from here; whoever has the file can execute them.")
     finish(worst(codes))

@@ -159,9 +159,9 @@ def keep(
     _report(prepared, plan, requests_fingerprint)
     for line in part_lines(plan, signer):
         say(line)
-    say(f"Wrote {file}")
+    say(f"Wrote {safe(str(file))}")
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
-    say(f"  airlock-offline verify {file.name} --plan PLAN")
+    say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(state.home, data, as_json=False)
 

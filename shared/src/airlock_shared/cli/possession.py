@@ -9,6 +9,7 @@ import click
 from airlock_shared.ceremony.possession import Challenge
 from airlock_shared.cli.console import INPUT, say, show, show_json
 from airlock_shared.host.files import write_new
+from airlock_shared.text.safe import safe
 
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
@@ -19,7 +20,7 @@ def tell_challenge(challenge: Challenge, output: Path | None, how: str, *, as_js
     text = challenge.text()
     if output is not None:
         write_new(output, text)
-        say(f"Wrote {output}, {len(text)} bytes, without a newline at its end")
+        say(f"Wrote {safe(str(output))}, {len(text)} bytes, without a newline at its end")
     if as_json:
         show_json({"ok": True, **challenge._asdict(), "text": text.decode(), "sha256": challenge.sha256()})
         return

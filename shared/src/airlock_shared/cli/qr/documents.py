@@ -24,6 +24,7 @@ from airlock_shared.host.files import make_folder, read_input, require_new, writ
 from airlock_shared.plan.model import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 
 Command = Callable[..., Any]
 
@@ -59,7 +60,7 @@ def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: b
     document = scan_document(sources, kept=kept)
     write_new(output, document.data)
     kept.forget()
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if as_json:
         names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
         words = spoken(document.fingerprint)
@@ -79,7 +80,8 @@ def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, res
         return read_input(source)
     kept = kept_frames(home, purpose, restart=restart)
     document = scan_document((str(source),), kind, kept=kept)
-    say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
+    path = keep_file(home, document.kind, document.fingerprint, document.data)
+    say(f"It is kept as {safe(str(path))}")
     kept.forget()
     return document.data
 
