@@ -149,6 +149,25 @@ def test_a_hostile_name_does_not_act_on_the_terminal(desk: Desk, line: Line, tmp
         assert _acts(seen) == [], seen
 
 
+def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: Desk, tmp_path: Path) -> None:
+    home, output = desk.path("offline-home"), tmp_path / HOSTILE
+    words = [
+        str(OFFLINE),
+        "--home",
+        str(home),
+        "show",
+        str(desk.path("deployment.json")),
+        "--as",
+        "page",
+        "-o",
+        str(output),
+    ]
+    seen = screen_of(words, tmp_path)
+    assert output.exists()
+    assert b"Wrote " in seen
+    assert _acts(seen) == []
+
+
 @pytest.mark.parametrize("half", ["airlock-online", "airlock-offline"])
 def test_a_hostile_home_command_or_option_does_not_act_on_the_terminal(desk: Desk, half: str, tmp_path: Path) -> None:
     path = str(ONLINE if half == "airlock-online" else OFFLINE)
