@@ -1,7 +1,7 @@
 """Builds the kit that carries the offline half to a machine without a network: ``make offline-kit``.
 
 One folder, a tar of it and its fingerprints, the same bytes from the same commit wherever it is built. Everything in it
-comes from the pinned files by hash or from this workspace; docs/kit.md says what is in it and what is done with it.
+comes from the pinned files by hash or from that commit; docs/kit.md says what is in it and what is done with it.
 """
 
 from __future__ import annotations
@@ -9,36 +9,27 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import archive
+import committed
 import libraries
 import licences
 import lists
 import sbom
 import wheels
+from committed import Source
 
 import airlock_offline
 from airlock_offline.installation.manifest import DESCRIPTION, INSTALLED, MANIFEST
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).resolve().parent
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
 PAGES = ("docs/kit.md", "docs/when-it-goes-wrong.md")  # for people without a network, beside the guides
 PACKED = ("shared", "offline", "docs/guides", *PAGES)  # what of the workspace is in a kit
-
-
-class Source(NamedTuple):
-    """What the kit is built from: the commit, its date, and whether the files were changed since."""
-
-    commit: str
-    epoch_s: int
-    changed: bool
 
 
 def main(words: list[str]) -> int:
@@ -59,7 +50,7 @@ def main(words: list[str]) -> int:
 
 def _read(words: list[str]) -> tuple[Path, wheels.Target]:
     if len(words) == 3 and re.fullmatch(r"3\.[0-9]{1,2}", words[1]) and re.fullmatch(r"[a-z][a-z0-9_]+", words[2]):
-        return Path(words[0]), wheels.Target(words[1], words[2])
+        return Path(words[0]).absolute(), wheels.Target(words[1], words[2])
     raise UsageError(
         f"not a folder, a Python and a machine: {' '.join(words)}",
         do="make offline-kit KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64",
@@ -73,7 +64,6 @@ def say(text: str) -> None:
 
 def build(out: Path, target: wheels.Target) -> None:
     """Build the kit, its tar and the paper with the fingerprints, and print the paper. Raises ``AirlockError``."""
-    source = read_source()
     name = f"airlock-offline-kit-{airlock_offline.__version__}-{target.tag}-{target.machine}"
     results = [out / name, out / f"{name}.tar", out / f"{name}.fingerprint.txt"]
     there = [path for path in results if os.path.lexists(path)]
@@ -81,12 +71,13 @@ def build(out: Path, target: wheels.Target) -> None:
         raise UsageError(f"{there[0]} exists already, and nothing is overwritten", do="move it away, or set KIT_OUT")
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=out) as place:
+        source = committed.take(ROOT, Path(place) / "source", PACKED)
         kit, tar, paper = (Path(place) / path.name for path in results)
         kit.mkdir()
         fill(kit, target, source)
         archive.settle(kit, source.epoch_s)
         archive.pack(kit, tar, source.epoch_s)
-        paper.write_text(archive.fingerprints(kit, tar, _described(source)))
+        paper.write_text(archive.fingerprints(kit, tar, source.commit))
         for made, result in zip((kit, tar, paper), results, strict=True):
             made.rename(result)
     sys.stdout.write(results[2].read_text())
@@ -97,7 +88,7 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
     """Put everything into the kit's folder; the two lists last, because they speak of all the rest."""
     for name in SCRIPTS:
         (kit / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(HERE / name, kit / name)
+        shutil.copyfile(source.folder / "offline/kit" / name, kit / name)
     camera = _gather(kit / "wheels", target, source)
     everything = wheels.read_wheels(kit / "wheels")
     packages = [wheel for wheel in everything if wheel.name != "pip"]  # it installs and is not installed
@@ -108,16 +99,16 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
     (kit / "sbom.cdx.json").write_text(
         sbom.text(kit.name, airlock_offline.__version__, everything, target, source.epoch_s)
     )
-    shutil.copytree(ROOT / "offline/udev", kit / "udev")
-    _write_guides(kit / "guides")
+    shutil.copytree(source.folder / "offline/udev", kit / "udev")
+    _write_guides(source.folder, kit / "guides")
     (kit / INSTALLED).write_text(lists.sums(lists.installed(kit, packages, target.python)))
     (kit / MANIFEST).write_text(lists.sums(lists.hash_tree(kit)))
 
 
-def _write_guides(folder: Path) -> None:
+def _write_guides(workspace: Path, folder: Path) -> None:
     """Write the guides and pages side by side, what they say of each other's place made so."""
     folder.mkdir()
-    pages = [*sorted((ROOT / "docs/guides").glob("*.md")), *(ROOT / page for page in PAGES)]
+    pages = [*sorted((workspace / "docs/guides").glob("*.md")), *(workspace / page for page in PAGES)]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         for other in pages:
@@ -131,7 +122,7 @@ def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:
     """Fetch and build the wheels; return whether those of the camera are among them."""
     folder.mkdir()
     base, more, tools = (
-        wheels.read_pins(ROOT / name, target)
+        wheels.read_pins(source.folder / name, target)
         for name in ("offline/requirements.txt", "offline/requirements-camera.txt", "offline/kit/requirements.txt")
     )
     del base["flit-core"]  # it builds our own packages here
@@ -145,7 +136,7 @@ def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:
         say(f"Without the camera: {error.what}")
         camera = []
     for member in ("shared", "offline"):
-        wheels.build_member(ROOT / member, folder, source.epoch_s)
+        wheels.build_member(source.folder / member, folder, source.epoch_s)
     return bool(camera)
 
 
@@ -155,31 +146,9 @@ def _description(
     values = {
         "name": name, "version": airlock_offline.__version__, "python": target.python, "machine": target.machine,
         "glibc": f"2.{max(wheel.glibc for wheel in packages)}", "camera": "yes" if camera else "no",
-        "source": _described(source),
+        "source": source.commit,
     }  # fmt: skip
     return "".join(f"{key}={value}\n" for key, value in values.items())
-
-
-def _described(source: Source) -> str:
-    return f"{source.commit}, WITH CHANGES THAT ARE IN NO COMMIT" if source.changed else source.commit
-
-
-def read_source() -> Source:
-    """Return the commit that is built, and its date, or the one in SOURCE_DATE_EPOCH. Raises ``UsageError`` without."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    commit = _git("log", "-1", "--format=%H %ct").split()
-    if not given.isdecimal() and not commit:
-        raise UsageError("there is no commit here to take the date from", do="set SOURCE_DATE_EPOCH to its seconds")
-    changed = bool(_git("status", "--porcelain", "--untracked-files=all", "--", *PACKED))
-    return Source(commit[0] if commit else "no commit", int(given or commit[1]), changed)
-
-
-def _git(*words: str) -> str:
-    git = shutil.which("git")
-    if git is None:
-        return ""
-    ended = subprocess.run([git, *words], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
-    return ended.stdout if ended.returncode == 0 else ""
 
 
 if __name__ == "__main__":
