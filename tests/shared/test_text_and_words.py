@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.cli import console
-from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken
+from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
 from airlock_shared.text.safe import harmless, safe
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
@@ -109,12 +109,26 @@ def test_no_two_words_share_their_first_and_last_letter() -> None:
     assert len({word[0] + word[-1] for word in BYTEWORDS}) == 256  # the standard's minimal form relies on it
 
 
-def test_a_fingerprint_is_spoken_as_its_first_twelve_bytes() -> None:
-    assert spoken("00" * 31 + "ff") == " ".join(["able"] * 12)
+def test_a_fingerprint_is_spoken_as_its_first_twenty_four_bytes() -> None:
+    assert spoken("00" * 31 + "ff") == " ".join(["able"] * 24)
     assert spoken("c7098580125e2ab0981253468b2dbc52" + "00" * 16) == (  # Bytewords of the standard's own example
-        "slot axis limp lava brag holy door puff monk brag guru frog"
+        "slot axis limp lava brag holy door puff monk brag guru frog luau drop roof grim" + 8 * " able"
     )
     assert len(spoken("ab" * 32).split()) == SPOKEN_BYTES
+
+
+def test_two_documents_that_an_author_made_alike_in_96_bits_are_read_aloud_differently() -> None:
+    one, other = "c7" * 12 + "00" * 20, "c7" * 12 + "01" + "00" * 19
+    assert spoken(one).split()[:12] == spoken(other).split()[:12]
+    assert spoken(one) != spoken(other)
+    assert spoken_rows(one) != spoken_rows(other)
+
+
+def test_the_words_stand_in_two_rows_that_fit_a_screen() -> None:
+    rows = spoken_rows("fe" * 32)
+    assert " ".join(rows) == spoken("fe" * 32)
+    assert [len(row.split()) for row in rows] == [12, 12]
+    assert all(len(row) < 60 for row in rows)
 
 
 @pytest.mark.parametrize("position", range(SPOKEN_BYTES))

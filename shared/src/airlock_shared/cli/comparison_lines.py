@@ -8,7 +8,7 @@ from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
 
@@ -16,11 +16,12 @@ WIDTH = 80
 
 
 def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield a fingerprint for comparing: hex in groups of four over two lines, then twelve words to read aloud."""
+    """Yield a fingerprint for comparing: hex in groups of four over two lines, then words to read aloud over two."""
     yield f"{label} fingerprint"
     yield f"  {grouped(fingerprint[:32])}"
     yield f"  {grouped(fingerprint[32:])}"
-    yield f"  {spoken(fingerprint)}"
+    for row in spoken_rows(fingerprint):
+        yield f"  {row}"
 
 
 def deployment_lines(deployment: Deployment) -> Iterator[str]:
