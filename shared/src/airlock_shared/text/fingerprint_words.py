@@ -1,7 +1,7 @@
 """Fingerprints for people: hex in groups of four, and twenty-four words to read aloud, in two rows.
 
 The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twenty-four words
-say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two with the same words
+say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two that share them
 (docs/adr/0017). The hex says all 256.
 """
 
