@@ -107,5 +107,5 @@ install() {
     say "  4. $target/bin/airlock-offline preflight"
 }
 
-install "$@" # read whole before any of it runs: a medium may answer differently the second time
-exit
+# One line, and everything above it is functions: all is read before anything runs, and nothing is read afterwards.
+install "$@"; exit

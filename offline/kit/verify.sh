@@ -96,5 +96,5 @@ verify() {
     exec env -i PATH="$PATH" LC_ALL=C.UTF-8 "$python" -I -B program/packages.py examine "$folder" "$fingerprint"
 }
 
-verify "$@" # read whole before any of it runs: a medium may answer differently the second time
-exit
+# One line, and everything above it is functions: all is read before anything runs, and nothing is read afterwards.
+verify "$@"; exit

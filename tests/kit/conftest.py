@@ -124,6 +124,7 @@ def thin(kit: Kit, tmp_path: Path) -> Kit:
     def copy(source: str, target: str) -> None:
         data = Path(source).read_bytes()
         Path(target).write_bytes(data[:1024] if source.endswith(".whl") else data)
+        shutil.copymode(source, target)
 
     shutil.copytree(kit.folder, folder, copy_function=copy)
     return sum_up(folder)
