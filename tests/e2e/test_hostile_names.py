@@ -18,7 +18,7 @@ import click
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.server import RehearsalServices
 from e2e.conftest import OFFLINE, ONLINE, Desk
 from e2e.test_help import COMMANDS
 
