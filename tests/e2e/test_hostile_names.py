@@ -19,6 +19,7 @@ import pytest
 
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from e2e.conftest import OFFLINE, ONLINE, Desk
 from e2e.test_help import COMMANDS
 
@@ -56,7 +57,7 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as services:
+    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
         made = Desk(tmp_path_factory.mktemp("desk"), services)
         made.pin()
         made.prepare("market-close")
