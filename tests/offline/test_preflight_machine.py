@@ -10,13 +10,8 @@ from typing import Any
 import pytest
 
 from airlock_shared.host.machine import (
-    FAULT,
     LIBRARIES,
-    LOOK,
-    OK,
     Library,
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
@@ -24,6 +19,13 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
     program_line,
+)
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    Observed,
+    World,
 )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.cli import console
 from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
-from airlock_shared.text.safe import harmless, safe
+from airlock_shared.text.safe import WIDTH, harmless, safe
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (
@@ -159,8 +159,8 @@ def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_termi
 def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFixture[str]) -> None:
     console.say("Wrote " + "x" * 300)
     first, *rest = capsys.readouterr().err.splitlines()
-    assert len(first) <= console.WIDTH
-    assert all(line.startswith("  ") and len(line) <= console.WIDTH for line in rest)
+    assert len(first) <= WIDTH
+    assert all(line.startswith("  ") and len(line) <= WIDTH for line in rest)
 
 
 @repeatable

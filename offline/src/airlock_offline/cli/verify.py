@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
@@ -42,7 +42,7 @@ from airlock_shared.wire.stream import BatchReader
 @json_option
 @click.pass_obj
 def verify(
-    state: State,
+    state: OfflineHome,
     source: Path,
     plan_file: Path,
     signatures_file: Path | None,
@@ -82,9 +82,9 @@ def verify(
         report(reader, signed, situation, known, judge_header(header, situation, known))
 
 
-def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
+def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
-    from airlock_shared.cli.qr.documents import incoming
+    from airlock_shared.cli.qr.file_or_light import incoming
 
     return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 
@@ -119,11 +119,13 @@ def _report_text(
         show(_line("document", verdict))
     for step, verdicts in _items(reader, signed, situation, known):
         steps.append(step)
-        unjudged.of_item(verdicts)
-        stopped = verdicts.refused() if verdicts.hinder() else []
+        clean = verdicts.clean()
+        stopped = [] if clean else verdicts.refused()
         wrong += len(stopped)
         word = "REFUSED" if stopped else "pass   "
         show(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
+        if not clean:
+            unjudged.of_item(verdicts)
         for verdict in stopped:
             show(_line(f"  {safe(step)}", verdict))
     for verdict in judge_steps(steps, situation, _part(reader)).refused():
@@ -163,13 +165,15 @@ def _report_json(
     steps: list[str] = []
     ok, unjudged = not header.hinder(), NotJudged()
     unjudged.of_document(header)
-    show(f'{{"document": {json.dumps([_row(v) for v in header.all()])},\n"items": [')
+    show(f'{{"document": {json.dumps(header.as_json())},\n"items": [')
     try:
         for step, verdicts in _items(reader, signed, situation, known):
-            unjudged.of_item(verdicts)
-            item_ok = not verdicts.hinder()
+            item_ok = verdicts.clean()
+            if not item_ok:
+                unjudged.of_item(verdicts)
+                item_ok = not verdicts.hinder()
             ok = ok and item_ok
-            row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts.all()]}
+            row = {"step": step, "ok": item_ok, "checks": verdicts.as_json()}
             show(("," if steps else "") + json.dumps(row))
             steps.append(step)
     except AirlockError as error:
@@ -177,10 +181,10 @@ def _report_json(
         show("],\n" + json.dumps(error_as_json(error))[1:])
         finish(error.exit_code)
     part = _part(reader)
-    [order] = judge_steps(steps, situation, part).all()
-    ok = ok and order.result == "pass"
+    order = judge_steps(steps, situation, part)
+    ok = ok and not order.hinder()
     end = {
-        "steps": _row(order),
+        "steps": order.as_json()[0],
         "not_judged": unjudged.as_json(),
         "signer": part,
         "fingerprint": reader.fingerprint,
@@ -189,13 +193,3 @@ def _report_json(
     }
     show("],\n" + json.dumps(end)[1:])
     finish(ExitCode.DONE if ok else ExitCode.REFUSED)
-
-
-def _row(verdict: Verdict) -> dict[str, Any]:
-    row: dict[str, Any] = {"check": verdict.check, "result": verdict.result}
-    row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
-    return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, (str, int, float, bool, list, dict)) or value is None else str(value)

@@ -19,6 +19,14 @@ class Verdicts(NamedTuple):
         """Return every verdict."""
         return list(map(verdict_of, self.checks, self.findings))
 
+    def as_json(self) -> list[dict[str, object]]:
+        """Return every verdict as a command's JSON result holds it."""
+        return [_row(check, finding) for check, finding in zip(self.checks, self.findings, strict=True)]
+
+    def clean(self) -> bool:
+        """Tell whether there is nothing but what passed and what does not apply."""
+        return all(finding is None or finding[0] for finding in self.findings)
+
     def passed(self) -> int:
         """Return how many checks passed."""
         return sum(1 for finding in self.findings if finding is not None and finding[0])
@@ -50,6 +58,25 @@ class Verdicts(NamedTuple):
         for number, finding in enumerate(self.findings):
             if finding is not None and not finding[0]:
                 yield verdict_of(self.checks[number], finding)
+
+
+def _row(check: Check, finding: Finding | None) -> dict[str, object]:
+    if finding is not None and finding[0]:  # nearly all are: they need no verdict in between
+        got, expected = finding[1], finding[2]
+        got = got() if callable(got) else got
+        expected = expected() if callable(expected) else expected
+        return {"check": check[0], "result": "pass", "got": _plain(got), "expected": _plain(expected)}
+    verdict = verdict_of(check, finding)
+    row: dict[str, object] = {"check": verdict.check, "result": verdict.result}
+    row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
+    return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
+
+
+def _plain(value: object) -> object:
+    return value if type(value) in _JSON_TYPES or isinstance(value, (dict, list)) else str(value)
+
+
+_JSON_TYPES = frozenset((str, int, float, bool, type(None)))
 
 
 class NotJudged:

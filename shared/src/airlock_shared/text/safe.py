@@ -6,6 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+WIDTH = 80
+"""Columns of every screen and page: a terminal of the oldest kind, and a line that can be read aloud."""
+
 _SHOWN = {"L", "N", "P", "S"}  # letters, numbers, punctuation, symbols: Unicode general categories, first letter
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # letters and numbers that reorder their neighbours: UAX #9, table 4
 _BEYOND_ASCII = re.compile(r"[^\n\x20-\x7e]")
