@@ -24,7 +24,9 @@ from airlock_rehearsal.services.settings import RehearsalSettings
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"
-OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
+BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline half has no environment of its own
+OWN = ROOT / ".venvs/offline/bin/airlock-offline"
+OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
 
 
 class Ended(NamedTuple):

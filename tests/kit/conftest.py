@@ -46,22 +46,23 @@ def run(*words: object, env: Mapping[str, str] | None = None) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
-def copy_source(source: Path, target: Path) -> Path:
-    """Copy what a kit is built from, and return the copy."""
-    for name in ("shared", "offline", "docs"):
-        shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+def clone(target: Path) -> Path:
+    """Clone the workspace's last commit, and return the clone: what is not committed is in no kit."""
+    ended = run("git", "clone", "--quiet", "--no-local", "--depth", "1", f"file://{ROOT}", target)
+    assert ended.code == 0, ended.err
     return target
 
 
-def build(out: Path, source: Path = ROOT, python: str = OWN, machine: str = "x86_64") -> Ended:
-    """Build a kit from a copy of the workspace at ``source``, which has the workspace's own history."""
-    history = {"GIT_DIR": str(ROOT / ".git"), "GIT_WORK_TREE": str(source), "GIT_OPTIONAL_LOCKS": "0"}
-    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | history
+def build(out: Path, source: Path, python: str = OWN, machine: str = "x86_64", **more: str) -> Ended:
+    """Build a kit in a clone of the workspace, with the clone's own modules; ``more`` are further variables."""
+    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | more
+    environment["PYTHONPATH"] = f"{source}/shared/src:{source}/offline/src"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return run(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
 
 
-def built(out: Path, source: Path) -> Kit:
-    ended = build(out, source)
+def built(out: Path, source: Path, **more: str) -> Kit:
+    ended = build(out, source, **more)
     if ended.code:
         pytest.fail(
             f"no kit could be built; the wheels come from the registry that pip is configured with\n{ended.err}"
@@ -107,7 +108,7 @@ def changed(path: Path, at: int | None = None) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_source(ROOT, tmp_path_factory.mktemp("source"))
+    return clone(tmp_path_factory.mktemp("source") / "workspace")
 
 
 @pytest.fixture(scope="session")
@@ -123,6 +124,7 @@ def thin(kit: Kit, tmp_path: Path) -> Kit:
     def copy(source: str, target: str) -> None:
         data = Path(source).read_bytes()
         Path(target).write_bytes(data[:1024] if source.endswith(".whl") else data)
+        shutil.copymode(source, target)
 
     shutil.copytree(kit.folder, folder, copy_function=copy)
     return sum_up(folder)

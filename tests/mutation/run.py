@@ -26,7 +26,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 MUTANTS = Path(__file__).with_name("mutants.toml")
 SOURCES = ("shared/src", "offline/src", "online/src", "online/rehearsal/src")
-COPIED = (*SOURCES, "tests", "docs", "pyproject.toml")
+COPIED = (*SOURCES, "offline/kit", "tests", "docs", "pyproject.toml")
 TIMEOUT_S = 300
 NO_TESTS_FAILED, TESTS_FAILED = 0, 1  # pytest's exit codes
 

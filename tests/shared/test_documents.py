@@ -59,7 +59,7 @@ def test_a_text_that_never_ends_is_given_up_after_the_cap_of_one_item() -> None:
 
     source = Endless()
     reader = BatchReader(source, format_name="f", list_name="requests")
-    assert _check_of(list, reader) == "DOC-JSON"
+    assert _check_of(list, reader) == "DOC-SIZE"
     assert source.taken < 10
 
 

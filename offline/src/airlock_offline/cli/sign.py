@@ -36,6 +36,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
@@ -199,7 +200,7 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
         say(f"  {result.signed.step:<24} {outcome}")
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if any(result.signed.result == "signed" for result in results):
         say("Carry it to the online machine; until it is submitted it is a secret.")
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BytesIO
@@ -20,12 +19,12 @@ from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_s
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.errors import AirlockError, DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -124,12 +123,11 @@ def _report_text(
         stopped = [] if clean else verdicts.refused()
         wrong += len(stopped)
         word = "REFUSED" if stopped else "pass   "
-        sys.stdout.write(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused\n")
+        show(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
         if not clean:
             unjudged.of_item(verdicts)
         for verdict in stopped:
-            sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
-    sys.stdout.flush()
+            show(_line(f"  {safe(step)}", verdict))
     for verdict in judge_steps(steps, situation, _part(reader)).refused():
         wrong += 1
         show(_line("document", verdict))
@@ -160,20 +158,28 @@ def _line(place: str, verdict: Verdict) -> str:
 def _report_json(
     reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
 ) -> None:
-    """Write one JSON document piece by piece, so that a long batch is never in memory."""
+    """Write one JSON document piece by piece, so that a long batch is never in memory.
+
+    Where the requests break inside, the same document ends with the ``error`` that every other command's would hold.
+    """
     steps: list[str] = []
     ok, unjudged = not header.hinder(), NotJudged()
     unjudged.of_document(header)
     show(f'{{"document": {json.dumps(_rows(header))},\n"items": [')
-    for step, verdicts in _items(reader, signed, situation, known):
-        item_ok = verdicts.clean()
-        if not item_ok:
-            unjudged.of_item(verdicts)
-            item_ok = not verdicts.hinder()
-        ok = ok and item_ok
-        row = {"step": step, "ok": item_ok, "checks": _rows(verdicts)}
-        sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
-        steps.append(step)
+    try:
+        for step, verdicts in _items(reader, signed, situation, known):
+            item_ok = verdicts.clean()
+            if not item_ok:
+                unjudged.of_item(verdicts)
+                item_ok = not verdicts.hinder()
+            ok = ok and item_ok
+            row = {"step": step, "ok": item_ok, "checks": _rows(verdicts)}
+            sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
+            steps.append(step)
+    except AirlockError as error:
+        say(explain(error))
+        show("],\n" + json.dumps(error_as_json(error))[1:])
+        finish(error.exit_code)
     part = _part(reader)
     order = judge_steps(steps, situation, part)
     ok = ok and not order.hinder()

@@ -21,6 +21,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
 from airlock_shared.report.verify import Judge, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe, safe_again
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,13 +63,13 @@ def make_report(folder: Path, files: Mapping[str, bytes], judge: Judge, *, as_js
     say("Printing it as PDF ...")
     why = print_page(folder / HTML, folder / PDF)
     if why:
-        say(f"No {PDF}: {why}. {HTML} prints from any browser.")
+        say(f"No {PDF}: {safe_again(why)}. {HTML} prints from any browser.")
     mark = hashlib.sha256(report.json).hexdigest()
     if as_json:
         facts = {"folder": str(folder), "pdf": not why, "fingerprint": mark, "words": spoken(mark)}
         show_json({"ok": True, **facts, **_told(report.value)})
         return
-    show(f"Wrote {folder}")
+    show("\n".join(rows("Wrote ", safe(str(folder)))))
     _tell(report.value, mark)
 
 

@@ -23,6 +23,7 @@ from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 
 Command = Callable[..., Any]
 
@@ -58,7 +59,7 @@ def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: b
     document = scan_document(sources, kept=kept)
     write_new(output, document.data)
     kept.forget()
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if as_json:
         names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
         words = spoken(document.fingerprint)

@@ -7,6 +7,7 @@ from pathlib import Path
 from airlock_shared.cli.console import say
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.text.safe import safe
 
 
 def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
@@ -21,7 +22,8 @@ def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, res
 
     kept = kept_frames(home, purpose, restart=restart)
     document = scan_document((str(source),), kind, kept=kept)
-    say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
+    path = keep_file(home, document.kind, document.fingerprint, document.data)
+    say(f"It is kept as {safe(str(path))}")
     kept.forget()
     return document.data
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.cli.console import ask_yes, paint, say
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
@@ -28,7 +28,7 @@ from airlock_shared.qr.scan import Report, scan
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
 from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.ur.decode import Decoder, Message
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, ve
     path = output or _default_path(transfer, how, folder, version)
     shown = Shown(transfer, how, ideal_count(transfer, density), path)
     if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
-        say(f"{path} is there already")
+        say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
             _write(transfer, how, path, density)
-        say(f"Wrote {path}")
+        say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
     return shown
@@ -181,7 +181,7 @@ def _frames(source: str) -> Iterator[Image.Image]:
     if camera := _CAMERA.fullmatch(source):
         say("Hold the camera before the other screen. Ctrl-C loses nothing: run the same command to go on.")
         return camera_frames(int(camera[1] or 0))
-    return file_frames(Path(source), on_skipped=lambda error: say(f"left out: {error}"))
+    return file_frames(Path(source), on_skipped=lambda error: say(safe_again(f"left out: {error}")))
 
 
 class _Screen:
@@ -193,11 +193,13 @@ class _Screen:
     def tell(self, report: Report) -> None:
         """Show how the scan stands after a picture."""
         if report.hint and report.hint != self._hint:
-            say(("\r\x1b[K" if self._live else "") + report.hint)
+            if self._live:
+                paint("\r\x1b[K", err=True, end="")
+            say(report.hint)
         self._hint = report.hint or self._hint
         if self._live:
             end = "\n" if report.progress.percent == 100 else ""
-            click.echo(f"\r\x1b[K{report.line()}{end}", err=True, nl=False)
+            paint(f"\r\x1b[K{report.line()}", err=True, end=end)
         elif report.progress.percent // 10 != self._tenth:
             self._tenth = report.progress.percent // 10
             say(report.line())
