@@ -127,3 +127,8 @@ def test_another_byte_is_another_word(position: int) -> None:
 def test_hex_is_grouped_by_four() -> None:
     assert grouped("0x0123456789") == "0123 4567 89"
     assert grouped("") == ""
+
+
+def test_a_cut_text_shows_no_more_than_its_limit() -> None:
+    assert safe("a" * 30 + "b" * 70, limit=30).startswith("a" * 30 + " …")
+    assert "b" not in safe("a" * 30 + "b" * 70, limit=30)
