@@ -211,7 +211,7 @@ class Untouched:
         raise AssertionError(f"the Ledger was asked for {name}")
 
 
-@pytest.mark.parametrize("command", ["sign", "transcripts", "delegates"])
+@pytest.mark.parametrize("command", ["sign", "transcript", "delegate"])
 def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     command: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +225,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
         monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())
-    words = dict(zip(("sign", "transcripts", "delegates"), commands(home, tmp_path), strict=True))[command]
+    words = dict(zip(("sign", "transcript", "delegate"), commands(home, tmp_path), strict=True))[command]
     ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
     assert isinstance(ended.exception, Refusal), ended.output
     assert ended.exception.check == "AIRGAP-INTERFACE"
