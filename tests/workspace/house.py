@@ -95,7 +95,8 @@ def longest_chain(graph: Graph) -> list[str]:
         below: list[tuple[str, ...]] = [chain(other) for other in sorted(graph[name])]
         return (name, *max(below, key=len, default=()))
 
-    return list(max(map(chain, sorted(graph)), key=len))
+    chains: list[tuple[str, ...]] = [chain(name) for name in sorted(graph)]
+    return [*max(chains, key=len)]
 
 
 def inside(graph: Graph, distribution: str) -> Graph:
