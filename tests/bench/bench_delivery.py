@@ -1,4 +1,4 @@
-"""``make bench``: how soon an event is on the screen, and how fast event streams are decoded, for docs/benchmarks.md.
+"""``make bench``: delay to the screen and speed of decoding of events, for docs/reference/benchmarks.md.
 
 A plain script, never a timed test: nothing fails here when the machine is slow.
 """

@@ -1,4 +1,4 @@
-"""``make bench``: measure ``airlock-offline verify`` against the naive script, for docs/benchmarks.md.
+"""``make bench``: measure ``airlock-offline verify`` against the naive script, for docs/reference/benchmarks.md.
 
 Each measurement is a fresh process: its CPU time (user and system) and its peak memory, as the kernel counts them. Linux
 counts the peak of the process that starts another into that other's, so this one imports nothing large and makes the

@@ -27,7 +27,7 @@ from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from erc7730.descriptor_world import ROOT, Files, formats, made
 from shared.world import DEPLOYMENT_TEXT, case_of, good, plan, situation
 
-PAGE = ROOT / "docs/erc-7730.md"
+PAGE = ROOT / "docs/reference/erc-7730.md"
 STEPS = [(folder, step) for folder in ("requests", "transactions") for step in plan(folder).steps]
 
 

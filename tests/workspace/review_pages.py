@@ -1,4 +1,4 @@
-"""The review screens of ``docs/review.md``, captured from the vectors at their fixed time. ``make docs`` writes the page."""
+"""The page of review screens, captured from the vectors at their fixed time. ``make docs`` writes the page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def screens() -> Iterator[Screen]:
 
 
 def review() -> str:
-    """Return ``docs/review.md``."""
+    """Return the page ``review.md``."""
     lines = [
         "# The review screens",
         "",

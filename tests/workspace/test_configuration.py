@@ -1,4 +1,4 @@
-"""``docs/configuration.md`` names every setting of both programs with its default, and no other."""
+"""``docs/reference/configuration.md`` names every setting of both programs with its default, and no other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airlock_offline import state as offline_state
 from airlock_online import config as online
 from airlock_online import state as online_state
 
-PAGE = (Path(__file__).parents[2] / "docs/configuration.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/configuration.md").read_text()
 ROW = re.compile(r"^\| `\[(\w+)\]` \| `(\w+)` \| `(.*?)` \| (.+) \|$", re.MULTILINE)
 
 

@@ -2,7 +2,7 @@
 
 The code alone decides, never the message. A code that is not here is a failure of its kind, its code kept. Sources: the
 specification, "Errors"; for the codes marked ``VENUES``, comparable venues; for the numbers of JSON-RPC, its own section 5.1
-and EIP-1474. ``docs/errors.md`` is written from this table.
+and EIP-1474. ``docs/reference/generated/errors.md`` is written from this table.
 """
 
 from __future__ import annotations

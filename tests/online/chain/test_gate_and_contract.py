@@ -16,7 +16,7 @@ from online.chain.bench import Altered, Bench
 from online.chain.ground import ROOT, Ground, situation
 from shared.world import STEPS, request_of
 
-DOCUMENT = Path(ROOT / "docs/chain.md")
+DOCUMENT = Path(ROOT / "docs/reference/chain.md")
 ALTERATIONS_AT_LEAST = 1_000
 NAMED = {  # the custom error of a kind, where there is one alone
     "domain": {"NotAuthorized"},

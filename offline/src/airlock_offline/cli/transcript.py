@@ -1,9 +1,11 @@
-"""``transcript show``, ``transcript seal`` and ``transcript verify``."""
+"""``transcript show``, ``seal``, ``void-seal`` and ``verify``."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +17,7 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ceremony.seals import SEALED, check_seals, seal_of, signer_of
+from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, late_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -27,6 +29,10 @@ from airlock_shared.plan.model import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.ethereum_app import EthereumApp
+    from airlock_shared.plan.model import Plan, Signer
 
 
 @click.group("transcript")
@@ -86,32 +92,75 @@ def seal_transcript(
     fit = Fitness(state.home, emulator_port)
     fit.begin()
     signer = choose_signer(plan, signer_name)
+    with opened(emulator_port, ledger_path) as device:
+        app = fit.guarded(device.app)
+        while (entry := _seal_once(state, plan, signer, app, model)) is None:
+            pass
+    if as_json:
+        data = entry.data
+        show_json(
+            {"ok": True, "sealed": data["head"], "entries": data["entries"], "by": data["address"], "head": entry.hash}
+        )
+    else:
+        show("\n".join(hash_lines("head after the seal", entry.hash)))
+
+
+def _seal_once(state: State, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str) -> Entry | None:
+    """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
-    seal = seal_of(entries, plan.id)
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
-        return
+        return entries[-1]
+    seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
     for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
         say(line)
     ask_yes("Seal the transcript with this head?")
-    with opened(emulator_port, ledger_path) as device:
-        app = fit.guarded(device.app)()
-        address = require_account(app, signer.path, signer.address)
-        rsv = app.sign_personal_message(signer.path, seal.text()).rsv
+    address = require_account(app(), signer.path, signer.address)
+    rsv = app().sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
         state.transcript.record(QUARANTINED, data, now_ms())
         raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
                       got=recovered, expected=checksum_address(address))  # fmt: skip
-    entry = state.transcript.record(SEALED, seal.as_data(address, rsv), now_ms())
+    entry = state.transcript.record_after(seal.head, SEALED, seal.as_data(address, rsv), now_ms())
+    if entry is None:
+        state.transcript.record(VOID, seal.as_data(address, rsv), now_ms())
+        say("This seal is void: something was recorded while it was made. Seal the transcript as it is now.")
+        return None
     say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
+    return entry
+
+
+@transcript.command("void-seal")
+@json_option
+@click.pass_obj
+def void_seal(state: State, as_json: bool) -> None:
+    r"""Declare a seal void that an earlier version recorded too late, so that the transcript can go on.
+
+    Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any other
+    way is never void, it is evidence.
+
+    \b
+    Example:
+      airlock-offline transcript void-seal
+    """
+    entries = state.transcript.entries()
+    late = late_seals(entries)
+    for number, seal in late:
+        say(f"The seal at entry {number} is over {seal.entries} entries. These came before it was recorded:")
+        for entry in entries[seal.entries : number]:
+            say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
+    if late:
+        ask_yes("Declare void, for good?")
+    for number, seal in late:
+        state.transcript.record(VOID, {"entry": number, "entries": seal.entries, "head": seal.head}, now_ms())
+    if not late:
+        say("No seal was recorded too late; nothing to do.")
     if as_json:
-        show_json({"ok": True, "sealed": seal.head, "entries": seal.entries, "by": recovered, "head": entry.hash})
-    else:
-        show("\n".join(hash_lines("head after the seal", entry.hash)))
+        show_json({"ok": True, "void": [number for number, _ in late]})
 
 
 @transcript.command("verify")

@@ -1,6 +1,6 @@
 """What a Ledger does not show in full of what it signs: named before signing, so that people read it on the review.
 
-Everything is hashed and signed whole; only the screen is short. Measured on the real app (``docs/ledger.md``).
+Everything is hashed and signed whole; only the screen is short. Measured on the real app (``docs/reference/ledger.md``).
 """
 
 from __future__ import annotations

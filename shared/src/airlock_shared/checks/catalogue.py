@@ -1,6 +1,6 @@
 """Every check id: what a refusal says, what the check protects from, and what the operator does.
 
-``docs/checks.md`` is generated from this table; a test compares it with the ids that the code raises.
+``docs/reference/generated/checks.md`` is generated from this table; a test compares it with the ids that the code raises.
 """
 
 from __future__ import annotations
