@@ -5,13 +5,16 @@ is applied to a copy of the sources and tests in a temporary folder, which stand
 never touched. Before any mutant, all named tests run in an unchanged copy: a test that fails anyway shows nothing, is left
 out, and makes the run end with 2.
 
-``python tests/mutation/run.py [ID-PART ...]`` runs all, or those whose id holds one of the words. Exit codes: 0 all killed,
-1 at least one survived, 2 a mutant does not fit the sources or a test fails without any.
+``python tests/mutation/run.py [--tenth SEED] [ID-PART ...]`` runs all, or those whose id holds one of the words; with a
+seed, a tenth of them, the same for the same seed. Exit codes: 0 all killed, 1 at least one survived, 2 a mutant does not fit
+the sources or a test fails without any.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -153,9 +156,22 @@ def failing_anyway(tests: Iterable[str], pristine: Path) -> list[str]:
     return found
 
 
-def main(words: list[str]) -> int:
-    """Run the mutants whose id holds one of the words, all without words."""
-    mutants = [m for m in read_mutants() if not words or any(word in m.id for word in words)]
+def tenth(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
+    """Return a tenth of the mutants, at least one, drawn by a seed, in the order of the file."""
+    drawn = random.Random(seed).sample(range(len(mutants)), -(-len(mutants) // 10))
+    return [mutants[place] for place in sorted(drawn)]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the mutants that the command line asks for."""
+    parser = argparse.ArgumentParser(description="Take one defence out at a time, and see that a test notices.")
+    parser.add_argument("--tenth", metavar="SEED", default="", help="run a tenth of them, drawn by this seed")
+    parser.add_argument("words", metavar="ID-PART", nargs="*", help="run those whose id holds one of these")
+    asked = parser.parse_args(arguments)
+    mutants = [m for m in read_mutants() if not asked.words or any(word in m.id for word in asked.words)]
+    if asked.tenth:
+        mutants = tenth(mutants, asked.tenth)
+        print(f"seed {asked.tenth}: {' '.join(mutant.id for mutant in mutants)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="airlock-mutation-") as name:
         pristine = Path(name).resolve() / "workspace"
         copy_workspace(pristine)

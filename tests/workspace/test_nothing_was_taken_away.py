@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 BEFORE: dict[str, Any] = json.loads((ROOT / "tests/vectors/before/commands.json").read_text())
 SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
-    "commands": set(),  # "airlock-online status --since": a command's words, or those and a parameter's name
+    "commands": {"airlock-offline transcript void-seal", "airlock-offline transcript void-seal --json"},
     "checks": set(),
     "exit_codes": set(),
     "formats": set(),
