@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
 from e2e.conftest import Desk, Ledger
 from e2e.make_earlier_state import DELIVERIES, EVERYBODY
 

@@ -10,21 +10,17 @@ from typing import Any
 import pytest
 
 from airlock_offline.preflight.stated_time import (
-    CONTRADICTED,
-    STATED,
-    VALID_MS,
     Statement,
     compare,
-    examine_clock,
     read_time,
     stated_text,
-    uncertainty_ms,
 )
 from airlock_offline.signing.sign_item import Result, Station, sign_item
 from airlock_offline.state import State
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.examine import examine
-from airlock_shared.checks.nonces import ledger_of, read_use
+from airlock_shared.checks.case import Case, Verdict, verdict_of
+from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, clock_of, time_is_stated, uncertainty_ms
+from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.nonces import nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from shared.make_payloads import NOW_MS, seal
@@ -73,14 +69,14 @@ def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Resu
     """Sign one item as a command that starts now would."""
     app, shown = FakeApp(case), []
 
-    def show(_case: Case, verdicts: list[Verdict]) -> None:
-        shown.extend(verdicts)
+    def show(examined: Examined) -> None:
+        shown.extend(examined.verdicts.all())
 
     tell = (lambda _text: None) if told is None else told.append
-    ledger = ledger_of(state.transcript.entries())
+    ledger = nonces_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
     station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell, proofs)  # type: ignore[arg-type, return-value]
-    return sign_item(case, station), shown, app.asked
+    return sign_item(case.request, case.situation, station), shown, app.asked
 
 
 @pytest.fixture
@@ -146,13 +142,13 @@ def test_a_refused_item_spends_nothing(state: State) -> None:
 
 
 def test_within_one_run_the_ledger_grows_with_each_signature(state: State) -> None:
-    ledger = ledger_of([])
+    ledger = nonces_of([])
     codes = []
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
-        silent = (lambda *_: None, lambda _: None, lambda _: None)
+        silent = (lambda _: None, lambda _: None, lambda _: None)
         station = Station(state, ledger, lambda app=app: app, lambda: NOW_MS, *silent)  # type: ignore[misc]
-        codes.append(sign_item(case, station).signed.why)
+        codes.append(sign_item(case.request, case.situation, station).signed.why)
     assert codes == ["", "NONCE-PENDING"]
 
 
@@ -166,7 +162,6 @@ def test_a_changed_transcript_stops_everything(state: State) -> None:
 
 def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(state: State) -> None:
     old = _item("open")
-    examine(old)
     from airlock_shared.checks.nonces import record_of
 
     state.transcript.record("signed", record_of(old) | {"digest": "0x" + "ab" * 32, "nonce": "5", "deadline_ms": 1}, 1)
@@ -236,7 +231,9 @@ def _entries(*events: tuple[str, int]) -> list[Entry]:
 def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[str, int]], holds: bool) -> None:
     entries = _entries(*events)
     assert uncertainty_ms(entries, NOW_MS) == (MINUTE if holds else None)
-    verdict = examine_clock(entries, NOW_MS)
-    assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else "refused")
+    verdict = verdict_of(time_is_stated, time_is_stated.run(clock_of(entries, NOW_MS)))
+    known_wrong = bool(entries) and entries[-1].event == CONTRADICTED
+    failed = "refused" if known_wrong else "not-judged"
+    assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else failed)
     if not holds:
         assert "airlock-offline preflight --time" in verdict.what

@@ -14,17 +14,16 @@ import pytest
 from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine
+from airlock_shared.checks.case import Situation
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Header, Signed
+from airlock_shared.documents.signatures import SignaturesHeader, Signed
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.recovery import recover
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, SignRequest, Step
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
-from shared.world import PLAN_TEXTS, VECTORS, deployment, good, refusals
+from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
 from shared.world import request_of as vector_request
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
@@ -69,7 +68,7 @@ def judged(asked: SignRequest, step: str, folder: str = "requests") -> set[str]:
         request = taken(asked, step, folder)
     except Refusal as refusal:
         return {refusal.check}
-    return refusals(examine(Case(request, situation(step, folder))))
+    return refusals(examined(request, situation(step, folder)).verdicts.all())
 
 
 INTENTS = sorted(path.stem for path in (VECTORS / "requests/good").glob("*.json") if path.stem != "desk-key-terms")
@@ -196,7 +195,7 @@ def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
 FINGERPRINT = "ab" * 32
 SIGNED = Signed(**SIGNATURES["desk-key"])
 ASKED = Asked("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
-HEADER = Header("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
+HEADER = SignaturesHeader("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
 
 
 def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:

@@ -11,14 +11,14 @@ import pytest
 from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, leaf, types_of
-from airlock_shared.checks.examine import examine
+from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.plan.decisions import decide, shown_value
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import ABI_ORDER, DESK, ENCODE_TYPES, TYPES, plan_fingerprint
 from shared.world import (
     DEPLOYMENT_TEXT,
@@ -102,7 +102,7 @@ def test_only_a_delegate_registration_is_for_the_trader_alone_and_only_referrals
 @pytest.mark.parametrize("step", STEPS)
 def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
     case = case_of(good(step))
-    examine(case)
+    assert isinstance(case, IntentCase)
     decisions = decide(case.fields, case.message, case.step, plan(), deployment())
     assert [decision.field for decision in decisions] == list(case.intent.fields)
     for decision in decisions:

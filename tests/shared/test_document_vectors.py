@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.batch import examine_steps
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.stream import read_batch
 from shared.make_payloads import fingerprint, plan_fingerprint
 from shared.world import (
@@ -23,13 +21,13 @@ from shared.world import (
     VECTORS,
     Vector,
     deployment,
+    examined,
     names,
     patched,
     plan,
     refusals,
     replaced,
     request_of,
-    situation,
     to_bytes,
     vectors,
     whole,
@@ -79,7 +77,7 @@ def _verdicts_on(document: Any) -> set[str]:
         return {refusal.check}
     found = set()
     for position, signed in enumerate(items):
-        found |= refusals(examine(Case(request_of(whole(), position), situation(), signed)))
+        found |= refusals(examined(request_of(whole(), position), None, signed).verdicts.all())
     return found
 
 
@@ -95,9 +93,9 @@ def test_good_signatures_pass_every_check() -> None:
 def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
     document = patched(whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
-    verdicts = examine(Case(request_of(document), situation(), signed))
-    assert {v.result for v in verdicts if v.check.startswith("SIG-")} == {"not-reached"}
-    assert "SIG-SIGNER" in {v.check for v in refused(verdicts)}
+    verdicts = examined(request_of(document), None, signed).verdicts
+    assert {v.result for v in verdicts.all() if v.check.startswith("SIG-")} == {"not-reached"}
+    assert "SIG-SIGNER" in {v.check for v in verdicts.stopping()}
 
 
 def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:
@@ -179,8 +177,9 @@ def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
     ],
 )
 def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str], said: str) -> None:
-    verdict = examine_steps(steps, ["a", "b", "c"])
-    assert (verdict.result, verdict.where) == ("refused" if said else "pass", said)
+    found = steps_are_planned.run(Steps(steps, ["a", "b", "c"]))
+    assert found is not None
+    assert (found.ok, found.where) == (not said, said)
 
 
 def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree() -> None:

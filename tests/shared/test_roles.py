@@ -34,7 +34,8 @@ from airlock_shared.ceremony.roles import (
 from airlock_shared.cli.ceremony.status import record_lines, standing_json, standing_lines
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 
 FIRST, SECOND = "0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000b2"
 NAMES = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}

@@ -175,7 +175,7 @@ def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
     if plan_code is not None:
         item["fields"]["code"] = plan_code
     document["header"] |= {"plan": plan_fingerprint(text), "deployment": fingerprint(situation().deployment.document)}
-    from airlock_shared.plan.model import parse_plan
+    from airlock_shared.plan.reader import parse_plan
 
     return judge(document, situation()._replace(plan=parse_plan(text.encode()), now_ms=NOW_MS))
 

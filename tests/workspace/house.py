@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -46,10 +46,15 @@ def _read(source: Path) -> Iterator[Module]:
 def imports() -> Graph:
     """Return which of our modules each one imports, at its top or inside a function; not for type checking alone."""
     known = modules()
-    return {name: frozenset(_imported(module, known)) - {name} for name, module in known.items()}
+    return {name: imported(module, known) - {name} for name, module in known.items()}
 
 
-def _imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
+def imported(module: Module, known: Collection[str]) -> frozenset[str]:
+    """Return which of the known modules a module imports."""
+    return frozenset(_imported(module, known))
+
+
+def _imported(module: Module, known: Collection[str]) -> Iterator[str]:
     for node in _run(module.tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from airlock_online.error_codes import ENTRIES, PLACES, Entry
-from workspace.endpoints import ENDPOINTS, SERVICES
+from airlock_online.error_codes import ERROR_CODES, PLACES, ErrorCode
+from airlock_shared.documents.services import SERVICES
+from workspace.endpoints import ENDPOINTS
 
 _ERRORS = """\
 # Error codes
@@ -30,11 +31,11 @@ def errors() -> str:
         over = " order over |" if where in ("batched", "contract") else ""
         lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit |{over} source |"]
         lines += ["|---" * (6 + bool(over)) + "|"]
-        lines += [_error(entry, bool(over)) for entry in ENTRIES.values() if entry.where == where]
+        lines += [_error(entry, bool(over)) for entry in ERROR_CODES.values() if entry.where == where]
     return "\n".join(lines) + "\n"
 
 
-def _error(entry: Entry, of_orders: bool) -> str:
+def _error(entry: ErrorCode, of_orders: bool) -> str:
     over = f" {'yes' if entry.terminal else 'no'} |" if of_orders else ""
     cells = f"`{entry.code}` | {entry.http} | {entry.meaning} | {entry.do} | {int(entry.exit_code)}"
     return f"| {cells} |{over} {entry.source} |"
@@ -43,11 +44,11 @@ def _error(entry: Entry, of_orders: bool) -> str:
 def endpoints() -> str:
     """Return the page ``endpoints.md``."""
     lines = [_ENDPOINTS]
-    for service, title in SERVICES.items():
-        lines += ["", f"## {title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
+    for service in SERVICES.values():
+        lines += ["", f"## {service.title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
         lines += [
             f"| `{row.method}` `{row.path}` | {row.what} | `{row.command}` | `{row.test}` | {row.state} |"
             for row in ENDPOINTS
-            if row.service == service
+            if row.service == service.name
         ]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.checks.descriptions import FAMILIES
 from airlock_shared.errors import ExitCode
 from workspace.floors import write_floors
 from workspace.review_pages import review
@@ -18,30 +19,7 @@ from workspace.wrong_page import when_it_goes_wrong
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "docs/reference/generated"
 
-_FAMILIES = {
-    "DOC": "The document as a whole",
-    "QR": "Documents and requests as QR codes",
-    "PIN": "The pinned deployment",
-    "AIRGAP": "The network guard",
-    "TYPES": "The type definitions",
-    "DOMAIN": "The EIP-712 domain",
-    "MSG": "The message's values",
-    "DIGEST": "The digest",
-    "ENC": "The ABI encoding",
-    "PLAN": "The plan",
-    "ROLE": "The people of a ceremony",
-    "SIGNER": "The signer",
-    "TIME": "Times",
-    "NONCE": "Nonces",
-    "TEXT": "Texts",
-    "TX": "Transactions",
-    "ORDER": "Route and order type",
-    "SIG": "Signatures",
-    "ROUTE": "Delivery, on the online machine alone",
-    "PROOF": "A delegate key's proof",
-    "KIT": "The kit, and what was installed from it",
-    "REPORT": "The report of a ceremony",
-}
+_FAMILIES = FAMILIES | {"ROUTE": "Delivery, on the online machine alone"}
 _RULES = {
     "plan": "the plan",
     "plan-or-zero": "the plan, else zero",
@@ -62,7 +40,7 @@ def checks() -> str:
     known = {item.name: item for item in everything() if item.kind == "check"}
     if unknown := {check.partition("-")[0] for check in known} - set(_FAMILIES):
         raise ValueError(f"no title for the families {sorted(unknown)}")
-    for family, title in _FAMILIES.items():
+    for family, (title, _) in FAMILIES.items():
         lines += ["", f"## {family}: {title.lower()}"]
         for check, item in known.items():
             if check.partition("-")[0] == family:

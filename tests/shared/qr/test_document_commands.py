@@ -21,7 +21,7 @@ from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.pictures import picture, write_sequence
 from airlock_shared.qr.symbol import matrix

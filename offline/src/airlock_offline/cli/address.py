@@ -13,7 +13,8 @@ from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import Signer, parse_plan
+from airlock_shared.plan.model import Signer
+from airlock_shared.plan.reader import parse_plan
 
 DEFAULT_PATH = "m/44'/60'/0'/0/0"
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from airlock_offline.config import read_config
 from airlock_offline.state import HOME_VARIABLE, State, default_home
-from airlock_shared.cli.config import show_settings
+from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
-from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.host.settings import FILE, settings_of
 
 
 @click.group("config")
@@ -31,6 +29,5 @@ def show_config(state: State, as_json: bool) -> None:
       airlock-offline config show
     """
     file = state.home / FILE
-    origin = f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
-    home = Setting("machine", "home", str(state.home), origin if state.home == default_home() else "--home")
+    home = home_setting(state.home, default_home(), HOME_VARIABLE)
     show_settings(file, home, settings_of(file, read_config(file), {}), as_json=as_json)

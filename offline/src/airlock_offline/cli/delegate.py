@@ -14,7 +14,7 @@ from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.state import State
-from airlock_shared.ceremony.possession import (
+from airlock_shared.checks.possession import (
     MAX_BYTES,
     PROVED,
     Challenge,
@@ -29,12 +29,13 @@ from airlock_shared.ceremony.possession import (
     registrations,
     write_proof,
 )
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show, show_json
-from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, say, show, show_json
+from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\
@@ -57,20 +58,7 @@ def _challenge(state: State, plan: Plan, step_id: str | None) -> Challenge:
     return challenge_of(plan, state.require_pinned(plan.deployment), choose_step(plan, step_id))
 
 
-@delegate.command("challenge")
-@plan_option
-@step_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
-@json_option
-@click.pass_obj
-def challenge_command(state: State, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
-    r"""Show the text that the delegate key has to sign.
-
-    \b
-    Example:
-      airlock-offline delegate challenge --plan plan.toml -o challenge.txt
-    """
-    tell_challenge(_challenge(state, parse_plan(read_input(plan_file)), step_id), output, _HOW, as_json=as_json)
+delegate.add_command(challenge_command(State.require_pinned, _HOW))
 
 
 @delegate.command("prove")

@@ -10,19 +10,12 @@ from airlock_offline.signing.plan_draft import draft_plan
 from airlock_offline.state import State
 from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
-from airlock_shared.cli.plan import check_plan, new_plan, show_plan
+from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
-
-@click.group("plan")
-def plan() -> None:
-    """Write, check or show a ceremony plan, or draft one from a request."""
-
-
-for each in (show_plan, check_plan, new_plan):
-    plan.add_command(each)
+plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
 
 
 @plan.command("draft")

@@ -13,16 +13,13 @@ from airlock_offline.installation.manifest import examine_installation, examine_
 from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
 from airlock_offline.preflight.page import Kit, Result, Told, look_at
 from airlock_offline.preflight.stated_time import (
-    CONTRADICTED,
-    STATED,
     UNCERTAINTY_AT_MOST_S,
     Statement,
-    advice,
     compare,
     read_time,
-    uncertainty_ms,
 )
 from airlock_offline.state import State
+from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, uncertainty_ms
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.machine import REFUSED, World, page_lines

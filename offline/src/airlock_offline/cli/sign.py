@@ -13,19 +13,19 @@ from airlock_offline.device_connection import emulator_option, ledger_option, op
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.preflight.isolation import Fitness
-from airlock_offline.preflight.stated_time import examine_clock, uncertainty_ms
 from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import Result, Station, sign_item, typed_data_of
 from airlock_offline.state import State
 from airlock_offline.wallets.answers import WalletRequests
-from airlock_shared.ceremony.possession import proved
 from airlock_shared.ceremony.roles import begun_note
-from airlock_shared.checks.batch import examine_header, examine_steps, part_of
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
+from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps
+from airlock_shared.checks.nonces import UsedNonces, nonces_of
+from airlock_shared.checks.possession import proved
+from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.cli.qr.documents import incoming, keep_file, outgoing, require_output
@@ -33,10 +33,10 @@ from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
-from airlock_shared.documents.signatures import Header, write_signatures
-from airlock_shared.errors import AirlockError, ExitCode, Refusal
+from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
@@ -93,10 +93,11 @@ def sign(
     entries = state.transcript.entries()
     if note := begun_note(entries, plan):
         say(note)
-    situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
-    situation = situation._replace(structs=state.structs(deployment.name))
-    steps_verdict = examine_steps([i.step for i in items], part_of(plan, header.signer))
-    _check_document([*examine_header(header, situation), steps_verdict, examine_clock(entries, situation.now_ms)])
+    clock = clock_of(entries, now_ms())
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
+    judged = judge_header(header, situation, Known(clock))
+    steps = judge_steps([item.step for item in items], situation, header.signer)
+    _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):
         say(line)
     if not qr:  # by light, it was asked when it came
@@ -104,13 +105,13 @@ def sign(
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
-        results = _sign_all(items, situation, state, ledger_of(entries), fit.guarded(device.app), model)
-    signed_header = Header(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
+        results = _sign_all(items, situation, state, nonces_of(entries), fit.guarded(device.app), model)
+    signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
     _hand_over(results, signed_header, state, output, qr=qr, as_json=as_json)
 
 
 def _hand_over(
-    results: list[Result], header: Header, state: State, output: Path | None, *, qr: bool, as_json: bool
+    results: list[Result], header: SignaturesHeader, state: State, output: Path | None, *, qr: bool, as_json: bool
 ) -> None:
     """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish."""
     data = write_signatures(header, [result.signed for result in results])
@@ -128,11 +129,9 @@ def _hand_over(
 
 def _check_document(verdicts: list[Verdict]) -> None:
     """Stop before anything is shown when the document as a whole is not the plan's, or nobody knows the time."""
-    for verdict in refused(verdicts):
-        refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got), expected=str(verdict.expected))
-        refusal.where = verdict.where
-        if verdict.check.startswith("TIME-"):
-            refusal.exit_code = ExitCode.EXPIRED
+    for verdict in verdicts:
+        refusal = refusal_of(verdict)
+        refusal.exit_code = exit_code_of([verdict])
         raise refusal
 
 
@@ -140,19 +139,20 @@ def _sign_all(
     items: list[Request],
     situation: Situation,
     state: State,
-    ledger: NonceLedger,
+    used: UsedNonces,
     app: Callable[[], EthereumApp],
     model: str,
 ) -> list[Result]:
     results: list[Result] = []
     planned = list(situation.plan.steps)
 
-    def show(case: Case, verdicts: list[Verdict]) -> None:
-        for line in review_lines(case, planned.index(case.request.step) + 1, len(planned)):
+    def show(examined: Examined) -> None:
+        case, verdicts = examined.case, examined.verdicts
+        for line in review_lines(examined, planned.index(examined.received.request.step) + 1, len(planned)):
             say(line)
-        for line in proof_lines(verdicts):
+        for line in proof_lines(verdicts.all()):
             say(line)
-        if not refused(verdicts):
+        if case is not None and not verdicts.hinder():
             pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
             for line in (*hash_lines(case), *screen_lines(pages, model)):
                 say(line)
@@ -162,11 +162,11 @@ def _sign_all(
             say(line)
 
     proofs = proved(state.transcript.entries())
-    station = Station(state, ledger, app, now_ms, show, ask_yes, say, proofs)
+    station = Station(state, used, app, now_ms, show, ask_yes, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
-            results.append(sign_item(Case(item, fresh), station))
+            results.append(sign_item(item, fresh, station))
         except AirlockError as error:
             state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
@@ -178,7 +178,7 @@ def _sign_all(
 
 
 def _unshown(case: Case, model: str) -> list[str]:
-    if case.request.transaction is not None or case.step.signer.show == "hashes":
+    if not isinstance(case, IntentCase) or case.step.signer.show == "hashes":
         return []  # the review's own notes say so
     return not_shown_in_full(typed_data_of(case), model)
 

@@ -8,6 +8,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.state import State
 from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
+from airlock_shared.documents.services import PINNABLE, RELAYER
 
 
 @click.command("trust-struct")
@@ -20,7 +21,7 @@ from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 @click.option("--nonce", required=True, help="The member of its nonce.")
 @click.option("--deadline", default="", help="The member of its deadline in unix milliseconds, if it has one.")
 @click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only")
-@click.option("--route", type=click.Choice(["relayer", "core-api", "twap"]), default="relayer")
+@click.option("--route", type=click.Choice(PINNABLE), default=RELAYER)
 @json_option
 @click.pass_obj
 def trust_struct(state: State, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.ceremony.possession import REGISTRATIONS, is_waived
 from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.possession import REGISTRATIONS, is_waived
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Step
 from airlock_shared.text.safe import wrapped

@@ -14,7 +14,7 @@ from airlock_shared.documents.requests import Header, Request
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
-from airlock_shared.plan.model import FORMAT
+from airlock_shared.plan.reader import FORMAT
 from airlock_shared.units import ADDRESS, CHOICE, CODE, UNIX_S, to_human, utc_text
 
 _HEADING = "# Drafted from a requests document: it repeats what the payload says. Read and correct every line."

@@ -19,8 +19,8 @@ def screens_of(evidence: Evidence, model: str) -> Screens:
     """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
     shown = []
     for each in judge(evidence):
-        signed = each.answer.signed if each.answer else None
-        if signed is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
-            pages = [list(page) for page in pages_of(each.case, model, by_hashes=signed.shown == "hashes")]
-            shown.append(Shown(each.case.request.step, each.digest, pages))
+        signed, case = each.answer.signed if each.answer else None, each.examined.case
+        if signed is not None and case is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
+            pages = [list(page) for page in pages_of(case, model, by_hashes=signed.shown == "hashes")]
+            shown.append(Shown(case.request.step, each.digest, pages))
     return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 
 from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows, delegate_warnings
 from airlock_offline.signing.text_suspicions import suspicions
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.pinned_structs import is_custom
 from airlock_shared.catalogue.referral_code import code_rows
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.case import CallCase, Case, IntentCase
+from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import columns, safe, safe_again, wrapped
-from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
+from airlock_shared.units import CODE, GWEI, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
 
 WIDTH = 80
 _INDENT = 20
@@ -33,27 +33,28 @@ _GROUPS = (
 )
 
 
-def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
+def review_lines(examined: Examined, position: int, count: int) -> Iterator[str]:
     """Yield the lines that show an examined item, the step of this number of so many in the plan.
 
     The screens of the device are not part of them.
     """
     yield "=" * WIDTH
-    yield f"STEP {position} of {count} of the plan: {safe(case.request.step)}"
-    if not hasattr(case, "message") or not hasattr(case, "step"):
+    yield f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"
+    case = examined.case
+    if case is None:
         yield "The payload cannot be shown in human terms; see what was refused below."
         return
     signer = case.step.signer
-    yield f"{_title(case)} ({case.step.action.name}, {case.step.action.result})"
+    yield f"{case.title} ({case.step.action.name}, {case.step.action.result})"
     yield "=" * WIDTH
     yield from _row("signer", checksum_address(signer.address))
     yield from _row("", f"{signer.name} in the plan, {signer.path}")
     if signer.delegate_of is not None:
         yield from _row("", f"as delegate of {checksum_address(signer.delegate_of)}")
-    yield from _under_domain(case) if case.request.transaction is None else transaction_rows(case)
+    yield from _under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case)
     yield from _row("goes to", _route(case))
     for decided_by, heading in _GROUPS:
-        decisions = [d for d in getattr(case, "decisions", []) if d.decided_by == decided_by]
+        decisions = [d for d in case.decisions if d.decided_by == decided_by]
         if decisions:
             yield ""
             yield heading
@@ -67,17 +68,13 @@ def review_lines(case: Case, position: int, count: int) -> Iterator[str]:
     yield from _warnings(case)
 
 
-def _title(case: Case) -> str:
-    return case.intent.title if case.request.transaction is None else case.call.call.title
-
-
-def _under_domain(case: Case) -> Iterator[str]:
+def _under_domain(case: IntentCase) -> Iterator[str]:
     domain = case.situation.deployment.domains[case.intent.domain]
     yield from _row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
     yield from _row("", f"contract {checksum_address(domain.contract)}")
 
 
-def transaction_rows(case: Case) -> Iterator[str]:
+def transaction_rows(case: CallCase) -> Iterator[str]:
     """Yield where a transaction goes, for whom, and what it can cost at most."""
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
@@ -148,10 +145,7 @@ def _claims(case: Case) -> Iterator[str]:
 
 def _warnings(case: Case) -> Iterator[str]:
     warnings: list[str] = []
-    if case.request.transaction is not None:
-        warnings += _transaction_warnings(case)
-    else:
-        warnings += _intent_warnings(case)
+    warnings += _intent_warnings(case) if isinstance(case, IntentCase) else _transaction_warnings(case)
     if case.step.signer.show == "hashes":
         warnings.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
@@ -164,14 +158,14 @@ def _warnings(case: Case) -> Iterator[str]:
         yield from textwrap.wrap(f"NOTE: {warning}", WIDTH)
 
 
-def _intent_warnings(case: Case) -> Iterator[str]:
+def _intent_warnings(case: IntentCase) -> Iterator[str]:
     if is_custom(case.intent):
         yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw, nobody here knows their meaning."
     if not case.intent.deadline:
         yield "This intent has no deadline: it stays valid until its nonce is used."
 
 
-def _transaction_warnings(case: Case) -> Iterator[str]:
+def _transaction_warnings(case: CallCase) -> Iterator[str]:
     yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":
         yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
@@ -185,7 +179,7 @@ def hash_lines(case: Case) -> Iterator[str]:
     """Yield the hashes of an examined item, grouped, in the order in which they are compared."""
     yield ""
     hashes = [("transaction hash", case.digest)]
-    if case.request.transaction is None:
+    if isinstance(case, IntentCase):
         hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
         hashes += [("digest", case.digest)]
     for label, value in hashes:
@@ -194,19 +188,21 @@ def hash_lines(case: Case) -> Iterator[str]:
         yield f"  {'':<{_INDENT - 2}}  {grouped(digits[32:])}"
 
 
-def verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
+def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
     """Yield a line of counts, then what was refused: id, place, got, expected, and what to do."""
-    passed = sum(v.result == "pass" for v in verdicts)
-    wrong = [v for v in verdicts if v.result == "refused"]
-    unreached = sum(v.result == "not-reached" for v in verdicts)
+    wrong, unreached = verdicts.refused(), verdicts.unreached()
     yield ""
-    yield f"CHECKS: {passed} passed, {len(wrong)} refused" + (f", {unreached} not reached" if unreached else "")
+    yield f"CHECKS: {verdicts.passed()} passed, {len(wrong)} refused" + (
+        f", {unreached} not reached" if unreached else ""
+    )
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
         yield from _hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
         yield from _row("got", safe(str(verdict.got), limit=600))
         yield from _row("expected", safe(str(verdict.expected), limit=600))
-        yield from _row("do", CHECKS[verdict.check].do)
+        yield from _row("do", verdict.do)
+    for verdict in verdicts.not_judged():
+        yield from _hanging("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
 def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:

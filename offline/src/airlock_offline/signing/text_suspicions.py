@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.checks.case import Case
-from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.confusables import flags
 from airlock_shared.text.safe import safe
 from airlock_shared.units import CODE, TEXT
@@ -23,8 +22,7 @@ def suspicions(case: Case) -> Iterator[str]:
 
 
 def _texts(case: Case) -> Iterator[tuple[str, str]]:
-    decisions: list[Decision] = getattr(case, "decisions", [])
-    for decision in decisions:
+    for decision in case.decisions:
         name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
         if decision.field.unit is CODE and type(raw) is bytes:
             yield f"the code {name}", code_letters(raw)

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_shared.documents.signatures import Header, Signed
+from airlock_shared.documents.signatures import SignaturesHeader, Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.recovery import recover
 from airlock_shared.host.files import make_folder, read_input, write_new
@@ -64,7 +64,7 @@ class WalletRequests:
         return self._folder / f"{read_matching(requests_fingerprint, 'requests', HEX_32, 'a fingerprint')}.json"
 
 
-def answer_of(asked: Asked, header: Header, signed: list[Signed]) -> Signature:
+def answer_of(asked: Asked, header: SignaturesHeader, signed: list[Signed]) -> Signature:
     """Return the signature as the wallet takes it: v is the parity for a transaction, 27 or 28 for typed data.
 
     Raises ``Refusal``: ``PLAN-STEPS``, ``SIG-DIGEST``, ``SIG-SIGNER`` when the document does not answer what was asked;

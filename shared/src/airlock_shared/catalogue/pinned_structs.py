@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent, Rule, types_of_text
+from airlock_shared.documents.services import PINNABLE
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
@@ -27,7 +28,7 @@ _MEMBERS = {
 _CHOICES = {
     "domain": ("trading", "referral"),
     "signer_rule": ("trader-only", "trader-or-delegate"),
-    "route": ("relayer", "core-api", "twap"),
+    "route": PINNABLE,
 }
 
 

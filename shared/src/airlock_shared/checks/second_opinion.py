@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_shared.catalogue.intents import Intent, types_of
-from airlock_shared.checks.case import Case
+from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -19,13 +19,13 @@ def confirm(case: Case) -> None:
 
     Raises ``Refusal`` with ``DIGEST-DISAGREE`` or ``ENC-DISAGREE`` for an intent, ``TX-DISAGREE`` for a transaction.
     """
-    if case.request.transaction is None:
+    if isinstance(case, IntentCase):
         _confirm_intent(case)
-    else:
+    elif case.request.transaction is not None:
         _confirm_transaction(case, case.request.transaction)
 
 
-def _confirm_transaction(case: Case, filled: Transaction) -> None:
+def _confirm_transaction(case: CallCase, filled: Transaction) -> None:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
     payload = case.request.payload
@@ -36,7 +36,7 @@ def _confirm_transaction(case: Case, filled: Transaction) -> None:
         raise Refusal("TX-DISAGREE", "eth-account computes another hash", got=digest.hex(), expected=case.digest.hex())
 
 
-def _confirm_intent(case: Case) -> None:
+def _confirm_intent(case: IntentCase) -> None:
     from eth_account.messages import _hash_eip191_message, encode_typed_data
 
     payload, hashes = case.request.payload, case.hashes

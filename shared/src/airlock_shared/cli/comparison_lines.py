@@ -10,7 +10,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.text.safe import safe, wrapped
-from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human
 
 WIDTH = 80
 
@@ -51,7 +51,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
     yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
     yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
-    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, Unit('gwei', 9))}"
+    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, GWEI)}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"
         yield f"  {signer.path}, the device shows {signer.show}"

@@ -15,8 +15,7 @@ from airlock_shared.catalogue.intents import Field, leaf
 from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.plan.values import Value
+from airlock_shared.plan.model import Exact, Plan, Step, Value
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
 MAX_TERMS_CHARACTERS = 20_000

@@ -11,8 +11,9 @@ from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.plan.examples import example_at
-from airlock_shared.plan.model import FORMAT, Signer, read_limits, read_roles, read_signer, read_text
+from airlock_shared.plan.model import Signer
 from airlock_shared.plan.prompts import People, Question, answer_to
+from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.wire.members import NAME

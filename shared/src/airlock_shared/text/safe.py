@@ -18,6 +18,8 @@ def safe(text: str, *, limit: int = 2000) -> str:
     characters, tags and line breaks become ``\u{…}``; a backslash becomes ``\\``, so that nothing can pretend to be an
     escape. Two texts are shown alike only when they are alike.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable() and "\\" not in text:
+        return text
     shown = "".join([_visible(character) for character in text[:limit]])
     return shown if len(text) <= limit else f"{shown} … [{len(text)} characters, {len(text) - limit} not shown]"
 

@@ -21,7 +21,7 @@ from airlock_shared.cli.qr.transfer import (
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from airlock_online.config import Config, read_config
+from airlock_online.config import OnlineConfig, read_config
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
@@ -22,23 +22,23 @@ def default_home() -> Path:
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-online")
 
 
-class State:
-    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+class OnlineHome:
+    """The folder and what is in it. Nothing is made before something is written."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.transcript = TranscriptFile(home / "transcript.jsonl")
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.transcript = TranscriptFile(folder / "transcript.jsonl")
 
-    def config(self) -> Config:
+    def config(self) -> OnlineConfig:
         """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""
-        config = read_config(self.home / "config.toml")
+        config = read_config(self.folder / "config.toml")
         node = os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 
     def journal_url(self) -> str:
         """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
-        make_folder(self.home)
-        return os.environ.get(JOURNAL_VARIABLE) or str(self.home / "journal.sqlite3")
+        make_folder(self.folder)
+        return os.environ.get(JOURNAL_VARIABLE) or str(self.folder / "journal.sqlite3")
 
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
@@ -76,15 +76,15 @@ class State:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        paths = sorted((self.home / "deployments").glob("*.json"))
+        paths = sorted((self.folder / "deployments").glob("*.json"))
         return [parse_deployment(read_input(path)) for path in paths if not path.name.endswith(".replaced.json")]
 
     def _deployment_path(self, name: str) -> Path:
-        return self.home / "deployments" / f"{name}.json"
+        return self.folder / "deployments" / f"{name}.json"
 
     def keep_requests(self, fingerprint: str, data: bytes) -> Path:
         """Keep a requests document, so that its signatures can be submitted with no other file; return its path."""
-        path = self.home / "requests" / f"{fingerprint}.json"
+        path = self.folder / "requests" / f"{fingerprint}.json"
         make_folder(path.parent)
         if not path.exists():
             write_new(path, data)
@@ -92,7 +92,7 @@ class State:
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""
-        path = self.home / "requests" / f"{fingerprint}.json"
+        path = self.folder / "requests" / f"{fingerprint}.json"
         if not path.exists():
             raise UsageError(
                 "these signatures answer a requests document that this machine did not prepare",

@@ -1,4 +1,4 @@
-"""A promise and what was found: one thing that a signature was to bring about, for people and for the transcript."""
+"""An expectation and what was found: one thing that a signature was to bring about, for people and for the transcript."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.referral_lookup import Seen
+from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 
 
-class Promise(NamedTuple):
+class Expectation(NamedTuple):
     """One thing promised, and what was found in its place. ``kept`` is None when that could not be told.
 
     The texts hold nothing of a service that is not escaped already.
@@ -26,17 +26,17 @@ class Promise(NamedTuple):
     kept: bool | None
 
 
-ChainRead = Callable[[bytes, str], Seen]
+ChainRead = Callable[[bytes, str], ReferralFacts]
 """Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
 
 
 class Scene(NamedTuple):
-    """What a promise is judged by: the request, what the services told of it, and builder and chain to read from."""
+    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from."""
 
     request: Request
     events: Sequence[OrderEvent]
     builder: BuilderClient
-    config: Config
+    config: OnlineConfig
     now_ms: int
     chain: ChainRead | None = None
 
@@ -52,24 +52,28 @@ class Scene(NamedTuple):
         return next((event for event in reversed(self.events) if event.type == kind), None)
 
 
-def untold(what: str, promised: str, why: object) -> Promise:
-    """Return a promise of which nothing can be told; ``why`` is a reason, or the error of the read."""
+ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
+"""What reads back, by the action that it is about: each module of this package has the table of its own actions."""
+
+
+def untold(what: str, promised: str, why: object) -> Expectation:
+    """Return an expectation of which nothing can be told; ``why`` is a reason, or the error of the read."""
     found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
-    return Promise(what, promised, found, None)
+    return Expectation(what, promised, found, None)
 
 
-def unreadable(what: str, promised: str, read: object) -> Promise:
-    """Return a promise whose read failed, or answered in a shape that is not known."""
+def unreadable(what: str, promised: str, read: object) -> Expectation:
+    """Return an expectation whose read failed, or answered in a shape that is not known."""
     return untold(what, promised, read if isinstance(read, ServiceError) else "the read has a shape that is not known")
 
 
-def promise_lines(promises: Iterable[Promise]) -> list[str]:
-    """Return promises against what was found, in lines of 80 columns."""
+def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
+    """Return expectations against what was found, in lines of 80 columns."""
     lines: list[str] = []
-    for promise in promises:
-        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[promise.kept]
-        lines += rows("    read back: ", promise.what)
-        lines += rows("      promised  ", promise.promised)
-        lines += rows("      found     ", promise.found)
+    for expectation in expectations:
+        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[expectation.kept]
+        lines += rows("    read back: ", expectation.what)
+        lines += rows("      promised  ", expectation.promised)
+        lines += rows("      found     ", expectation.found)
         lines += [f"      kept      {verdict}"]
     return lines

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.transcript import Entry
+from airlock_shared.checks.case import PLANNED, Finding, Situation, check
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.plan.model import Exact, Plan, Step
 from airlock_shared.wire.codec import parse_json, to_json
 from airlock_shared.wire.members import read_members
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.transcript import Entry
 
 FORMAT = "airlock/proof@1"
 PROVED = "delegate-proved"
@@ -198,20 +199,32 @@ def proved(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset(str(entry.data.get("challenge")) for entry in entries if entry.event == PROVED)
 
 
-def examine_possession(case: Case, challenges: Collection[str]) -> Verdict:
-    """Return the verdict ``PROOF-DELEGATE`` on an examined item: its delegate key was proved, or the plan waives that.
+class Claim(NamedTuple):
+    """A step of the plan, and the challenges that delegate keys have answered, as :func:`proved` gives them.
 
-    ``challenges`` is what :func:`proved` gives.
+    ``challenges`` is None on a machine that has no record of them.
     """
-    if not hasattr(case, "step"):
-        return Verdict("PROOF-DELEGATE", "not-reached")
-    if case.step.action.name not in REGISTRATIONS:
-        return Verdict("PROOF-DELEGATE", "not-applicable")
+
+    step: Step
+    situation: Situation
+    challenges: Collection[str] | None
+
+
+@check(
+    "PROOF-DELEGATE", PLANNED,
+    "nobody has shown that the delegate key is held", "An address registered by mistake, which somebody else may hold.",
+    "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
+)  # fmt: skip
+def key_is_proved(claim: Claim) -> Finding | None:
+    """The delegate key that a step registers was proved, or the plan waives that."""
+    if claim.step.action.name not in REGISTRATIONS:
+        return None
     expected = 'a proof for this ceremony, plan and step, or possession = "waived" in the plan'
-    if is_waived(case.step):
-        return Verdict("PROOF-DELEGATE", "pass", "waived by the plan", expected)
-    challenge = challenge_of(case.situation.plan, case.situation.deployment, case.step).sha256()
-    if challenge in challenges:
-        return Verdict("PROOF-DELEGATE", "pass", f"proved, challenge {challenge}", expected)
-    refusal = CHECKS["PROOF-DELEGATE"].refusal
-    return Verdict("PROOF-DELEGATE", "refused", "no proof on this machine", expected, "delegate", refusal)
+    if is_waived(claim.step):
+        return Finding(True, "waived by the plan", expected)
+    if claim.challenges is None:
+        return Finding(None, "", expected, "", "proofs of possession are on record on the signing machine alone")
+    challenge = challenge_of(claim.situation.plan, claim.situation.deployment, claim.step).sha256()
+    if challenge in claim.challenges:
+        return Finding(True, f"proved, challenge {challenge}", expected)
+    return Finding(False, "no proof on this machine", expected, "delegate")
