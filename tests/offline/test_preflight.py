@@ -16,7 +16,7 @@ from airlock_shared.cli.doctor import current, read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.machine import LOOK, OK, REFUSED, World, page_lines
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_fit import pin
 

@@ -18,7 +18,7 @@ from airlock_offline.state import State
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.machine import FAULT, LOOK, OK, REFUSED, Library, World
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import machine
+from offline.machine_trees import machine
 from offline.namespaces import program
 from offline.test_preflight_fit import pin
 

@@ -16,7 +16,7 @@ from airlock_offline.preflight.isolation import Fitness, airgap_lines, as_rehear
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 

@@ -21,7 +21,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.wire.codec import parse_json
-from online.machine import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
+from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, Machine
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}

@@ -18,7 +18,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
-from online.desk import NOW, Desk, open_desk, unsent
+from online.delivering_machine import NOW, Desk, open_desk, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
 
 SUBMIT = "POST /market/execute-batched"

@@ -16,7 +16,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
-from online.desk import Desk, open_desk, signed
+from online.delivering_machine import Desk, open_desk, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
 

@@ -14,7 +14,7 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.machine import CODE, OPEN, Machine
+from online.online_command import CODE, OPEN, Machine
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
 

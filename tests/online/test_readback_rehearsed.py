@@ -19,7 +19,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
-from online.desk import Desk, open_desk, signed
+from online.delivering_machine import Desk, open_desk, signed
 
 KEY = "0x" + "22" * 20
 EXPIRY_S = time.time_ns() // 10**9 + 86_400

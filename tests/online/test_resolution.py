@@ -15,7 +15,7 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
-from online.desk import NOW, Desk, open_desk, unsent
+from online.delivering_machine import NOW, Desk, open_desk, unsent
 from online.loopback import Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 

@@ -17,7 +17,7 @@ from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
-from online.desk import Desk, open_desk
+from online.delivering_machine import Desk, open_desk
 from online.loopback import Answer, Seen, Wire, closed_port, http, reply
 
 TX = "0x" + "ee" * 32

@@ -10,7 +10,7 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.machine import APPROVAL, CODE, TRIGGER, TWAP, Machine
+from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, Machine
 
 WAYS = {
     "relayer": (CODE, "relayer", ()),

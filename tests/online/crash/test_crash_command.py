@@ -20,7 +20,7 @@ from airlock_shared.host.transcript_file import read_transcript
 from online.crash.ceremony import STEPS, lay_out
 from online.crash.runs import WORKERS, Launcher, Ran, at_once, killed
 from online.crash.venue import Venue
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 EVERY = 4  # of the places one in so many: the routes alone are killed at each
 DEATHS_AT_LEAST = 50

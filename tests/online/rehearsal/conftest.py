@@ -9,7 +9,7 @@ import pytest
 
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
+from online.rehearsal.services_client import PROMPT, TRADER, Clock, Desk
 
 OpenDesk = Callable[[RehearsalSettings], Desk]
 

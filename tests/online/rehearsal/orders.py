@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from online.rehearsal.desk import (
+from online.rehearsal.services_client import (
     START_MS,
     TRADER,
     Desk,

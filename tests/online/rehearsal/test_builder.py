@@ -8,7 +8,7 @@ import pytest
 from eth_abi import abi
 
 from airlock_shared.ethereum.eip712 import read_typed_data
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
 
 NOW_S = START_MS // 1000
 T, D = TRADER.address, DELEGATE.address

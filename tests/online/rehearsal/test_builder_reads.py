@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from online.rehearsal.desk import DELEGATE, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, STRANGER, TRADER, Desk, Json
 
 T, D = TRADER.address, DELEGATE.address
 

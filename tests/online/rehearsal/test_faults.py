@@ -12,8 +12,8 @@ from airlock_rehearsal.services.transport import another_hash
 from airlock_rehearsal.services.venue.initial_state import set_up
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in
 from online.rehearsal.intent_requests import REQUESTS
+from online.rehearsal.services_client import PROMPT, TRADER, Desk, Json, events_in
 from online.rehearsal.wallet import node
 
 T = TRADER.address

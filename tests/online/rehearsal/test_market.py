@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from airlock_rehearsal.chain.interface import STORAGE
-from online.rehearsal.desk import (
+from online.rehearsal.orders import COINS, ONE, T, coin_close, coin_open
+from online.rehearsal.services_client import (
     START_MS,
     Desk,
 )
-from online.rehearsal.orders import COINS, ONE, T, coin_close, coin_open
 
 # ---- what it executes ----------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import (
+from online.rehearsal.orders import refused
+from online.rehearsal.services_client import (
     DELEGATE,
     PROMPT,
     TRADER,
@@ -15,7 +16,6 @@ from online.rehearsal.desk import (
     events_in,
     signature,
 )
-from online.rehearsal.orders import refused
 
 
 def test_a_consumed_nonce_is_refused_and_every_post_is_counted(desk: Desk) -> None:

@@ -9,7 +9,8 @@ import pytest
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from online.rehearsal.desk import (
+from online.rehearsal.orders import DEADLINE, ONE, T, coin_close, refused, trade
+from online.rehearsal.services_client import (
     DELEGATE,
     START_MS,
     STRANGER,
@@ -18,7 +19,6 @@ from online.rehearsal.desk import (
     Json,
     handmade,
 )
-from online.rehearsal.orders import DEADLINE, ONE, T, coin_close, refused, trade
 
 
 @pytest.mark.parametrize("order_type", [2, 3, 4, 5, 8, 10, 11, 17, -1, "1", 1.0, True, None, [1]])

@@ -7,8 +7,8 @@ from eth_abi import abi
 
 from airlock_rehearsal.services.venue.eip712_peer import encode
 from airlock_rehearsal.services.venue.structs import leaf
-from online.rehearsal.desk import Desk, Json, digest_in
 from online.rehearsal.intent_requests import REQUESTS
+from online.rehearsal.services_client import Desk, Json, digest_in
 
 ALTERED = {
     "open": "_t.leverage", "close": "_amount", "increase": "_updateInfo.leverage", "increase-coin": "_coinExposure",

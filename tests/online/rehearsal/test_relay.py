@@ -14,7 +14,7 @@ from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import (
     GWEI,
     built_and_relayed,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json, handmade
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json, handmade
 
 T, D = TRADER.address, DELEGATE.address
 NOW_S = START_MS // 1000

@@ -11,7 +11,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import GWEI, ask_node, filled, node, raw_of, signed, unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address

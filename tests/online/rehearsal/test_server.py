@@ -22,7 +22,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import PROMPT, TRADER, Clock
+from online.rehearsal.services_client import PROMPT, TRADER, Clock
 
 
 def thread_names() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import PROMPT, START_MS, Desk, events_in
+from online.rehearsal.services_client import PROMPT, START_MS, Desk, events_in
 
 
 def test_the_wire_format_is_that_of_the_specification(desk: Desk) -> None:

@@ -10,7 +10,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
 from airlock_shared.catalogue.calls import decode_call, encode_call
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
 from online.rehearsal.wallet import unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address

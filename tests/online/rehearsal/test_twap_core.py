@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from online.rehearsal.desk import START_MS, STRANGER, TRADER, Desk, Json, handmade, signature
+from online.rehearsal.services_client import START_MS, STRANGER, TRADER, Desk, Json, handmade, signature
 
 T = TRADER.address
 

@@ -17,8 +17,8 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
-from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Clock, Desk, Json, handmade
 from online.rehearsal.orders import DEADLINE, ONE, trade
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Clock, Desk, Json, handmade
 from online.rehearsal.wallet import node, outcome, raw_of, relay, unsigned, waited
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from online.rehearsal.desk import TRADER, Desk, Json
+from online.rehearsal.services_client import TRADER, Desk, Json
 
 GWEI = 10**9
 

@@ -16,7 +16,7 @@ from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
-from online.desk import TRADER_KEY
+from online.delivering_machine import TRADER_KEY
 
 _PLAN = f"""\
 format = "airlock/plan@1"
