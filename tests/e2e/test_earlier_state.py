@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.services.server import RehearsalServices
-from e2e.conftest import Desk, Ledger
+from e2e.conftest import BothMachines, Ledger
 from e2e.make_earlier_state import DELIVERIES, EVERYBODY
 
 MADE = Path(__file__).parents[1] / "vectors/before/desk"
@@ -34,7 +34,7 @@ def _written_until_ms() -> int:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, services: RehearsalServices) -> Desk:
+def desk(tmp_path: Path, services: RehearsalServices) -> BothMachines:
     """A copy of the folder, private as homes are, and the services of today at another address than the one in it."""
     if time.time() * 1000 < _written_until_ms() + 600_000:  # the last of the short deadlines, and its margin
         pytest.skip("this machine's clock is before the days that were kept")
@@ -42,14 +42,14 @@ def desk(tmp_path: Path, services: RehearsalServices) -> Desk:
     shutil.copytree(MADE, folder)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
-    return Desk(folder, services)
+    return BothMachines(folder, services)
 
 
-def _states(desk: Desk) -> dict[str, str]:
+def _states(desk: BothMachines) -> dict[str, str]:
     return {row["ceremony"]: row["state"] for row in desk.online("status", "--json").json()}
 
 
-def _find_services(desk: Desk) -> None:
+def _find_services(desk: BothMachines) -> None:
     """Fetch the deployment again: its services are at another address now, which the online machine is told so."""
     urls = desk.services
     words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
@@ -57,14 +57,14 @@ def _find_services(desk: Desk) -> None:
     assert ended.code == 0, ended.err
 
 
-def _plan(desk: Desk, name: str) -> tuple[str, Path]:
+def _plan(desk: BothMachines, name: str) -> tuple[str, Path]:
     return "--plan", desk.path(f"{name}.plan.toml")
 
 
 # ---- the online machine: what was submitted -------------------------------------------------------------------------
 
 
-def test_the_journal_opens_with_every_state_in_it(desk: Desk) -> None:
+def test_the_journal_opens_with_every_state_in_it(desk: BothMachines) -> None:
     assert set(STATES.values()) >= {
         "UNKNOWN",
         "ACCEPTED",
@@ -79,7 +79,7 @@ def test_the_journal_opens_with_every_state_in_it(desk: Desk) -> None:
     assert told.out.count("UNKNOWN") == 2, told.out
 
 
-def test_resolve_says_what_each_waits_for_and_settles_nothing_while_nobody_answers(desk: Desk) -> None:
+def test_resolve_says_what_each_waits_for_and_settles_nothing_while_nobody_answers(desk: BothMachines) -> None:
     ended = desk.online("resolve", "--json")
     reports = {report["ceremony"]: report for report in ended.json()}
     assert ended.code == 9, ended.err
@@ -90,7 +90,7 @@ def test_resolve_says_what_each_waits_for_and_settles_nothing_while_nobody_answe
     assert _states(desk) == STATES
 
 
-def test_resolve_settles_what_expired_unused_and_nothing_else(desk: Desk) -> None:
+def test_resolve_settles_what_expired_unused_and_nothing_else(desk: BothMachines) -> None:
     _find_services(desk)
     ended = desk.online("resolve", "--json")
     reports = {report["ceremony"]: report for report in ended.json()}
@@ -99,7 +99,7 @@ def test_resolve_settles_what_expired_unused_and_nothing_else(desk: Desk) -> Non
     assert _states(desk) == STATES | {"lost": "EXPIRED_UNUSED"}
 
 
-def test_follow_goes_on_and_sends_nothing(desk: Desk) -> None:
+def test_follow_goes_on_and_sends_nothing(desk: BothMachines) -> None:
     _find_services(desk)
     ended = desk.online("follow", "--patience", 0)
     assert ended.code == 9, ended.err
@@ -109,19 +109,19 @@ def test_follow_goes_on_and_sends_nothing(desk: Desk) -> None:
     assert [name for name, posts in desk.services.posts.items() if posts] == []
 
 
-def test_what_was_rejected_is_tried_again_and_stays_whole_when_nobody_answers(desk: Desk) -> None:
+def test_what_was_rejected_is_tried_again_and_stays_whole_when_nobody_answers(desk: BothMachines) -> None:
     signatures = desk.path("rejected-late.signatures.json")
     assert desk.online("submit", signatures, "--patience", 0).code == 8
     assert _states(desk) == STATES | {"rejected-late": "PREPARED"}  # not a byte was sent: the connection was refused
 
 
-def test_what_another_sender_has_is_never_submitted_from_here(desk: Desk) -> None:
+def test_what_another_sender_has_is_never_submitted_from_here(desk: BothMachines) -> None:
     ended = desk.online("submit", desk.path("exported.signatures.json"), "--patience", 0)
     assert (ended.code, "ROUTE-EXPORTED" in ended.err) == (3, True), ended.err
     assert _states(desk) == STATES
 
 
-def test_what_was_lost_is_never_sent_again(desk: Desk) -> None:
+def test_what_was_lost_is_never_sent_again(desk: BothMachines) -> None:
     kept = json.loads(next(_signed(desk, "lost-late")).read_text())
     document = json.loads(desk.path("whole.signatures.json").read_text())
     lost = next(row for row in desk.online("status", "--json").json() if row["ceremony"] == "lost-late")
@@ -133,7 +133,7 @@ def test_what_was_lost_is_never_sent_again(desk: Desk) -> None:
     assert _states(desk) == STATES
 
 
-def _signed(desk: Desk, ceremony: str) -> Iterator[Path]:
+def _signed(desk: BothMachines, ceremony: str) -> Iterator[Path]:
     digest = next(row["digest"] for row in desk.online("status", "--json").json() if row["ceremony"] == ceremony)
     yield desk.path(f"offline-home/signed/{digest[2:]}.json")
 
@@ -142,7 +142,7 @@ def _signed(desk: Desk, ceremony: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
-def test_the_open_ceremony_goes_on_from_what_was_confirmed_to_its_end(desk: Desk, half: str) -> None:
+def test_the_open_ceremony_goes_on_from_what_was_confirmed_to_its_end(desk: BothMachines, half: str) -> None:
     run = getattr(desk, half)
     before = _stations(run("ceremony", "show", *_plan(desk, "half"), "--json").json())
     confirmed = {"plan", "deployment"} | ({"requests"} if half == "online" else set())
@@ -159,7 +159,7 @@ def test_the_open_ceremony_goes_on_from_what_was_confirmed_to_its_end(desk: Desk
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
-def test_the_ceremony_that_was_ended_is_complete_still(desk: Desk, half: str) -> None:
+def test_the_ceremony_that_was_ended_is_complete_still(desk: BothMachines, half: str) -> None:
     shown = getattr(desk, half)("ceremony", "show", *_plan(desk, "whole"), "--json").json()
     assert (shown["complete"], shown["missing"]) == (True, [])
     assert all(row["confirmed"] for row in shown["stations"])
@@ -172,7 +172,7 @@ def _stations(shown: dict[str, Any]) -> dict[str, dict[str, Any]]:
 # ---- the signing machine --------------------------------------------------------------------------------------------
 
 
-def test_the_transcript_holds_with_its_seal_and_a_changed_one_does_not(desk: Desk) -> None:
+def test_the_transcript_holds_with_its_seal_and_a_changed_one_does_not(desk: BothMachines) -> None:
     told = desk.offline("transcript", "verify", *_plan(desk, "whole"), "--json")
     assert told.code == 0, told.err
     assert [seal["ceremony"] for seal in told.json()["seals"]] == ["whole"]
@@ -183,7 +183,7 @@ def test_the_transcript_holds_with_its_seal_and_a_changed_one_does_not(desk: Des
     assert desk.offline("transcript", "verify", *_plan(desk, "whole")).code == 4
 
 
-def test_sign_takes_the_kept_signature_and_asks_for_the_other_step_alone(desk: Desk, ledger: Ledger) -> None:
+def test_sign_takes_the_kept_signature_and_asks_for_the_other_step_alone(desk: BothMachines, ledger: Ledger) -> None:
     requests, output = desk.path("half.requests.json"), desk.path("half.signatures.json")
     kept = {path.name: path.read_bytes() for path in desk.path("offline-home/signed").iterdir()}
     desk.state_time()
@@ -199,7 +199,7 @@ def test_sign_takes_the_kept_signature_and_asks_for_the_other_step_alone(desk: D
     assert desk.offline("transcript", "verify", *_plan(desk, "half")).code == 0
 
 
-def test_a_kept_signature_whose_deadline_is_over_is_not_given_out_again(desk: Desk, ledger: Ledger) -> None:
+def test_a_kept_signature_whose_deadline_is_over_is_not_given_out_again(desk: BothMachines, ledger: Ledger) -> None:
     desk.state_time()
     words = ("sign", desk.path("whole.requests.json"), *_plan(desk, "whole"), "-o", desk.path("late.json"))
     ended = desk.offline(*words, "--emulator", ledger.port, typed="Yes\n" * 2)
@@ -209,7 +209,7 @@ def test_a_kept_signature_whose_deadline_is_over_is_not_given_out_again(desk: De
     assert (item["result"], item["why"]) == ("refused", "TIME-REMAINING")
 
 
-def test_a_scan_goes_on_from_the_codes_that_were_read(desk: Desk) -> None:
+def test_a_scan_goes_on_from_the_codes_that_were_read(desk: BothMachines) -> None:
     codes, output = desk.path("codes"), desk.path("scanned.json")
     requests = desk.path("half.requests.json")
     assert desk.online("show", requests, "--as", "png", "-o", codes, "--density", 10).code == 0
@@ -226,7 +226,7 @@ def test_a_scan_goes_on_from_the_codes_that_were_read(desk: Desk) -> None:
 # ---- the report -----------------------------------------------------------------------------------------------------
 
 
-def test_the_report_of_that_day_is_made_and_verified_on_both_machines(desk: Desk) -> None:
+def test_the_report_of_that_day_is_made_and_verified_on_both_machines(desk: BothMachines) -> None:
     signatures = ("--signatures", desk.path("whole.signatures.json"))
     for run, more in (
         (desk.offline, ("--requests", desk.path("whole.requests.json"))),

@@ -45,7 +45,7 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
 
 
-class Ended(NamedTuple):
+class FinishedTests(NamedTuple):
     """A run of pytest: its exit code, and the end of what it said."""
 
     code: int
@@ -90,7 +90,7 @@ def copy_workspace(to: Path) -> None:
             shutil.copy(source, target)
 
 
-def run_tests(copy: Path, tests: Sequence[str], *options: str) -> Ended:
+def run_tests(copy: Path, tests: Sequence[str], *options: str) -> FinishedTests:
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
     environment |= {
@@ -103,8 +103,8 @@ def run_tests(copy: Path, tests: Sequence[str], *options: str) -> Ended:
             words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
         )
     except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
-        return Ended(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
-    return Ended(ended.returncode, ended.stdout + ended.stderr)
+        return FinishedTests(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
+    return FinishedTests(ended.returncode, ended.stdout + ended.stderr)
 
 
 def imported_from(copy: Path) -> str:
@@ -118,7 +118,7 @@ def imported_from(copy: Path) -> str:
     ).stdout
 
 
-def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Ended:
+def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> FinishedTests:
     """Return how its tests end, without those left out, in a copy in which the mutant was applied."""
     with tempfile.TemporaryDirectory(prefix="airlock-mutant-") as name:
         copy = Path(name) / "workspace"
@@ -128,7 +128,7 @@ def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Ended
         return run_tests(copy, mutant.tests, "-x", *(f"--deselect={test}" for test in left_out))
 
 
-def _report(mutant: Mutant, ended: Ended) -> bool:
+def _report(mutant: Mutant, ended: FinishedTests) -> bool:
     """Say what became of a mutant, and return whether it was killed: a test failed, and not merely pytest itself."""
     killed = ended.code == TESTS_FAILED
     word = "killed  " if killed else "SURVIVED" if ended.code == NO_TESTS_FAILED else "ERROR   "
