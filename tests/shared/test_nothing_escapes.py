@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
@@ -40,7 +39,6 @@ from shared.world import (
     RESULTS,
     STEPS,
     VECTORS,
-    deployment,
     examined,
     good,
     situation,
@@ -120,18 +118,6 @@ def test_no_changed_item_makes_the_reader_of_items_fall(step: str, data: st.Data
             read_request(value)
         except AirlockError:
             continue
-
-
-@repeatable
-@given(st.sampled_from(STEPS), st.data())
-def test_no_changed_request_makes_the_draft_of_a_plan_fall(step: str, data: st.DataObject) -> None:
-    document = good(step)
-    document["requests"][0]["payload"] = mutated(document["requests"][0]["payload"], data)
-    try:
-        header, items, _ = parse_requests(_file(document))
-        parse_plan(draft_plan(header, items, deployment()).encode())
-    except AirlockError:
-        return
 
 
 def test_no_signature_that_lies_inside_its_form_makes_the_checks_fall() -> None:
