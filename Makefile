@@ -83,7 +83,7 @@ bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
 
-docs: $(VENVS)/dev/.done ## Write the documentation tables that come from code
+docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
 
 speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF=...)

@@ -14,16 +14,16 @@ import pytest
 
 from airlock_offline import airgap
 from airlock_offline.device_connection import require_rehearsal
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger, approve
-from airlock_offline.ledger.ethereum_app import Signature, open_app
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.ethereum_app import DeviceSignature, open_app
 from airlock_offline.ledger.status import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.review import review_lines, verdict_lines
-from airlock_offline.signing.sign_item import Station, sign_item, typed_data_of
-from airlock_offline.state import State
+from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
 from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
@@ -46,14 +46,14 @@ class Table:
     def __init__(
         self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: UsedNonces | None = None
     ) -> None:
-        self.state = State(home)
+        self.state = OfflineHome(home)
         self.asked: list[str] = []
         self.told: list[str] = []
         self.sent: list[bytes] = []
         self._yes = yes
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-        self.station = Station(
+        self.station = SigningDesk(
             self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: NOW_MS, lambda _examined: None,
             self._ask, self.told.append, proofs,
         )  # fmt: skip
@@ -148,7 +148,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
     other = open_app(SoftwareLedger(seed=SEED if fault != "other-account" else "abandon " * 11 + "about"))
     item = case()
 
-    def lying(signed: IntentCase, app: Any) -> tuple[Signature, str]:
+    def lying(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
         typed = typed_data_of(signed)
         if fault == "wrong-signature":
             right = app.sign_typed_data(signed.step.signer.path, typed)
@@ -160,7 +160,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
         return other.sign_typed_data(signed.step.signer.path, typed), "fields"
 
     if fault == "wrong-hash":
-        other = open_app(SoftwareLedger(seed=SEED, settings=Settings(blind_signing=True)))
+        other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
     monkeypatch.setattr(ceremony, "_ask_device", lying)
     assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
     assert (table.kept(), table.events) == ([], ["signature-quarantined"])
@@ -169,10 +169,10 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
 def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(tmp_path, ledger())
 
-    def high(signed: IntentCase, app: Any) -> tuple[Signature, str]:
+    def high(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
         right = app.sign_typed_data(signed.step.signer.path, typed_data_of(signed))
         s = CURVE_ORDER - int.from_bytes(right.s, "big")
-        return Signature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
+        return DeviceSignature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
 
     monkeypatch.setattr(ceremony, "_ask_device", high)
     assert refusal_of(table, case()) == "SIG-LOW-S"

@@ -9,7 +9,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-from airlock_shared.catalogue.pinned_structs import custom_intent, is_custom, with_custom
+from airlock_shared.catalogue.intents import is_custom
+from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
 from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.checks.second_opinion import confirm
 from airlock_shared.documents.requests import read_item

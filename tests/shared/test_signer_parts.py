@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
-from airlock_shared.cli.comparison_lines import part_lines
+from airlock_shared.cli.document_lines import part_lines
 from airlock_shared.documents.requests import parse_requests, write_requests
 from shared.world import judge, plan, to_bytes, whole
 

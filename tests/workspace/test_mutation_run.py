@@ -14,8 +14,8 @@ def test_a_tenth_is_a_tenth_and_the_same_for_the_same_seed() -> None:
     assert [m.id for m in drawn] == [m.id for m in MUTANTS if m in drawn]
 
 
-def test_a_hundred_commits_try_every_mutant() -> None:
-    tried = {mutant.id for seed in range(100) for mutant in tenth(MUTANTS, f"commit {seed}")}
+def test_two_hundred_commits_try_every_mutant() -> None:
+    tried = {mutant.id for seed in range(200) for mutant in tenth(MUTANTS, f"commit {seed}")}
     assert tried == {mutant.id for mutant in MUTANTS}
 
 

@@ -37,14 +37,14 @@ COMMANDS = {
 }
 
 
-class Commands(LazyCommands):
+class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
     table: ClassVar = COMMANDS
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.command(cls=OfflineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
@@ -54,12 +54,15 @@ class Commands(LazyCommands):
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's air-gapped half: checks, shows and signs on a Ledger. It uses no network."""
-    from airlock_offline.config import option_defaults
-    from airlock_offline.state import State, default_home
+    from airlock_offline.home import OfflineHome, default_home
 
-    context.obj = State(home or default_home())
-    if context.invoked_subcommand != "doctor":  # which goes on, and says what is wrong with the file
-        context.default_map = option_defaults(context.obj.home)
+    state = context.obj = OfflineHome(home or default_home())
+    if (
+        state.settings_file.exists() and context.invoked_subcommand != "doctor"
+    ):  # which says what is wrong with the file
+        from airlock_offline.config import option_defaults
+
+        context.default_map = option_defaults(state.settings_file)
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from airlock_offline.config import read_config
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.report_pages import model_of, screens_of
-from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -19,7 +19,6 @@ from airlock_shared.cli.report import (
     verify_command,
 )
 from airlock_shared.host.files import require_new
-from airlock_shared.host.settings import FILE
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS
 from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import withhold
@@ -41,7 +40,7 @@ def report() -> None:
 @json_option
 @click.pass_obj
 def make_command(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     requests_file: Path | None,
     signatures_file: Path | None,
@@ -70,7 +69,7 @@ def make_command(
         files[SIGNATURES] = withhold(files[SIGNATURES], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
-        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
     make_report(folder, files, judge, as_json=as_json)
 

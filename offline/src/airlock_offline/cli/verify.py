@@ -13,15 +13,15 @@ from typing import Any, BinaryIO
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
@@ -43,7 +43,7 @@ from airlock_shared.wire.stream import BatchReader
 @json_option
 @click.pass_obj
 def verify(
-    state: State,
+    state: OfflineHome,
     source: Path,
     plan_file: Path,
     signatures_file: Path | None,
@@ -83,9 +83,9 @@ def verify(
         report(reader, signed, situation, known, judge_header(header, situation, known))
 
 
-def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
+def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
-    from airlock_shared.cli.qr.documents import incoming
+    from airlock_shared.cli.qr.file_or_light import incoming
 
     return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 

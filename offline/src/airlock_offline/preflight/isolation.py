@@ -13,11 +13,15 @@ from typing import TypeVar
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.cli.doctor import current
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import read_input
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.files import current, read_input
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 
 FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
@@ -45,7 +49,7 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def require_fit(lines: Sequence[Observed]) -> None:
+def require_isolation(lines: Sequence[Observed]) -> None:
     """Raise ``Refusal`` when a line is refused: the first check's id, and every line with its id in ``got``."""
     refused = [line for line in lines if line.verdict == REFUSED]
     if refused:
@@ -54,7 +58,7 @@ def require_fit(lines: Sequence[Observed]) -> None:
                       expected="every interface and radio off, and no route", do=refused[0].do)  # fmt: skip
 
 
-class Fitness:
+class Isolation:
     """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
 
     def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
@@ -70,7 +74,7 @@ class Fitness:
         """
         lines = airgap_lines(self._world)
         if is_production(self._pins, software_ledger=True):
-            require_fit(lines)
+            require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
             note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
@@ -81,7 +85,7 @@ class Fitness:
         def looked() -> _App:
             client = app()
             if is_production(self._pins, software_ledger=self._software):
-                require_fit(airgap_lines(self._world))
+                require_isolation(airgap_lines(self._world))
             return client
 
         return looked

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.signing.quarantine import require_signature
-from airlock_offline.state import State
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Case, IntentCase, Situation
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.nonces import SIGNED, UsedNonces, record_of, use_of
@@ -29,7 +28,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
 
 
-class Station(NamedTuple):
+class SigningDesk(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
     ``used`` holds what the transcript says was signed, and grows with every signature.
@@ -38,7 +37,7 @@ class Station(NamedTuple):
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
     """
 
-    state: State
+    state: OfflineHome
     used: UsedNonces
     app: Callable[[], EthereumApp]
     now_ms: Callable[[], int]
@@ -48,7 +47,7 @@ class Station(NamedTuple):
     proofs: frozenset[str] = frozenset()
 
 
-class Result(NamedTuple):
+class ItemResult(NamedTuple):
     """What became of an item, and the exit code that it alone would give."""
 
     signed: Signed
@@ -69,7 +68,7 @@ def typed_data_of(case: IntentCase) -> TypedData:
     return TypedData(structs, case.intent.name, values, case.message)
 
 
-def sign_item(request: Request, situation: Situation, station: Station) -> Result:
+def sign_item(request: Request, situation: Situation, station: SigningDesk) -> ItemResult:
     """Examine, show, confirm and sign one item.
 
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
@@ -84,7 +83,7 @@ def sign_item(request: Request, situation: Situation, station: Station) -> Resul
     if kept := station.state.signed(digest):
         check_signature(case, kept)
         station.tell("This was signed before; the signature that was kept is used again.")
-        return Result(kept, ExitCode.DONE)
+        return ItemResult(kept, ExitCode.DONE)
     for earlier in station.used.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
@@ -96,24 +95,24 @@ def sign_item(request: Request, situation: Situation, station: Station) -> Resul
     except Declined as declined:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
-        return Result(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+        return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     station.state.transcript.record(SIGNED, data, station.now_ms())
     station.used.add(use_of(case))
     station.state.keep_signed(signed)
-    return Result(signed, ExitCode.DONE)
+    return ItemResult(signed, ExitCode.DONE)
 
 
-def _refused(examined: Examined, station: Station) -> Result:
+def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
     """Sign nothing of what a check refused or could not judge here."""
     step, verdicts = examined.received.request.step, examined.verdicts
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
     station.state.transcript.record("refused", {"step": step, "checks": named}, station.now_ms())
     stopped = [*verdicts.stopping(), *verdicts.not_judged()]
-    return Result(Signed(step, "refused", named[0]), exit_code_of(stopped))
+    return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
 
-def _sign(case: Case, station: Station) -> Signed:
+def _sign(case: Case, station: SigningDesk) -> Signed:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
     confirm(case)
     app, signer = station.app(), case.step.signer
@@ -134,10 +133,12 @@ def _sign(case: Case, station: Station) -> Signed:
     return signed
 
 
-def _ask_device(case: Case, app: EthereumApp) -> tuple[Signature, str]:
+def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
+        from airlock_shared.catalogue.eip1559 import unsigned_bytes
+
         if filled is None:
             raise ValueError("a call is signed as the transaction that was filled in")
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_rehearsal.processes import Ended, run_command
-from airlock_shared.cli.console import WIDTH
 from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.text.safe import WIDTH
 
 _ANSWERS = "Yes\n" * 8
 

@@ -16,14 +16,11 @@ from typing import Any
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
-
-
-WIDTH = 80
 
 
 def say(text: str = "") -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from airlock_shared.checks.possession import Challenge, challenge_of, choose_step
+from airlock_shared.ceremony.proofs import choose_step
+from airlock_shared.checks.possession import Challenge, challenge_of
 from airlock_shared.cli.console import json_option, plan_option, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.host.files import read_input, write_new

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, json_option, rows, say, show, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests

@@ -13,9 +13,6 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import (
-    BEGUN,
-    CONFIRMED,
-    EXCEPTION,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -25,11 +22,12 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
 )
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.context import Place, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import ask_yes, json_option, plan_option, rows, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
 from airlock_shared.errors import Declined, DocumentError, UsageError

@@ -10,7 +10,7 @@ import pytest
 from airlock_offline.ledger import usb
 from airlock_offline.ledger.status import HeldByAnother, NotPermitted
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger
-from airlock_offline.ledger.usb_lock import DeviceLock, Place, holders, may_open, place_of
+from airlock_offline.ledger.usb_lock import DeviceLock, UsbPort, holders, may_open, port_of
 
 LIBUSB, HIDRAW = "1-2.3:1.0", "/dev/hidraw3"
 
@@ -35,34 +35,34 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_path_of_libusb_and_one_of_hidraw_are_the_same_plug(root: Path) -> None:
-    assert place_of(LIBUSB, root) == Place(root / "dev/bus/usb/001/007", "1-7")
-    assert place_of(HIDRAW, root) == Place(root / "dev/hidraw3", "1-7")
+    assert port_of(LIBUSB, root) == UsbPort(root / "dev/bus/usb/001/007", "1-7")
+    assert port_of(HIDRAW, root) == UsbPort(root / "dev/hidraw3", "1-7")
 
 
 def test_plugged_in_again_it_has_another_number(root: Path) -> None:
-    before = place_of(LIBUSB, root)
+    before = port_of(LIBUSB, root)
     (root / "sys/bus/usb/devices/1-2.3/devnum").write_text("8\n")
-    assert place_of(LIBUSB, root) != before
+    assert port_of(LIBUSB, root) != before
 
 
 @pytest.mark.parametrize("path", ["1-9:1.0", "/dev/hidraw9", "IOService:/AppleARM", "", "../../etc/passwd:1.0"])
-def test_what_is_gone_or_not_linux_has_no_place(root: Path, path: str) -> None:
-    assert place_of(path, root) is None
+def test_what_is_gone_or_not_linux_has_no_port(root: Path, path: str) -> None:
+    assert port_of(path, root) is None
 
 
 def test_the_program_that_holds_the_device_is_named(root: Path) -> None:
-    place = place_of(LIBUSB, root)
-    assert place is not None
-    assert holders(place, root) == ["browser (process 4711)"]
+    port = port_of(LIBUSB, root)
+    assert port is not None
+    assert holders(port, root) == ["browser (process 4711)"]
     (root / "proc/4711/fd/5").unlink()
-    assert holders(place, root) == []
+    assert holders(port, root) == []
 
 
 def test_this_process_does_not_hold_the_device_from_itself(root: Path) -> None:
     (root / "proc/4711").rename(root / f"proc/{os.getpid()}")
-    place = place_of(LIBUSB, root)
-    assert place is not None
-    assert holders(place, root) == []
+    port = port_of(LIBUSB, root)
+    assert port is not None
+    assert holders(port, root) == []
 
 
 class Closed:
@@ -91,17 +91,17 @@ class Closed:
 def test_held_by_another_program_and_not_permitted_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, permitted: bool, held_by: list[str], error: type[Exception], said: str
 ) -> None:
-    monkeypatch.setattr(usb, "place_of", lambda path: Place(Path("/dev/bus/usb/001/007"), "1-7"))
-    monkeypatch.setattr(usb, "may_open", lambda place: permitted)
-    monkeypatch.setattr(usb, "holders", lambda place: held_by)
+    monkeypatch.setattr(usb, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/007"), "1-7"))
+    monkeypatch.setattr(usb, "may_open", lambda port: permitted)
+    monkeypatch.setattr(usb, "holders", lambda port: held_by)
     with pytest.raises(error, match=said):
         HidTransport(device=Closed, plugged=lambda: [PluggedLedger(LIBUSB, "Flex")])
 
 
 def test_a_device_file_that_is_not_there_may_not_be_opened(tmp_path: Path) -> None:
-    assert not may_open(Place(tmp_path / "none", "1-7"))
+    assert not may_open(UsbPort(tmp_path / "none", "1-7"))
     (tmp_path / "some").touch()
-    assert may_open(Place(tmp_path / "some", "1-7"))
+    assert may_open(UsbPort(tmp_path / "some", "1-7"))
 
 
 def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path: Path) -> None:

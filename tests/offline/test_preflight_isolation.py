@@ -12,10 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
-from airlock_offline.preflight.isolation import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
+from airlock_offline.preflight.isolation import Isolation, airgap_lines, as_rehearsal, is_production, require_isolation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
@@ -76,7 +81,7 @@ def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
     interface(world, "eth0", "0x1003", "up", "1")
     radio(world, "wlan", "phy0")
     with pytest.raises(Refusal) as caught:
-        require_fit(airgap_lines(world))
+        require_isolation(airgap_lines(world))
     assert caught.value.check == "AIRGAP-INTERFACE"
     for name in ("AIRGAP-INTERFACE: eth0", "AIRGAP-ROUTE: IPv4 routes", "AIRGAP-RADIO: Wi-Fi phy0: ON"):
         assert name in caught.value.got
@@ -104,7 +109,7 @@ def test_production_is_refused_before_anything_is_reviewed(home: Path, connected
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        Fitness(home, port, connected).begin()
+        Isolation(home, port, connected).begin()
 
 
 @pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
@@ -116,22 +121,22 @@ def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> N
     if what == "AIRGAP-RADIO":
         radio(world, "bluetooth", "hci0")
     with pytest.raises(Refusal, match=what):
-        Fitness(home, None, world).begin()
+        Isolation(home, None, world).begin()
 
 
 def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
     said: list[str] = []
-    fit = Fitness(home, None, cut_off)
-    fit.begin(said.append)
-    assert (fit.guarded(lambda: "app")(), said) == ("app", [])
+    isolation = Isolation(home, None, cut_off)
+    isolation.begin(said.append)
+    assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
 
 
 def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
-    fit = Fitness(home, None, cut_off)
-    fit.begin()
-    app = fit.guarded(lambda: "app")
+    isolation = Isolation(home, None, cut_off)
+    isolation.begin()
+    app = isolation.guarded(lambda: "app")
     assert app() == "app"
     interface(cut_off, "eth0", "0x1003", "up", "1")
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
@@ -141,25 +146,25 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
 def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
-    fit = Fitness(home, 9999, connected)
-    fit.begin(said.append)
+    isolation = Isolation(home, 9999, connected)
+    isolation.begin(said.append)
     assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
-    assert fit.guarded(lambda: "app")() == "app"
+    assert isolation.guarded(lambda: "app")() == "app"
 
 
 def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
-    fit = Fitness(home, None, connected)
-    fit.begin(lambda _: None)
+    isolation = Isolation(home, None, connected)
+    isolation.begin(lambda _: None)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        fit.guarded(lambda: "app")()
+        isolation.guarded(lambda: "app")()
 
 
 def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
     with pytest.raises(DocumentError):
-        Fitness(home, 9999, cut_off)
+        Isolation(home, 9999, cut_off)
 
 
 # ---- the commands, with real interfaces -------------------------------------------------------------------------------

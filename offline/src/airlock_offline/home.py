@@ -15,6 +15,7 @@ from airlock_shared.host.files import append_line, make_folder, read_input, writ
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
 
+SETTINGS_FILE = "config.toml"
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 
@@ -23,12 +24,13 @@ def default_home() -> Path:
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
 
 
-class State:
+class OfflineHome:
     """The folder ``home`` and what is in it. Nothing is made before something is written."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.transcript = TranscriptFile(home / "transcript.jsonl")
+        self.settings_file = home / SETTINGS_FILE
 
     # -- pinned deployments
 
@@ -82,6 +84,12 @@ class State:
         make_folder(self._structs_path(deployment).parent)
         append_line(self._structs_path(deployment), json.dumps(pin).encode())
         self.transcript.record("struct-pinned", {"deployment": deployment, **pin}, at_ms)
+
+    # -- what hot wallets asked
+
+    def wallet_request_path(self, requests_fingerprint: str) -> Path:
+        """Return where it is remembered that a requests document was made here, from what a wallet asked."""
+        return self.home / "wallet-requests" / f"{requests_fingerprint}.json"
 
     # -- what was signed
 
