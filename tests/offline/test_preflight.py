@@ -23,7 +23,7 @@ from airlock_shared.host.observed import (
     World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import pin
 

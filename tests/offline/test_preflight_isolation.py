@@ -21,7 +21,7 @@ from airlock_shared.host.observed import (
     Observed,
     World,
 )
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 
