@@ -27,6 +27,7 @@ from airlock_shared.checks.examine import examine
 from airlock_shared.checks.nonces import ledger_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
+from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 
@@ -79,7 +80,10 @@ def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Resu
     tell = (lambda _text: None) if told is None else told.append
     ledger = ledger_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-    station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell, proofs)  # type: ignore[arg-type, return-value]
+    opened: Any = lambda: app  # noqa: E731
+    station = Station(
+        state, ledger, opened, lambda: case.situation.now_ms, show, lambda _q: None, tell, proofs, SameProcess
+    )
     return sign_item(case, station), shown, app.asked
 
 

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
+from airlock_offline.confinement.confine import UNCONFINED, Confinement
 from airlock_offline.preflight.isolation import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
@@ -20,6 +21,7 @@ from offline.machines import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 
+ENFORCED = Confinement(True, "", 7, "")
 PATH = "m/44'/60'/0'/0/0"
 REQUESTS = VECTORS / "requests/good/desk-key.json"
 
@@ -104,7 +106,7 @@ def test_production_is_refused_before_anything_is_reviewed(home: Path, connected
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        Fitness(home, port, connected).begin()
+        Fitness(home, port, ENFORCED, connected).begin()
 
 
 @pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
@@ -116,20 +118,39 @@ def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> N
     if what == "AIRGAP-RADIO":
         radio(world, "bluetooth", "hci0")
     with pytest.raises(Refusal, match=what):
-        Fitness(home, None, world).begin()
+        Fitness(home, None, ENFORCED, world).begin()
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(home: Path, cut_off: World, real: bool) -> None:
+    pin(home, rehearsal=False)
+    with pytest.raises(Refusal, match="AIRGAP-SECCOMP"):
+        Fitness(home, None if real else 9999, UNCONFINED, cut_off).begin()
+
+
+def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    Fitness(home, 9999, UNCONFINED, cut_off).begin(said.append)
+    assert said == ["NOTE: this machine is not cut off (AIRGAP-SECCOMP); outside a rehearsal that is refused."]
+
+
+def test_a_missing_landlock_stops_nothing(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    Fitness(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
 
 
 def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
     said: list[str] = []
-    fit = Fitness(home, None, cut_off)
+    fit = Fitness(home, None, ENFORCED, cut_off)
     fit.begin(said.append)
     assert (fit.guarded(lambda: "app")(), said) == ("app", [])
 
 
 def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
-    fit = Fitness(home, None, cut_off)
+    fit = Fitness(home, None, ENFORCED, cut_off)
     fit.begin()
     app = fit.guarded(lambda: "app")
     assert app() == "app"
@@ -141,7 +162,7 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
 def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
-    fit = Fitness(home, 9999, connected)
+    fit = Fitness(home, 9999, ENFORCED, connected)
     fit.begin(said.append)
     assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
     assert fit.guarded(lambda: "app")() == "app"
@@ -149,7 +170,7 @@ def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
 
 def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
-    fit = Fitness(home, None, connected)
+    fit = Fitness(home, None, ENFORCED, connected)
     fit.begin(lambda _: None)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
         fit.guarded(lambda: "app")()
@@ -159,7 +180,7 @@ def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: Worl
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
     with pytest.raises(DocumentError):
-        Fitness(home, 9999, cut_off)
+        Fitness(home, 9999, ENFORCED, cut_off)
 
 
 # ---- the commands, with real interfaces -------------------------------------------------------------------------------
@@ -211,7 +232,7 @@ class Untouched:
         raise AssertionError(f"the Ledger was asked for {name}")
 
 
-@pytest.mark.parametrize("command", ["sign", "transcripts", "delegates"])
+@pytest.mark.parametrize("command", ["sign", "transcript", "delegate"])
 def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     command: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +246,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
         monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())
-    words = dict(zip(("sign", "transcripts", "delegates"), commands(home, tmp_path), strict=True))[command]
+    words = dict(zip(("sign", "transcript", "delegate"), commands(home, tmp_path), strict=True))[command]
     ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
     assert isinstance(ended.exception, Refusal), ended.output
     assert ended.exception.check == "AIRGAP-INTERFACE"

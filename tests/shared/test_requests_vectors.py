@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.examine import examine, refused
-from shared.world import STEPS, Vector, bad_request, case_of, good, judge, names, plan, vectors, whole
+from shared.world import STEPS, Vector, bad_request, case_of, confirm, good, judge, names, plan, vectors, whole
 
 BAD = list(vectors("requests/bad"))
 
@@ -24,7 +23,7 @@ def test_a_good_payload_passes_every_check(step: str) -> None:
 def test_a_good_payload_passes_the_second_opinion(step: str) -> None:
     case = case_of(good(step))
     examine(case)
-    second_opinion.confirm(case)
+    confirm(case)
 
 
 def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.examine import examine, refused
 from airlock_shared.documents.requests import Request, parse_requests
@@ -21,7 +20,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import json_values
-from shared.world import case_of, good, judge, plan, refusals, request_of, situation, to_bytes
+from shared.world import case_of, confirm, good, judge, plan, refusals, request_of, situation, to_bytes
 
 FOLDER = "transactions"
 SEED = 1559
@@ -244,7 +243,7 @@ def _examine_and_confirm(document: Any) -> None:
         for verdict in verdicts:
             str(verdict)
         if not refused(verdicts):
-            second_opinion.confirm(case)
+            confirm(case)
 
 
 @repeatable

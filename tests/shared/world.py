@@ -12,6 +12,8 @@ from airlock_shared.ceremony.possession import Challenge, challenge_of, registra
 from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.examine import examine
+from airlock_shared.checks.library_opinion import opinion_on
+from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.errors import Refusal
@@ -214,3 +216,8 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
         node[last] = node[last].replace(old, new)
     else:
         raise AssertionError(operation)
+
+
+def confirm(case: Case) -> None:
+    """Compare an examined item with the second opinion, which here runs in the same process."""
+    compare(case, opinion_on(json.loads(json.dumps(document_of(case)))))

@@ -27,6 +27,12 @@ def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | No
     context.meta[_LOG] = path
 
 
+def apdu_log(context: click.Context | None) -> Path | None:
+    """Return the file of ``--apdu-log``, when a command has that option and it was given."""
+    found: Path | None = context.meta.get(_LOG) if context else None
+    return found
+
+
 emulator_option = click.option(
     "--emulator",
     "emulator_port",
@@ -121,7 +127,7 @@ class Device:
 def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
     """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
     context = click.get_current_context(silent=True)
-    device = Device(emulator_port, ledger_path, context.meta.get(_LOG) if context else None)
+    device = Device(emulator_port, ledger_path, apdu_log(context))
     try:
         yield device
     finally:

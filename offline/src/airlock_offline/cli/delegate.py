@@ -107,7 +107,7 @@ def prove_command(
     plan = parse_plan(read_input(plan_file))
     challenge = _challenge(state, plan, step_id)
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    fit = Fitness(state.home, emulator_port)
+    fit = Fitness(state.home, emulator_port, state.confinement)
     fit.begin()
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):

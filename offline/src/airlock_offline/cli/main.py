@@ -1,11 +1,15 @@
-"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs."""
+"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs.
+
+The kernel's is next: when a command's words are read, and before it reads anything else.
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
@@ -38,10 +42,40 @@ COMMANDS = {
 
 
 class Commands(LazyCommands):
-    """The commands of this half."""
+    """The commands of this half; ``before`` is called when a command's words are read, before the command begins."""
 
     package = "airlock_offline.cli"
     table: ClassVar = COMMANDS
+    before: Callable[[click.Context], None] | None = None
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name, or None."""
+        found = super().get_command(context, name)
+        return found if found is None or self.before is None else _after(self.before, found)
+
+
+def _after(before: Callable[[click.Context], None], command: click.Command) -> click.Command:
+    """Return a command, or a group's commands, that call ``before`` first; the copy is the program's own already."""
+    if isinstance(command, click.Group):
+        command.commands = {name: _after(before, member) for name, member in command.commands.items()}
+    elif (work := command.callback) is not None:
+
+        def both(*given: Any, **named: Any) -> Any:
+            before(click.get_current_context())
+            return work(*given, **named)
+
+        command.callback = both
+    return command
+
+
+def confine_command(context: click.Context) -> None:
+    """Have the kernel refuse what this command does not need, and keep what it enforces in the state."""
+    from airlock_offline.confinement.confine import confine
+    from airlock_offline.confinement.needs import needs_of
+    from airlock_offline.device_connection import apdu_log
+
+    state = context.find_root().obj
+    state.confinement = confine(needs_of(context, state.home, apdu_log(context)))
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -65,6 +99,8 @@ def program(context: click.Context, home: Path | None) -> None:
 def main() -> None:
     """Run the program and leave with its exit code."""
     airgap.install()
+    assert isinstance(program, Commands)  # noqa: S101 (it was declared so)
+    program.before = confine_command
     code = run(program)
     gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
     sys.exit(code)

@@ -86,7 +86,7 @@ def sign(
     header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
-    fit = Fitness(state.home, emulator_port)
+    fit = Fitness(state.home, emulator_port, state.confinement)
     fit.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)

@@ -83,7 +83,7 @@ def seal_transcript(
     """
     plan = parse_plan(read_input(plan_file))
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    fit = Fitness(state.home, emulator_port)
+    fit = Fitness(state.home, emulator_port, state.confinement)
     fit.begin()
     signer = choose_signer(plan, signer_name)
     entries = state.transcript.entries()

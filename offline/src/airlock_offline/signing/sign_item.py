@@ -7,10 +7,11 @@ signature leaves that does not recover to the plan's address over our own digest
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.state import State
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
@@ -19,7 +20,7 @@ from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
 from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.checks.second_opinion import confirm
+from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Declined, ExitCode
 from airlock_shared.ethereum.addresses import checksum_address
@@ -33,7 +34,8 @@ class Station(NamedTuple):
     ``ledger`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
-    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
+    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next; ``opinion`` begins to
+    ask somebody else what is to be signed.
     """
 
     state: State
@@ -44,6 +46,7 @@ class Station(NamedTuple):
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
+    opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
 
 
 class Result(NamedTuple):
@@ -75,14 +78,25 @@ def sign_item(case: Case, station: Station) -> Result:
     """
     verdicts = examine(case) + examine_nonces(case, station.ledger)
     verdicts.append(examine_possession(case, station.proofs))
-    station.show(case, verdicts)
     if stopped := refused(verdicts):
+        station.show(case, verdicts)
         return _refused(case, stopped, station)
     digest = "0x" + case.digest.hex()
     if kept := station.state.signed(digest):
+        station.show(case, verdicts)
         check_signature(_with(case, kept))
         station.tell("This was signed before; the signature that was kept is used again.")
         return Result(kept, ExitCode.DONE)
+    opinion = station.opinion(document_of(case))  # it computes while the person reads
+    try:
+        station.show(case, verdicts)
+        return _confirm_and_sign(case, station, opinion)
+    finally:
+        opinion.end()
+
+
+def _confirm_and_sign(case: Case, station: Station, opinion: Opinion) -> Result:
+    digest = "0x" + case.digest.hex()
     for earlier in station.ledger.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
@@ -90,7 +104,7 @@ def sign_item(case: Case, station: Station) -> Result:
         station.tell("it may have been executed: ask the online machine before you sign it once more.")
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
-        signed = _sign(case, station)
+        signed = _sign(case, station, opinion)
     except Declined as declined:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
@@ -111,9 +125,9 @@ def _refused(case: Case, stopped: list[Verdict], station: Station) -> Result:
     return Result(Signed(case.request.step, "refused", first.check), code)
 
 
-def _sign(case: Case, station: Station) -> Signed:
+def _sign(case: Case, station: Station, opinion: Opinion) -> Signed:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
-    confirm(case)
+    compare(case, opinion.answer())
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
     require_account(app, signer.path, signer.address)

@@ -85,6 +85,8 @@ CHECKS: dict[str, Info] = {
                           "Use the rehearsal's own folder for rehearsals, and never its files elsewhere."),
     "AIRGAP-SOCKET": Info("something tried to use the network", "A signing machine that talks.",
                           "Stop, and find out which program or library did it before anything is signed."),
+    "AIRGAP-SECCOMP": Info("the kernel does not refuse sockets to this program", "Native code and child processes that use the network.",
+                           "Use a Linux kernel with seccomp on x86_64 or arm64 (docs/kernel.md), and start again."),
     "AIRGAP-INTERFACE": Info("a network interface of the signing machine is up", "A signing machine that somebody can reach.",
                              "Unplug the cable, switch the interface off (nmcli networking off, or ip link set NAME down), and look again."),
     "AIRGAP-ROUTE": Info("a route leads out of the signing machine", "A signing machine that talks.",
@@ -128,6 +130,8 @@ CHECKS: dict[str, Info] = {
     "MSG-ARRAY": Info("not an array of the type's length", "Elements beyond what the type holds.", _STOP),
     # consistency
     "DIGEST-MATCH": Info("the payload's digest is not that of its message", "A digest of something else than is shown.", _STOP),
+    "DIGEST-OPINION": Info("no second opinion on the digest", "A digest that only one program has computed.",
+                           "Sign again; if it happens again, find out why the second process does not answer before anything is signed."),
     "DIGEST-DISAGREE": Info("two implementations disagree on the digest", "A fault in one of them.",
                             "Do not sign. Report the payload to the maintainers: this should never happen."),
     "ENC-MATCH": Info("encodedIntent is not the encoding of the message", "Executing something else than was signed.", _STOP),
