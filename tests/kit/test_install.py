@@ -96,10 +96,10 @@ def test_what_is_installed_is_the_kits(installed: Installed, kit: Kit) -> None:
 
 def test_every_kind_of_installed_file_is_looked_at(installed: Installed, kit: Kit) -> None:
     site = f"lib/{next((installed.folder / 'lib').iterdir()).name}/site-packages"
-    compiled = next((installed.folder / site / "airlock_offline/__pycache__").glob("review.*.pyc"))
+    compiled = next((installed.folder / site / "airlock_offline/signing/__pycache__").glob("review.*.pyc"))
     native = next((installed.folder / site).glob("coincurve/*.so"))
     names = {
-        "bin/airlock-offline", "pyvenv.cfg", f"{site}/airlock_shared/eip712.py", f"{site}/eth_account/account.py",
+        "bin/airlock-offline", "pyvenv.cfg", f"{site}/airlock_shared/ethereum/eip712.py", f"{site}/eth_account/account.py",
         str(compiled.relative_to(installed.folder)), str(native.relative_to(installed.folder)),
         next(str(p.relative_to(installed.folder)) for p in (installed.folder / site).glob("click-*.dist-info/METADATA")),
         "share/airlock-offline/KIT", "share/airlock-offline/SYSTEM-LIBRARIES", "share/airlock-offline/guides/kit.md",
@@ -108,7 +108,7 @@ def test_every_kind_of_installed_file_is_looked_at(installed: Installed, kit: Ki
     added = (
         "evil.pth",
         "sitecustomize.py",
-        "airlock_shared/eip712.pyc",
+        "airlock_shared/ethereum/eip712.pyc",
         "airlock_shared/__pycache__/x.cpython-311.pyc",
     )
     with ExitStack() as stack:
@@ -148,7 +148,7 @@ def _preflight(installed: Installed, *words: object) -> set[str]:
 def test_preflight_refuses_a_changed_installation_and_a_changed_kit(installed: Installed, kit: Kit) -> None:
     medium = ("--kit", kit.folder, "--fingerprint", kit.fingerprint)
     assert _preflight(installed, *medium) == set()
-    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/words.py"))):
+    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/text/fingerprint_words.py"))):
         assert _preflight(installed) == {"KIT-INSTALLED"}
     with changed(installed.folder / "share/airlock-offline/INSTALLED"):
         assert _preflight(installed) == {"KIT-MANIFEST"}
@@ -258,12 +258,16 @@ def test_what_differs_from_the_list_after_installing_leaves_nothing_behind(
     machine, folder = tmp_path / "machine", tmp_path / kit.folder.name
     machine.mkdir()
     shutil.copytree(kit.folder, folder, copy_function=os.link)
-    listed = (folder / "INSTALLED").read_text().replace("/airlock_shared/eip712.py\n", "/airlock_shared/eip713.py\n")
+    listed = (
+        (folder / "INSTALLED")
+        .read_text()
+        .replace("/airlock_shared/ethereum/eip712.py\n", "/airlock_shared/eip713.py\n")
+    )
     for name in ("INSTALLED", "MANIFEST"):
         (folder / name).unlink()
     (folder / "INSTALLED").write_text(listed)
     ended = _install(sum_up(folder), machine / "new", installed.python)
     assert ended.code == 3, ended.err
-    assert "airlock_shared/eip712.py: not in the list" in ended.err
+    assert "airlock_shared/ethereum/eip712.py: not in the list" in ended.err
     assert "airlock_shared/eip713.py: missing" in ended.err
     assert list(machine.iterdir()) == []

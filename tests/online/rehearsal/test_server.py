@@ -118,7 +118,7 @@ def test_the_world_depends_on_seed_and_clock_alone() -> None:
 
 def test_nothing_of_the_gate_is_imported() -> None:
     allowed = {"airlock_shared.errors"}
-    for path in Path(package.__file__).parent.glob("*.py"):
+    for path in Path(package.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

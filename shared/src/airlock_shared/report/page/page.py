@@ -47,7 +47,7 @@ def _style(report: Row) -> str:
     words = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
     words += ["PART OF THE PLAN"] if report["part"] else []
     words += [] if report["complete"] else ["INCOMPLETE"]
-    sheet = (files("airlock_shared.report") / "page_parts" / "report.css").read_text(encoding="utf-8")
+    sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
     return sheet.replace("@FOOT@", ", ".join(words), 1)  # a plan's id is letters, digits and hyphens
 
 
