@@ -12,7 +12,7 @@ import sys
 _BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
 
 
-def start(module: str) -> subprocess.Popen[bytes]:
+def start(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
     """Start ``main`` of a module of ours, with pipes for its input and output; what it says of errors is dropped.
 
     ``-I -S``: neither variables nor site files decide what it loads. A session of its own: Ctrl-C is the person's word to
@@ -24,7 +24,7 @@ def start(module: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={},
-        cwd="/",
+        cwd=cwd,
         close_fds=True,
         start_new_session=True,
     )

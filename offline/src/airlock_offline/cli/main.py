@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import click
 
 from airlock_offline import airgap
-from airlock_shared.cli.lazy_commands import LazyCommands
+from airlock_shared.cli.lazy_commands import READER, LazyCommands
 from airlock_shared.cli.program import run
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
@@ -68,6 +68,17 @@ def _after(before: Callable[[click.Context], None], command: click.Command) -> c
     return command
 
 
+def _read_pictures_elsewhere(context: click.Context) -> None:
+    """Have pictures read in another process, by whichever command is given some."""
+
+    def texts_of(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
+        from airlock_offline.scanning import pictures_process
+
+        return pictures_process.texts_of(sources, tell)
+
+    context.meta[READER] = texts_of
+
+
 def confine_command(context: click.Context) -> None:
     """Have the kernel refuse what this command does not need, and keep what it enforces in the state."""
     from airlock_offline.confinement.confine import confine
@@ -76,6 +87,8 @@ def confine_command(context: click.Context) -> None:
 
     state = context.find_root().obj
     state.confinement = confine(needs_of(context, state.home, apdu_log(context)))
+    gc.freeze()  # what was imported is no garbage
+    gc.enable()
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -92,6 +105,7 @@ def program(context: click.Context, home: Path | None) -> None:
     from airlock_offline.state import State, default_home
 
     context.obj = State(home or default_home())
+    _read_pictures_elsewhere(context)
     if context.invoked_subcommand != "doctor":  # which goes on, and says what is wrong with the file
         context.default_map = option_defaults(context.obj.home)
 
@@ -101,6 +115,7 @@ def main() -> None:
     airgap.install()
     assert isinstance(program, Commands)  # noqa: S101 (it was declared so)
     program.before = confine_command
+    gc.disable()  # until the command begins: a collection among imports finds nothing, and a start has a dozen
     code = run(program)
     gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
     sys.exit(code)

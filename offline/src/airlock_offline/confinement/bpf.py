@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from airlock_offline.confinement.syscalls import (
     ABSENT,
     AF_INET,
+    IPPROTO_TCP,
     LISTENING,
     LOOPBACK,
     NAMESPACES,
@@ -38,74 +38,62 @@ REFUSE = ERRNO | errno.EPERM
 UNKNOWN = ERRNO | errno.ENOSYS  # the C library then uses the older call, whose arguments can be looked at
 
 
-class Step(NamedTuple):
-    """One instruction: its code, how many to jump over when a comparison holds and when not, and its number."""
+Step = tuple[int, int, int, int]
+"""One instruction: its code, how many to jump over when a comparison holds and when not, and its number."""
 
-    code: int
-    holds: int
-    fails: int
-    value: int
+Test = tuple[int, int, int, bool]
+"""An argument's place, a mask, a value, and whether the argument's lower 32 bits under the mask have to equal it."""
 
+Rule = tuple[int, int, tuple[Test, ...]]
+"""A system call's number, its answer, and tests: without any it always gets that answer, with some unless all hold."""
 
-class Test(NamedTuple):
-    """An argument's lower 32 bits under ``mask`` equal ``value``, or with ``equal`` False do not."""
-
-    argument: int
-    mask: int
-    value: int
-    equal: bool = True
-
-
-class Rule(NamedTuple):
-    """A system call by number gets ``action`` unless there are tests and all of them hold."""
-
-    number: int
-    action: int = REFUSE
-    unless: tuple[Test, ...] = ()
-
-
-_TESTED = {
-    "clone": (Test(0, NAMESPACES, 0),),
-    "ioctl": (Test(1, 0xFFFFFFFF, TIOCSTI, equal=False), Test(1, 0xFFFFFFFF, TIOCLINUX, equal=False)),
+ALL_BITS = 0xFFFFFFFF
+_TESTED: dict[str, tuple[Test, ...]] = {
+    "clone": ((0, NAMESPACES, 0, True),),
+    "ioctl": ((1, ALL_BITS, TIOCSTI, False), (1, ALL_BITS, TIOCLINUX, False)),
 }
-_TCP = (Test(0, 0xFFFFFFFF, AF_INET), Test(1, 0xFFFFFFFF ^ SOCK_FLAGS, SOCK_STREAM), Test(2, 0xFFFFFFF9, 0))
+_TCP: tuple[Test, ...] = (
+    (0, ALL_BITS, AF_INET, True),
+    (1, ALL_BITS ^ SOCK_FLAGS, SOCK_STREAM, True),
+    (2, ALL_BITS ^ IPPROTO_TCP, 0, True),
+)
 
 
 def rules_for(machine: Machine, *, loopback: bool = False, listening: bool = False) -> list[Rule]:
     """Return the rules of a machine; in a rehearsal TCP sockets are made, to connect or, with ``listening``, to serve."""
     allowed = LISTENING if listening else LOOPBACK if loopback else ()
-    rules = []
+    rules: list[Rule] = []
     for name, numbers in NUMBERS.items():
         number = numbers[machine.column]
         if number == ABSENT or (name in allowed and name != "socket"):
             continue
         tests = _TCP if name in allowed else _TESTED.get(name, ())
-        rules.append(Rule(number, UNKNOWN if name == "clone3" else REFUSE, tests))
+        rules.append((number, UNKNOWN if name == "clone3" else REFUSE, tests))
     return rules
 
 
 def assemble(machine: Machine, rules: Iterable[Rule]) -> list[Step]:
     """Return the program: a call of another machine or ABI ends the process, a rule refuses, the rest is allowed."""
-    steps = [Step(LOAD, 0, 0, MACHINE_AT), Step(EQUAL, 1, 0, machine.audit_arch), Step(RETURN, 0, 0, KILL)]
-    steps.append(Step(LOAD, 0, 0, NUMBER_AT))
+    steps: list[Step] = [(LOAD, 0, 0, MACHINE_AT), (EQUAL, 1, 0, machine.audit_arch), (RETURN, 0, 0, KILL)]
+    steps.append((LOAD, 0, 0, NUMBER_AT))
     if machine.x32_bit:
-        steps += [Step(AT_LEAST, 0, 1, machine.x32_bit), Step(RETURN, 0, 0, KILL)]
-    for rule in rules:
-        block = _block(rule)
-        steps += [Step(EQUAL, 0, len(block), rule.number), *block]
-    return [*steps, Step(RETURN, 0, 0, ALLOW)]
+        steps += [(AT_LEAST, 0, 1, machine.x32_bit), (RETURN, 0, 0, KILL)]
+    for number, answer, tests in rules:
+        block = _block(answer, tests)
+        steps += [(EQUAL, 0, len(block), number), *block]
+    return [*steps, (RETURN, 0, 0, ALLOW)]
 
 
-def _block(rule: Rule) -> list[Step]:
+def _block(answer: int, tests: tuple[Test, ...]) -> list[Step]:
     """Return what follows when the number is the rule's. It always ends in an answer."""
-    refuse = Step(RETURN, 0, 0, rule.action)
-    if not rule.unless:
+    refuse: Step = (RETURN, 0, 0, answer)
+    if not tests:
         return [refuse]
     steps: list[Step] = []
-    for test in rule.unless:
-        steps += [Step(LOAD, 0, 0, ARGUMENTS_AT + 8 * test.argument), Step(AND, 0, 0, test.mask)]
-        steps += [Step(EQUAL, int(test.equal), int(not test.equal), test.value), refuse]
-    return [*steps, Step(RETURN, 0, 0, ALLOW)]
+    for argument, mask, value, equal in tests:
+        steps += [(LOAD, 0, 0, ARGUMENTS_AT + 8 * argument), (AND, 0, 0, mask)]
+        steps += [(EQUAL, int(equal), int(not equal), value), refuse]
+    return [*steps, (RETURN, 0, 0, ALLOW)]
 
 
 def packed(program: Sequence[Step]) -> bytes:

@@ -6,7 +6,6 @@ Where the kernel cannot, it is said and never passed over: what is missing is in
 from __future__ import annotations
 
 import os
-import platform
 import stat
 import sys
 from pathlib import Path
@@ -46,7 +45,7 @@ class Confinement(NamedTuple):
 
     def as_json(self) -> dict[str, object]:
         """Return it as the transcript and ``--json`` have it, with the kernel's release."""
-        return {"kernel": f"{platform.system()} {platform.release()}", **self._asdict()}
+        return {"kernel": f"{os.uname().sysname} {os.uname().release}", **self._asdict()}
 
 
 NOT_ASKED = "the kernel has it, and this command reads no document"
@@ -56,7 +55,7 @@ UNCONFINED = Confinement(False, "no filter was asked for", 0, "no filter was ask
 def confine(needs: Needs) -> Confinement:
     """Have the kernel refuse what the command does not need. Raises ``UsageError`` for a temporary folder not our own."""
     if not sys.platform.startswith("linux"):
-        why = f"this system is {platform.system()}, and the filter is Linux'"
+        why = f"this system is {os.uname().sysname}, and the filter is Linux'"
         return Confinement(False, why, 0, why)
     from airlock_offline.confinement.kernel import no_new_privileges
 
@@ -75,9 +74,9 @@ def _refuse_calls(needs: Needs) -> str:
     from airlock_offline.confinement import bpf, seccomp
     from airlock_offline.confinement.syscalls import MACHINES
 
-    machine = MACHINES.get(platform.machine())
+    machine = MACHINES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
-        return f"no table of system calls for {platform.machine()}"
+        return f"no table of system calls for {os.uname().machine}"
     rules = bpf.rules_for(machine, loopback=needs.connect is not None, listening=needs.listen is not None)
     try:
         seccomp.install(machine, bpf.assemble(machine, rules))
@@ -107,7 +106,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
         *((Path(path), landlock.WRITE) for path in needs.writes),
     ]
     try:
-        landlock.restrict(abi, landlock.Allowed(tuple(paths), needs.connect, needs.listen))
+        landlock.restrict(abi, paths, connect=needs.connect, listen=needs.listen)
     except OSError as error:
         return 0, f"the kernel takes no Landlock rules: {error.strerror}"
     return abi, ""

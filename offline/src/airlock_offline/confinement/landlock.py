@@ -10,8 +10,8 @@ import ctypes
 import os
 import stat
 import struct
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from airlock_offline.confinement.kernel import call
 
@@ -35,14 +35,6 @@ USE = READ | WRITE_FILE | TRUNCATE | IOCTL_DEV
 WRITE = READ | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE | REMOVE_DIR | REFER
 
 
-class Allowed(NamedTuple):
-    """What stays possible: rights by path, beneath which they hold, and one TCP port to connect to or to listen on."""
-
-    paths: tuple[tuple[Path, int], ...]
-    connect: int | None = None
-    listen: int | None = None
-
-
 def version() -> int:
     """Return the kernel's Landlock ABI. Raises ``OSError`` where it has none, or where it was not switched on."""
     return call(CREATE, None, 0, ASK_VERSION)
@@ -58,15 +50,20 @@ def attributes(abi: int) -> bytes:
     return struct.pack("<QQQ", *handled(abi))[: 8 if abi < 4 else 16 if abi < 6 else 24]
 
 
-def restrict(abi: int, allowed: Allowed) -> None:
-    """Take every right from this thread and its children but what is allowed. Raises ``OSError``."""
+def restrict(
+    abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None = None, listen: int | None = None
+) -> None:
+    """Take every right from this thread and its children but those to these paths and what is beneath them.
+
+    ``connect`` and ``listen`` are the one TCP port that is left. Raises ``OSError``.
+    """
     shape = attributes(abi)
     ruleset = call(CREATE, ctypes.c_char_p(shape), len(shape), 0)
     try:
-        for path, rights in allowed.paths:
+        for path, rights in paths:
             _allow_beneath(ruleset, path, rights & handled(abi)[0])
         if abi >= 4:
-            for right, port in ((CONNECT_TCP, allowed.connect), (BIND_TCP, allowed.listen)):
+            for right, port in ((CONNECT_TCP, connect), (BIND_TCP, listen)):
                 if port is not None:
                     call(ADD, ruleset, PORT, ctypes.c_char_p(struct.pack("<QQ", right, port)), 0)
         call(RESTRICT, ruleset, 0)

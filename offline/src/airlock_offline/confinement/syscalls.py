@@ -57,7 +57,7 @@ LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
 LISTENING = ("socket", "bind", "listen", "accept4", "accept", "sendto", "recvfrom")
 """What a rehearsal's loopback connection takes, and what the software Ledger's server takes."""
 
-AF_INET, SOCK_STREAM = 2, 1
+AF_INET, SOCK_STREAM, IPPROTO_TCP = 2, 1, 6
 SOCK_FLAGS = 0o4000 | 0o2000000  # SOCK_NONBLOCK, SOCK_CLOEXEC: flags that ride on a socket's type
 NAMESPACES = 0x7E020000  # CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET, of linux/sched.h
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal; select and paste on a console: asm-generic/ioctls.h

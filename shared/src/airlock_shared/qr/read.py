@@ -66,7 +66,7 @@ def _zbar() -> Callable[[Image.Image], list[str]] | None:
     """Return zbar's decoder of grey pictures, or None: the Python package fails to import where the library is missing."""
     try:
         from pyzbar import pyzbar  # type: ignore[import-untyped]
-    except ImportError:
+    except (ImportError, OSError):  # OSError: it looks for the library by way of a temporary file, where it may write
         return None
 
     def decode(grey: Image.Image) -> list[str]:
