@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
-from airlock_offline.confinement.confine import UNCONFINED, Confinement
+from airlock_offline.confinement.enforced import UNCONFINED, Confinement
 from airlock_offline.preflight.isolation import Fitness, airgap_lines, as_rehearsal, is_production, require_fit
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from airlock_offline.confinement.confine import UNCONFINED
+from airlock_offline.confinement.enforced import UNCONFINED
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
@@ -30,6 +30,8 @@ class State:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.transcript = TranscriptFile(home / "transcript.jsonl")
+        self.printing: Callable[[Path, Path], str] | None = None
+        """What prints a page, where the command line asks for it."""
         self.confinement = UNCONFINED
         """What the kernel enforces on this process: set when a command begins."""
 

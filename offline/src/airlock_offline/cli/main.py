@@ -86,6 +86,10 @@ def confine_command(context: click.Context) -> None:
     from airlock_offline.device_connection import apdu_log
 
     state = context.find_root().obj
+    if context.params.get("pdf"):
+        from airlock_offline.printing import begin_printing
+
+        state.printing = begin_printing(context.params["folder"])
     state.confinement = confine(needs_of(context, state.home, apdu_log(context)))
     gc.freeze()  # what was imported is no garbage
     gc.enable()

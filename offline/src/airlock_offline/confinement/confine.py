@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_offline.confinement.enforced import NOT_ASKED, Confinement
 from airlock_shared.errors import UsageError
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
@@ -30,26 +31,6 @@ class Needs(NamedTuple):
     listen: int | None = None
     files: bool = True
     machine: bool = True
-
-
-class Confinement(NamedTuple):
-    """What the kernel enforces on this process and its children, and why not where it does not.
-
-    ``seccomp`` is True when sockets were asked for and refused; ``landlock`` is the ABI that is enforced, 0 for none.
-    """
-
-    seccomp: bool
-    seccomp_why: str
-    landlock: int
-    landlock_why: str
-
-    def as_json(self) -> dict[str, object]:
-        """Return it as the transcript and ``--json`` have it, with the kernel's release."""
-        return {"kernel": f"{os.uname().sysname} {os.uname().release}", **self._asdict()}
-
-
-NOT_ASKED = "the kernel has it, and this command reads no document"
-UNCONFINED = Confinement(False, "no filter was asked for", 0, "no filter was asked for")
 
 
 def confine(needs: Needs) -> Confinement:

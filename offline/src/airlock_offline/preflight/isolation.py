@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from airlock_offline.confinement.confine import Confinement
+from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.radios import radio_lines

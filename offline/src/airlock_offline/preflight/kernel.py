@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.confinement.confine import NOT_ASKED, Confinement
+from airlock_offline.confinement.enforced import NOT_ASKED, Confinement
 from airlock_shared.host.machine import LOOK, REFUSED, Observed
 from airlock_shared.text.safe import safe
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_offline.confinement.confine import Confinement
+from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.installation.manifest import Finding, Installation, system_libraries
 from airlock_offline.preflight.clock import clock_lines
 from airlock_offline.preflight.installation import (
