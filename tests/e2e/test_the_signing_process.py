@@ -53,11 +53,11 @@ os.write(int(os.environ["RESULT"]), json.dumps([code, found, mapped]).encode())
 """
 
 
-def after(desk: Desk, words: tuple[object, ...], typed: str) -> tuple[set[str], list[str]]:
+def after(desk: Desk, words: tuple[object, ...], typed: str, before: str = "") -> tuple[set[str], list[str]]:
     """Run the installed offline half, and return the distributions it has loaded, and its mapped libraries."""
     reading, writing = os.pipe()
     python = OFFLINE.with_name("python")
-    line = [str(python), "-I", "-c", PROGRAM, "--", "--home", str(desk.path("offline-home")), *map(str, words)]
+    line = [str(python), "-I", "-c", before + PROGRAM, "--", "--home", str(desk.path("offline-home")), *map(str, words)]
     ended = subprocess.run(line, input=typed, capture_output=True, text=True, check=False, timeout=300,
                            pass_fds=(writing,), env={**os.environ, "RESULT": str(writing)})  # fmt: skip
     os.close(writing)
@@ -101,3 +101,22 @@ def test_what_comes_by_light_is_read_elsewhere_and_shown_as_a_page_here(desk: De
     words = ("sign", codes, "--qr", "--plan", plan, "--emulator", ledger.port, "--json")
     found, mapped = after(desk, words, "Yes\nYes\n")
     require_small(found, mapped)
+
+
+WITHOUT_LANDLOCK = """
+from airlock_offline.confinement import landlock
+def version():
+    raise OSError(38, "Function not implemented")
+landlock.version = version
+"""
+
+
+def test_a_kernel_without_landlock_signs_and_it_stands_in_the_record(desk: Desk, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    words = ("sign", requests, "--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
+    after(desk, words, "Yes\n" * 9, before=WITHOUT_LANDLOCK)
+    assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="Yes\n").code == 0
+    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
+    [found] = [entry["data"] for entry in map(json.loads, lines) if entry["event"] == "kernel-not-enforced"]
+    assert (found["seccomp"], found["landlock"]) == (True, 0)
+    assert found["landlock_why"] == "the kernel has no Landlock: Function not implemented"

@@ -35,6 +35,11 @@ class State:
         self.confinement = UNCONFINED
         """What the kernel enforces on this process: set when a command begins."""
 
+    def record_unenforced(self, at_ms: int) -> None:
+        """Record what the kernel does not enforce on this process; nothing when it enforces all."""
+        if not (self.confinement.seccomp and self.confinement.landlock):
+            self.transcript.record("kernel-not-enforced", self.confinement.as_json(), at_ms)
+
     # -- pinned deployments
 
     def pin_path(self, name: str) -> Path:

@@ -113,6 +113,7 @@ def prove_command(
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    state.record_unenforced(now_ms())
     with opened(emulator_port, ledger_path) as device:
         app = fit.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))

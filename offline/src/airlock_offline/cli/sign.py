@@ -101,6 +101,7 @@ def sign(
         say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
+    state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:

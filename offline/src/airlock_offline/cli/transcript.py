@@ -91,6 +91,8 @@ def seal_transcript(
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
         return
+    state.record_unenforced(now_ms())
+    seal = seal_of(state.transcript.entries(), plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
     for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
