@@ -83,14 +83,13 @@ def confine_command(context: click.Context) -> None:
     """Have the kernel refuse what this command does not need, and keep what it enforces in the state."""
     from airlock_offline.confinement.confine import confine
     from airlock_offline.confinement.needs import needs_of
-    from airlock_offline.device_connection import apdu_log
 
     state = context.find_root().obj
     if context.params.get("pdf"):
         from airlock_offline.printing import begin_printing
 
         state.printing = begin_printing(context.params["folder"])
-    state.confinement = confine(needs_of(context, state.home, apdu_log(context)))
+    state.confinement = confine(needs_of(context, state.home))
     gc.freeze()  # what was imported is no garbage
     gc.enable()
 

@@ -16,8 +16,11 @@ KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator"
 """Commands that write nothing into this machine's folder; the others find it made."""
 
 
-def needs_of(context: click.Context, home: Path, log: Path | None = None) -> Needs:
-    """Return what a command needs; ``log`` is a file that it writes too, and that is no parameter of it.
+APDU_LOG = "airlock.apdu-log"  # where the click context keeps the path of a file that is no parameter of the command
+
+
+def needs_of(context: click.Context, home: Path) -> Needs:
+    """Return what a command needs.
 
     The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
     Raises ``UsageError`` when a folder of ours cannot be made.
@@ -26,7 +29,7 @@ def needs_of(context: click.Context, home: Path, log: Path | None = None) -> Nee
     command = context.command_path.split()[1]
     if command not in KEEP_NOTHING or words.get("qr"):
         make_folder(home.absolute())
-    outputs = [] if log is None else [log]
+    outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
     inputs: list[Path] = []
     for parameter in context.command.params:
         is_output = isinstance(parameter, click.Option) and "-o" in parameter.opts
