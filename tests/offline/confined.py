@@ -38,7 +38,8 @@ main.main()
 def confined(script: str, *words: object, name: str = "digest", before: str = "") -> subprocess.CompletedProcess[str]:
     """Run a script in place of a command, under what the command's own words allow; ``before`` runs unconfined."""
     indented = "\n".join(f"    {line}" for line in script.splitlines())
-    source = _START.format(script=indented, before=before, module=name, name=name)
+    module, _, inside = name.partition(".")
+    source = _START.format(script=indented, before=before, module=module, name=inside or name)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", source, *map(str, words)]
     return subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=120)
