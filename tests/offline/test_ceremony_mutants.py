@@ -218,9 +218,9 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
 
 def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
     table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
-    station = table.station._replace(opinion=opinion, show=lambda *_: order.append(len(opinion.begun)))
+    station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
     assert sign_item(case(), station).signed.result == "declined"
-    assert (order, opinion.begun[0].ended) == ([1], True)
+    assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
 
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:

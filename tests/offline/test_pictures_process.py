@@ -77,21 +77,36 @@ def test_what_the_child_says_is_read() -> None:
     assert read(record(REMARK, "dark") + GOOD + record(TEXTS, []) + END) == ([[TEXT], []], ["dark"])
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"", GOOD, GOOD[:-1], b"T\xff\xff\xff\xff", b"T\0\x10\0\x01", b"X\0\0\0\x02[]", b"T\0\0\0\0",
-        b"T\0\0\0\x02{}", record(TEXTS, [1]), record(TEXTS, ["x" * 8193]), record(TEXTS, [""] * 257), record(TEXTS, "x"),
-        record(TEXTS, [["x"]]), b"T\0\0\0\x02[[", b"T\0\0\x01\x00" + b"[" * 256, b"T\0\0\0\x04[\"\xff", record(REMARK, 7),
-        record(REMARK, "x" * 8193), record(ERROR, "x"), record(ERROR, {}), b"T\0\0\0\x02[]" * 3,
-        record(ERROR, {"check": "SIG-SIGNER", "what": "x", "got": "", "expected": "", "do": ""}),
-        record(ERROR, {"check": 3, "what": "x", "got": "", "expected": "", "do": ""}),
-    ],
-)  # fmt: skip
-def test_anything_else_is_a_refusal(said: bytes) -> None:
+def require_failed(said: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         read(said)
     assert (caught.value.check, caught.value.what) == ("QR-IMAGE", "the process that reads pictures failed")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"", GOOD, GOOD[:-1], b"T\xff\xff\xff\xff", b"T\0\x10\0\x01", b"X\0\0\0\x02[]", b"T\0\0\0\0", b"T\0\0\0\x02[]" * 3,
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_sequence_of_records_is_a_refusal(said: bytes) -> None:
+    require_failed(said)
+
+
+WRONG = {"check": "", "what": "x", "got": "", "expected": "", "do": ""}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"T\0\0\0\x02{}", record(TEXTS, [1]), record(TEXTS, ["x" * 8193]), record(TEXTS, [""] * 257), record(TEXTS, "x"),
+        record(TEXTS, [["x"]]), b"T\0\0\0\x02[[", b"T\0\0\x01\x00" + b"[" * 256, b"T\0\0\0\x04[\"\xff]", record(REMARK, 7),
+        record(REMARK, "x" * 8193), record(ERROR, "x"), record(ERROR, {}), record(ERROR, WRONG | {"check": "SIG-SIGNER"}),
+        record(ERROR, WRONG | {"check": 3}), record(ERROR, WRONG | {"what": None}), b"X\0\0\0\x02[]",
+    ],
+)  # fmt: skip
+def test_anything_else_is_a_refusal(said: bytes) -> None:
+    require_failed(said + END)
 
 
 def test_a_crash_is_a_refusal_after_what_was_read() -> None:
