@@ -56,22 +56,22 @@ mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a tes
 
 check: lint test ## Run everything that CI runs
 
-bench: $(VENVS)/dev/.done ## Measure, and write docs/benchmarks.md
+bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_delivery
 
-bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/benchmarks.md
+bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
 
-docs: $(VENVS)/dev/.done ## Write the documentation tables that come from code
+docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
 
 speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF=...)
-	@test -f "$(ELF)" || { echo "Name the Ethereum app's ELF: make speculos ELF=/path/app.elf (see docs/ledger.md)" >&2; exit 2; }
+	@test -f "$(ELF)" || { echo "Name the Ethereum app's ELF: make speculos ELF=/path/app.elf (see docs/reference/ledger.md)" >&2; exit 2; }
 	@AIRLOCK_ETH_ELF=$(abspath $(ELF)) $(VENVS)/dev/bin/python -m pytest -q tests/speculos
 	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
 
-offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/kit.md)
+offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/reference/kit.md)
 	@$(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files

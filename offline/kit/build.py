@@ -1,7 +1,7 @@
 """Builds the kit that carries the offline half to a machine without a network: ``make offline-kit``.
 
 One folder, a tar of it and its fingerprints, the same bytes from the same commit wherever it is built. Everything in it
-comes from the pinned files by hash or from this workspace; docs/kit.md says what is in it and what is done with it.
+comes from the pinned files by hash or from this workspace; docs/reference/kit.md says what is in it and what it is for.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +30,13 @@ from airlock_shared.errors import AirlockError, ExitCode, UsageError
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
-PAGES = ("docs/kit.md", "docs/when-it-goes-wrong.md")  # for people without a network, beside the guides
-PACKED = ("shared", "offline", "docs/guides", *PAGES)  # what of the workspace is in a kit
+GUIDES = "docs/guides"
+PAGES = (  # for people without a network, beside the guides
+    *(f"docs/reference/{name}.md" for name in ("configuration", "kit", "ledger")),
+    *(f"docs/reference/generated/{name}.md" for name in ("checks", "errors", "exit-codes", "when-it-goes-wrong")),
+)
+PACKED = ("shared", "offline", GUIDES, *PAGES)  # what of the workspace is in a kit
+_LINK = re.compile(r"\[([^]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 
 
 class Source(NamedTuple):
@@ -115,16 +121,24 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
 
 
 def _write_guides(folder: Path) -> None:
-    """Write the guides and pages side by side, what they say of each other's place made so."""
-    folder.mkdir()
-    pages = [*sorted((ROOT / "docs/guides").glob("*.md")), *(ROOT / page for page in PAGES)]
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        for other in pages:
-            text = text.replace(f"](../{other.name})", f"]({other.name})").replace(
-                f"](guides/{other.name})", f"]({other.name})"
-            )
-        (folder / page.name).write_text(text, encoding="utf-8")
+    """Write guides and pages into one folder. A link to what is not in the kit keeps its text alone."""
+    shutil.copytree(ROOT / GUIDES, folder)
+    places = {path.resolve(): path.relative_to(ROOT / GUIDES) for path in (ROOT / GUIDES).rglob("*")}
+    places |= {(ROOT / page).resolve(): Path(Path(page).name) for page in PAGES}
+
+    for source, place in places.items():
+        if source.suffix == ".md":
+            (folder / place).write_text(_relink(source, places), encoding="utf-8")
+
+
+def _relink(page: Path, places: Mapping[Path, Path]) -> str:
+    """Return the text of a page that stands at the top of the folder, its links made to lead to ``places``."""
+
+    def link(found: re.Match[str]) -> str:
+        place = places.get((page.parent / found[2]).resolve())
+        return f"[{found[1]}]({place.as_posix()}{found[3] or ''})" if place else found[1]
+
+    return _LINK.sub(link, page.read_text(encoding="utf-8"))
 
 
 def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:

@@ -6,7 +6,7 @@
 #
 # FINGERPRINT is the SHA-256 of MANIFEST, from the paper that came by another way than this medium: 64 hex digits, in quotes
 # when they stand in groups. Nothing can be skipped. Exit codes: 0 everything is as listed, 2 wrong words, 3 refused.
-# Before this script itself may be trusted, see docs/kit.md: two commands of the system look at it first.
+# Before this script itself may be trusted, see docs/reference/kit.md: two commands of the system look at it first.
 set -eu
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C

@@ -1,4 +1,4 @@
-"""``make bench``: how soon an event is on the screen, and how fast event streams are decoded, for docs/benchmarks.md.
+"""``make bench``: delay to the screen and speed of decoding of events, for docs/reference/benchmarks.md.
 
 A plain script, never a timed test: nothing fails here when the machine is slow.
 """
@@ -138,9 +138,9 @@ def _delay_row(name: str, ours: list[float], theirs: list[float]) -> str:
 
 
 def _airlock(stream: bytes, size: int) -> int:
-    from airlock_online.clients.sse import Caps, Decoder
+    from airlock_online.clients.sse import Caps, SseDecoder
 
-    decoder, count = Decoder(Caps(total=1 << 40)), 0
+    decoder, count = SseDecoder(Caps(total=1 << 40)), 0
     for at in range(0, len(stream), size):
         count += len(decoder.feed(stream[at : at + size]))
     return count

@@ -1,4 +1,4 @@
-"""``make bench-qr``: measure transfers by QR code on degraded pictures, and write their section of docs/benchmarks.md.
+"""``make bench-qr``: measure transfers by QR code on degraded pictures, for docs/reference/benchmarks.md.
 
 Real documents are drawn, degraded and read as pictures. A plain script, never a timed test: nothing fails here when the
 machine is slow. What the numbers promise is asserted by tests/shared/qr.
@@ -26,9 +26,10 @@ from airlock_shared.qr.read import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.qr.transfer import Transfer, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder
+from bench.page import measured
 from shared.qr.transfers import batch, one_transaction
 
-RESULT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+RESULT = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
 BEGIN, END = "<!-- bench-qr -->", "<!-- /bench-qr -->"
 FRAMES_A_SECOND = 5
 VERSION = 20
@@ -229,7 +230,9 @@ def frames_table(documents: dict[str, Transfer]) -> str:
 def machine() -> str:
     """Return what it was measured with."""
     names = ("qrcode", "zxing-cpp", "pyzbar", "pillow")
-    return f"Python {platform.python_version()}; " + ", ".join(f"{name} {installed(name)}" for name in names)
+    return f"{measured()} Python {platform.python_version()}; " + ", ".join(
+        f"{name} {installed(name)}" for name in names
+    )
 
 
 def write_section(section: str) -> None:

@@ -1,4 +1,4 @@
-"""``make bench``: measure ``airlock-offline verify`` against the naive script, for docs/benchmarks.md.
+"""``make bench``: measure ``airlock-offline verify`` against the naive script, for docs/reference/benchmarks.md.
 
 Each measurement is a fresh process: its CPU time (user and system) and its peak memory, as the kernel counts them. Linux
 counts the peak of the process that starts another into that other's, so this one imports nothing large and makes the
@@ -28,7 +28,7 @@ START_RUNS = 30
 SLOW_COUNT = 200  # intents for the pure-Python recovery, which takes milliseconds each; scaled up
 PURE_PYTHON = {"ECC_BACKEND_CLASS": "eth_keys.backends.NativeECCBackend"}
 
-PARSE_PLAN = "import sys; from airlock_shared.plan.model import parse_plan; parse_plan(open(sys.argv[1], 'rb').read())"
+PARSE_PLAN = "import sys; from airlock_shared.plan.reader import parse_plan; parse_plan(open(sys.argv[1], 'rb').read())"
 RECOVER = """
 import json, sys
 from airlock_shared.ethereum.recovery import recover

@@ -24,7 +24,8 @@ from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, types_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.plan.model import Bounds, Exact, Step, parse_plan
+from airlock_shared.plan.model import Bounds, Exact, Step
+from airlock_shared.plan.reader import parse_plan
 
 Json = dict[str, Any]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
 _TITLE = "# Benchmarks\n\nWritten by `make bench` (`tests/bench`); run it again for your own machine.\n"
 
 
@@ -21,6 +23,15 @@ def write_section(name: str, text: str) -> None:
     PAGE.write_text(page, encoding="utf-8")
 
 
+def measured() -> str:
+    """Return when and of which commit the figures are; ``-dirty`` when files were changed since."""
+    root = PAGE.parents[2]
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, of commit {said or 'unknown'}."
+
+
 def machine(used: str, *libraries: str) -> list[str]:
     """Return what the numbers depend on. ``used`` says how many of the cores."""
     model = next(
@@ -28,6 +39,7 @@ def machine(used: str, *libraries: str) -> list[str]:
         platform.machine(),
     )
     return [
+        f"- {measured()}",
         f"- Machine: {model}, {os.cpu_count()} cores, {used}; {platform.system()}.",
         f"- Python {platform.python_version()}; {', '.join(f'{name} {version(name)}' for name in libraries)}.",
     ]

@@ -30,7 +30,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
     """Submit as the command does: the same journal, connections, timeline and output."""
     from airlock_online.clients.http import Http
     from airlock_online.delivery.event_lines import event_lines
-    from airlock_online.delivery.routes.context import World
+    from airlock_online.delivery.routes.context import DeliveryContext
     from airlock_online.delivery.submit import submit
     from airlock_online.journal.journal import open_journal
     from airlock_online.journal.order_states import OrderEvent
@@ -42,7 +42,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
         show("\n".join(event_lines(event, now_ms=NOW)))
 
     with open_journal(str(journal_file), lambda: NOW) as journal, Http() as http:
-        world = World(journal, http, lambda: NOW, time.sleep, on_event)
+        world = DeliveryContext(journal, http, lambda: NOW, time.sleep, on_event)
         for order in orders(f"http://127.0.0.1:{port}", count):
             submit(order, world)
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.qr.read import texts_in
+from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
 from airlock_shared.text.fingerprint_words import grouped
 from browser.chromium import Page
@@ -35,7 +36,7 @@ HASHES = """[...document.querySelectorAll('.hex')].filter((e) => e.querySelector
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for half, files in (("offline", offline_files()), ("online", online_files())):
-        (folder / f"{half}.html").write_bytes(make(files).html)
+        (folder / f"{half}.html").write_bytes(make(files, judge).html)
     return {half: folder / f"{half}.html" for half in ("offline", "online")}
 
 
@@ -67,7 +68,7 @@ def test_every_hash_stands_in_two_lines_of_eight_groups(browser: Page, reports: 
 
 def test_a_part_of_a_plan_fits_a_narrow_screen_and_says_so_below_incomplete(browser: Page, tmp_path: Path) -> None:
     path = tmp_path / "part.html"
-    path.write_bytes(make(part_files("desk")).html)
+    path.write_bytes(make(part_files("desk"), judge).html)
     browser.resize(375, 900)
     browser.open(path)
     assert browser.evaluate(OVERFLOWING) == []

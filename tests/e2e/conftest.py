@@ -18,8 +18,9 @@ from eth_account.signers.local import LocalAccount
 
 from airlock_offline.emulator.keys import TEST_SEED
 from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
-from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
+from airlock_rehearsal.services.settings import RehearsalSettings
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -141,7 +142,7 @@ def stop_ledger(ledger: Ledger) -> None:
 
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as running:
+    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as running:
         yield running
 
 

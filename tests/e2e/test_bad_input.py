@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services import Faults
+from airlock_rehearsal.services.faults import Faults
 from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
 
 

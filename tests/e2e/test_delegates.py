@@ -17,7 +17,7 @@ from airlock_shared.ethereum.recovery import CURVE_ORDER
 from e2e.conftest import ROOT, Desk, Ended, Ledger, key_at, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"
-EXAMPLES = ROOT / "docs/examples"
+EXAMPLES = ROOT / "docs/guides/examples"
 
 
 @pytest.fixture

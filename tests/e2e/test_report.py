@@ -14,16 +14,17 @@ import pytest
 
 from airlock_offline.signing.report_pages import model_of, screens_of
 from airlock_online.journal.journal import Record, open_journal
-from airlock_online.journal.order_states import FINAL, State
+from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, Settings
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.host.print_pdf import browser
-from airlock_shared.report.evidence.artefacts import read_evidence
+from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
@@ -89,7 +90,7 @@ class Day:
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     """A whole day, and the evidence of both machines in the folders ``offline`` and ``online``."""
-    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as services:
+    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
         ledger = start_ledger()
         try:
             desk = Desk(tmp_path_factory.mktemp("day"), services)
@@ -208,7 +209,7 @@ def _changed(value: Any) -> Any:
 def _refused(folder: Path, value: Any) -> Refusal:
     _, html, files = read_folder(folder)
     with pytest.raises(Refusal) as caught:
-        verify(json.dumps(value, indent=1).encode() + b"\n", html, files)
+        verify(json.dumps(value, indent=1).encode() + b"\n", html, files, judge)
     return caught.value
 
 
@@ -313,7 +314,7 @@ def _files(day: Day, name: str = "online") -> dict[str, bytes]:
 
 def _check_of(files: dict[str, bytes]) -> str:
     with pytest.raises(Refusal) as caught:
-        make(files)
+        make(files, judge)
     return caught.value.check
 
 
@@ -403,10 +404,10 @@ def test_pages_of_another_model_are_noticed_where_they_can_be_computed(day: Day)
     screens = json.loads(files["screens.json"])
     screens["steps"][0]["pages"][1] = ["Review something else"]
     files |= {"screens.json": json.dumps(screens).encode()}
-    made = make(files)
-    assert any("pages" in sentence for sentence in verify(made.json, made.html, files).open)
+    made = make(files, judge)
+    assert any("pages" in sentence for sentence in verify(made.json, made.html, files, judge).open)
     with pytest.raises(Refusal, match="pages are not those") as caught:
-        verify(made.json, made.html, files, screens_of=screens_of)
+        verify(made.json, made.html, files, judge, screens_of=screens_of)
     assert caught.value.check == "REPORT-ARTEFACT"
 
 
@@ -415,8 +416,9 @@ def test_the_pages_of_a_transaction_are_computed_for_either_model(tmp_path: Path
     files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
     files |= {"requests.json": to_bytes(whole("transactions"))}
     told = [
-        {"step": each.case.request.step, "result": "signed", "digest": each.digest, "signature": "", "app": "1.22.0",
-         "signature_sha256": "0" * 64, "signer": each.case.request.signer, "shown": "transaction"}
+        {"step": each.examined.received.request.step, "result": "signed", "digest": each.digest, "signature": "",
+         "app": "1.22.0", "signature_sha256": "0" * 64, "signer": each.examined.received.request.signer,
+         "shown": "transaction"}
         for each in judge(read_evidence(files))
     ]  # fmt: skip
     requests = read_evidence(files).requests
@@ -505,11 +507,11 @@ def test_a_folder_that_is_no_evidence_is_a_usage_error(day: Day) -> None:
 
 def test_without_the_offline_transcript_the_report_says_so(day: Day) -> None:
     files = {n: d for n, d in _files(day).items() if n not in ("offline-transcript.jsonl", "screens.json")}
-    report = make(files)
+    report = make(files, judge)
     assert "the offline machine's transcript was not given" in report.value["missing"]
     assert report.value["transcripts"][0] == {"machine": "offline", "given": False}
     assert b"INCOMPLETE" in report.html
-    assert verify(report.json, report.html, files).value["complete"] is False
+    assert verify(report.json, report.html, files, judge).value["complete"] is False
 
 
 def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page(desk: Desk, ledger: Ledger) -> None:
@@ -540,17 +542,18 @@ def test_an_unsigned_request_and_a_request_alone_have_their_report(desk: Desk, l
         assert run("report", "verify", folder).code == 0
 
 
-PATHS: dict[State, list[State]] = {
-    State.PREPARED: [], State.SENDING: [State.SENDING], State.EXPORTED: [State.EXPORTED],
-    State.REJECTED: [State.SENDING, State.REJECTED], State.ACCEPTED: [State.SENDING, State.ACCEPTED],
-    State.UNKNOWN: [State.SENDING, State.UNKNOWN],
-    **{final: [State.SENDING, State.ACCEPTED, final] for final in FINAL},
+PATHS: dict[OrderState, list[OrderState]] = {
+    OrderState.PREPARED: [], OrderState.SENDING: [OrderState.SENDING], OrderState.EXPORTED: [OrderState.EXPORTED],
+    OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
+    OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
+    OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
+    **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
 }  # fmt: skip
 """The states on the way from PREPARED to each."""
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: State) -> None:
+@pytest.mark.parametrize("state", list(OrderState))
+def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: OrderState) -> None:
     digest = "0x" + "ab" * 32
     fields = dict.fromkeys(Record._fields, "") | {"digest": digest, "ceremony": "demo", "deadline_ms": None}
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from e2e.conftest import OFFLINE, ONLINE, ROOT
 
 HALVES = {"online": ONLINE, "offline": OFFLINE}

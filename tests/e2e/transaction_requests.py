@@ -11,7 +11,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 PLAN = f"""
 format = "airlock/plan@1"

@@ -19,15 +19,15 @@ from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
 from airlock_rehearsal.services.builder.calls import CALLS as BUILDER_CALLS
 from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.judge import Examined
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
 from erc7730.descriptor_world import ROOT, Files, formats, made
-from shared.world import DEPLOYMENT_TEXT, case_of, good, plan, situation
+from shared.world import DEPLOYMENT_TEXT, examined_of, good, plan, situation
 
-PAGE = ROOT / "docs/erc-7730.md"
+PAGE = ROOT / "docs/reference/erc-7730.md"
 STEPS = [(folder, step) for folder in ("requests", "transactions") for step in plan(folder).steps]
 
 
@@ -124,16 +124,22 @@ def test_another_deployment_gives_other_bonds_and_the_same_words() -> None:
 
 
 @cache
+def _examined(folder: str, step: str) -> Examined:
+    found = examined_of(good(step, folder), situation(folder))
+    assert not found.verdicts.stopping()
+    return found
+
+
 def _case(folder: str, step: str) -> Case:
-    case = case_of(good(step, folder), situation(folder))
-    assert not refused(examine(case))
+    case = _examined(folder, step).case
+    assert case is not None
     return case
 
 
 def _described(files: Files, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the format of a case and the metadata of its descriptor, found as a wallet does: by contract and by type."""
-    name = case.intent.name if case.request.transaction is None else case.call.call.name
-    kind = "eip712" if case.request.transaction is None else "contract"
+    name = case.intent.name if isinstance(case, IntentCase) else case.call.call.name
+    kind = "eip712" if isinstance(case, IntentCase) else "contract"
     found = [
         (content, document["metadata"])
         for document in files.values()
@@ -188,7 +194,7 @@ def _in_review(decision: Decision, wallet: str, review: str) -> bool:
 def _compared(files: Files, folder: str, step: str) -> Iterator[tuple[str, bool]]:
     case = _case(folder, step)
     content, metadata = _described(files, case)
-    review = re.sub(r"\s", "", "".join(review_lines(case, 1, 1)))
+    review = re.sub(r"\s", "", "".join(review_lines(_examined(folder, step), 1, 1)))
     for field, decision in zip(content["fields"], case.decisions, strict=True):
         assert field["path"] == decision.field.path
         wallet = _by_wallet(field, decision.raw, metadata)
@@ -213,7 +219,9 @@ def test_a_wallet_shows_what_the_review_screen_shows(folder: str, step: str) -> 
 def test_another_format_than_the_review_screen_has_is_noticed(path: str, changed: dict[str, Any]) -> None:
     files = made()
     step = next(
-        step for folder, step in STEPS if folder == "requests" and _case(folder, step).intent.name == "CloseTradeReq"
+        step
+        for folder, step in STEPS
+        if folder == "requests" and _case(folder, step).step.action.result == "CloseTradeReq"
     )
     content, _ = _described(files, _case("requests", step))
     field = next(field for field in content["fields"] if field["path"] == path)

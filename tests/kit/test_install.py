@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
 from e2e.conftest import Desk
 from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up
@@ -57,7 +58,7 @@ def test_it_runs_through_a_link_and_ignores_pythons_variables(installed: Install
 @pytest.fixture
 def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setattr("e2e.conftest.OFFLINE", installed.folder / "bin/airlock-offline")
-    with RehearsalServices(trader=TRADER, settings=Settings(pacing_s=0.0)) as services:
+    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
         made = Desk(tmp_path, services)
         made.pin()
         yield made

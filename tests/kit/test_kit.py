@@ -16,6 +16,7 @@ from airlock_offline.installation.manifest import examine_kit
 from airlock_shared.errors import UsageError
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, copy_source, run
+from workspace.links import broken_links, links_of
 from workspace.test_requirements import OFFLINE_CLOSURE
 
 CAMERA = {"numpy", "opencv-python-headless"}
@@ -91,11 +92,17 @@ def test_the_systems_own_tool_agrees_with_the_list(kit: Kit) -> None:
     assert (ended.returncode, ended.stdout) == (0, b"")
 
 
-def test_the_guides_and_the_page_for_messages_stand_side_by_side(kit: Kit) -> None:
-    pages = {page.name: page.read_text() for page in (kit.folder / "guides").iterdir()}
-    assert {"installer.md", "signer.md", "witness.md", "kit.md", "when-it-goes-wrong.md"} <= set(pages)
+def test_the_guides_and_what_every_message_means_stand_side_by_side(kit: Kit) -> None:
+    pages = {page.name: page.read_text() for page in (kit.folder / "guides").glob("*.md")}
+    assert {"installer.md", "signer.md", "witness.md", "kit.md", "checks.md", "when-it-goes-wrong.md"} <= set(pages)
     assert "(when-it-goes-wrong.md)" in pages["witness.md"]
-    assert [name for name, text in pages.items() if "(../when-it" in text or "(guides/" in text] == []
+    assert "(checks.md)" in pages["when-it-goes-wrong.md"]
+
+
+def test_no_page_of_the_kit_has_a_link_that_leads_nowhere(kit: Kit) -> None:
+    pages = sorted((kit.folder / "guides").glob("*.md"))
+    assert sum(len(broken_links(page)) + len(links_of(page)) for page in pages) > 30
+    assert [found for page in pages for found in broken_links(page)] == []
 
 
 def test_the_tar_is_the_folder_and_nobodys(kit: Kit) -> None:

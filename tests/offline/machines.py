@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from airlock_shared.host.machine import World
+from airlock_shared.host.observed import World
 
 ROUTE_HEADING = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
 _DEV_HEADING = "Inter-|   Receive\n face |bytes    packets\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from airlock_shared.checks.library_opinion import opinion_on
+from airlock_shared.ethereum.library_opinion import opinion_on
 
 
 class SameProcess:

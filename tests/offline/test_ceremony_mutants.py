@@ -14,27 +14,28 @@ import pytest
 
 from airlock_offline import airgap
 from airlock_offline.device_connection import require_rehearsal
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger, approve
-from airlock_offline.ledger.ethereum_app import Signature, open_app
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.ethereum_app import DeviceSignature, open_app
 from airlock_offline.ledger.status import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.preflight.stated_time import STATED, VALID_MS, Statement, examine_clock
+from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.review import review_lines, verdict_lines
-from airlock_offline.signing.sign_item import Station, sign_item, typed_data_of
-from airlock_offline.state import State
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
+from airlock_shared.checks.case import IntentCase
+from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
+from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.cli.console import ask_yes
+from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.recovery import CURVE_ORDER
 from airlock_shared.text.safe import is_visible
 from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
-from shared.world import case_of, good, good_challenges, situation
+from shared.world import case_of, examined, good, good_challenges, request_of, situation
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
@@ -44,17 +45,17 @@ class Table:
     """A station whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
 
     def __init__(
-        self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: NonceLedger | None = None
+        self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: UsedNonces | None = None
     ) -> None:
-        self.state = State(home)
+        self.state = OfflineHome(home)
         self.asked: list[str] = []
         self.told: list[str] = []
         self.sent: list[bytes] = []
         self._yes = yes
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-        self.station = Station(
-            self.state, ledger or NonceLedger(), lambda: open_app(self), lambda: NOW_MS, lambda _case, _verdicts: None,
+        self.station = SigningDesk(
+            self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: NOW_MS, lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip
 
@@ -82,22 +83,22 @@ def ledger(*faults: str, screens: Callable[[list[Page]], bool] = approve) -> Sof
     return SoftwareLedger(seed=SEED, faults=frozenset(faults), screens=screens)
 
 
-def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = None) -> Case:
+def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = None) -> Request:
     document = good(step)
     if change:
         change(document["requests"][0])
-    return case_of(document)
+    return request_of(document)
 
 
-def refusal_of(table: Table, item: Case) -> str:
+def refusal_of(table: Table, item: Request) -> str:
     with pytest.raises(Refusal) as caught:
-        sign_item(item, table.station)
+        sign_item(item, situation(), table.station)
     return caught.value.check
 
 
 def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
-    result = sign_item(case(), table.station)
+    result = sign_item(case(), situation(), table.station)
     assert (result.code, result.signed.result, result.signed.shown) == (ExitCode.DONE, "signed", "fields")
     assert table.events == ["signed"]
     assert len(table.kept()) == len(table.asked) == 1
@@ -105,7 +106,9 @@ def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Pat
 
 def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
-    result = sign_item(case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), table.station)
+    result = sign_item(
+        case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), situation(), table.station
+    )
     assert (result.signed.result, result.signed.why) == ("refused", "SIGNER-RULE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
@@ -113,21 +116,21 @@ def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Pa
 @pytest.mark.parametrize("proofs", [frozenset(), frozenset({"0" * 64})])
 def test_a_delegate_that_did_not_prove_its_key_never_reaches_the_device(tmp_path: Path, proofs: frozenset[str]) -> None:
     table = Table(tmp_path, ledger())
-    result = sign_item(case(), table.station._replace(proofs=proofs))
+    result = sign_item(case(), situation(), table.station._replace(proofs=proofs))
     assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
 
 def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(), yes=False)
-    result = sign_item(case(), table.station)
+    result = sign_item(case(), situation(), table.station)
     assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
     assert (table.sent, table.kept(), table.events) == ([], [], ["declined"])
 
 
 def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(screens=lambda _: False))
-    assert sign_item(case(), table.station).signed.result == "declined"
+    assert sign_item(case(), situation(), table.station).signed.result == "declined"
     assert (table.kept(), table.events) == ([], ["declined"])
 
 
@@ -146,7 +149,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
     other = open_app(SoftwareLedger(seed=SEED if fault != "other-account" else "abandon " * 11 + "about"))
     item = case()
 
-    def lying(signed: Case, app: Any) -> tuple[Signature, str]:
+    def lying(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
         typed = typed_data_of(signed)
         if fault == "wrong-signature":
             right = app.sign_typed_data(signed.step.signer.path, typed)
@@ -158,20 +161,19 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
         return other.sign_typed_data(signed.step.signer.path, typed), "fields"
 
     if fault == "wrong-hash":
-        other = open_app(SoftwareLedger(seed=SEED, settings=Settings(blind_signing=True)))
+        other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
     monkeypatch.setattr(ceremony, "_ask_device", lying)
     assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
     assert (table.kept(), table.events) == ([], ["signature-quarantined"])
-    assert item.signed is None
 
 
 def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(tmp_path, ledger())
 
-    def high(signed: Case, app: Any) -> tuple[Signature, str]:
+    def high(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
         right = app.sign_typed_data(signed.step.signer.path, typed_data_of(signed))
         s = CURVE_ORDER - int.from_bytes(right.s, "big")
-        return Signature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
+        return DeviceSignature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
 
     monkeypatch.setattr(ceremony, "_ask_device", high)
     assert refusal_of(table, case()) == "SIG-LOW-S"
@@ -211,7 +213,7 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
 ) -> None:
     table, opinion = Table(tmp_path, ledger()), Answers(change)
     with pytest.raises(Refusal) as caught:
-        sign_item(case(), table.station._replace(opinion=opinion))
+        sign_item(case(), situation(), table.station._replace(opinion=opinion))
     assert caught.value.check == check
     assert (table.sent, table.kept(), opinion.begun[0].ended) == ([], [], True)
 
@@ -219,13 +221,13 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
 def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
     table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
     station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
-    assert sign_item(case(), station).signed.result == "declined"
+    assert sign_item(case(), situation(), station).signed.result == "declined"
     assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
 
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
-    item = case()
-    examine(item)
+    item = case_of(good(STEP))
+    assert isinstance(item, IntentCase)
     expected = typed_data_of(item)
     payload = item.request.payload
     payload["types"] = {"DelegateReq": [{"name": "trader", "type": "address"}]}
@@ -241,9 +243,9 @@ def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_
 
 def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tmp_path: Path) -> None:
     first = Table(tmp_path, ledger())
-    signed = sign_item(case(), first.station).signed
-    again = Table(tmp_path, ledger(), ledger=ledger_of(first.state.transcript.entries()))
-    assert sign_item(case(), again.station).signed == signed
+    signed = sign_item(case(), situation(), first.station).signed
+    again = Table(tmp_path, ledger(), ledger=nonces_of(first.state.transcript.entries()))
+    assert sign_item(case(), situation(), again.station).signed == signed
     assert (again.asked, again.sent) == ([], [])
     [kept] = again.kept()
     text = kept.read_text()
@@ -258,17 +260,17 @@ def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcr
         seal(payload)
 
     first = Table(tmp_path, ledger())
-    sign_item(case(), first.station)
-    for known in (first.station.ledger, ledger_of(first.state.transcript.entries())):
+    sign_item(case(), situation(), first.station)
+    for known in (first.station.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=renonced), table.station).signed.why == "NONCE-USED"
+        assert sign_item(case(change=renonced), situation(), table.station).signed.why == "NONCE-USED"
         assert table.sent == []
 
 
 def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger("old-version"))
     with pytest.raises(AppTooOld):
-        sign_item(case(), table.station)
+        sign_item(case(), situation(), table.station)
     assert [apdu[:2].hex() for apdu in table.sent] == ["b001"]
 
 
@@ -347,9 +349,8 @@ def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypat
 
 
 def _reviewed(change: Callable[[dict[str, Any]], None] | None = None) -> list[str]:
-    item = case(change=change)
-    verdicts = examine(item)
-    return [*review_lines(item, 1, 1), *verdict_lines(verdicts)]
+    item = examined(case(change=change))
+    return [*review_lines(item, 1, 1), *verdict_lines(item.verdicts)]
 
 
 def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
@@ -376,7 +377,11 @@ def _stated(at_ms: int) -> list[Entry]:
 
 
 def test_a_clock_that_nobody_vouched_for_within_a_day_is_refused() -> None:
-    assert examine_clock(_stated(NOW_MS), NOW_MS).result == "pass"
-    assert examine_clock([], NOW_MS).result == "refused"
-    assert examine_clock(_stated(NOW_MS), NOW_MS + VALID_MS + 1).result == "refused"
-    assert examine_clock(_stated(NOW_MS), NOW_MS - 120_000).result == "refused"
+    def passes(entries: list[Entry], now_ms: int) -> bool:
+        found = time_is_stated.run(clock_of(entries, now_ms))
+        return found is not None and found.ok is True
+
+    assert passes(_stated(NOW_MS), NOW_MS)
+    assert not passes([], NOW_MS)
+    assert not passes(_stated(NOW_MS), NOW_MS + VALID_MS + 1)
+    assert not passes(_stated(NOW_MS), NOW_MS - 120_000)

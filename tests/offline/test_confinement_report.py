@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.confinement.enforced import UNCONFINED, Confinement
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from offline.confined import confined, require_seccomp
 
 FULL = Confinement(True, "", 7, "")
@@ -15,7 +15,7 @@ FULL = Confinement(True, "", 7, "")
 
 @pytest.mark.parametrize("found", [FULL._replace(landlock=0), FULL._replace(seccomp=False), UNCONFINED])
 def test_what_the_kernel_does_not_enforce_is_recorded(tmp_path: Path, found: Confinement) -> None:
-    state = State(tmp_path)
+    state = OfflineHome(tmp_path)
     state.confinement = found
     state.record_unenforced(1)
     [entry] = state.transcript.entries()
@@ -23,7 +23,7 @@ def test_what_the_kernel_does_not_enforce_is_recorded(tmp_path: Path, found: Con
 
 
 def test_where_it_enforces_all_nothing_is_recorded(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = OfflineHome(tmp_path)
     state.confinement = FULL
     state.record_unenforced(1)
     assert state.transcript.entries() == []

@@ -14,8 +14,7 @@ import pytest
 
 from airlock_offline import child_process
 from airlock_offline.signing.opinion_process import CHILD, OpinionProcess
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine
+from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.errors import Refusal
 from shared.world import STEPS, case_of, good, situation
@@ -24,9 +23,7 @@ TRANSACTIONS = ("approve",)
 
 
 def examined(step: str) -> Case:
-    case = case_of(good(step)) if step in STEPS else case_of(good(step, "transactions"), situation("transactions"))
-    examine(case)
-    return case
+    return case_of(good(step)) if step in STEPS else case_of(good(step, "transactions"), situation("transactions"))
 
 
 def answer_of(script: str, timeout_s: float = 20, document: object = None) -> bytes:
@@ -55,7 +52,8 @@ def test_the_process_agrees_with_us(step: str) -> None:
 
 def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
     case = examined(STEPS[0])
-    case.hashes = case.hashes._replace(digest=bytes(32))
+    assert isinstance(case, IntentCase)
+    case = case._replace(hashes=case.hashes._replace(digest=bytes(32)))
     opinion = OpinionProcess(document_of(case))
     with pytest.raises(Refusal, match="DIGEST-DISAGREE"):
         compare(case, opinion.answer())
@@ -147,7 +145,7 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
         "from airlock_offline.signing import opinion_child\n"
         "class Stand:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'airlock_shared.checks.library_opinion':\n"
+        "        if name == 'airlock_shared.ethereum.library_opinion':\n"
         "            for attempt in (socket.socket, lambda: open('/proc/self/status'), lambda: open('/tmp/x', 'w')):\n"
         "                try: attempt(); sys.stderr.write('done ')\n"
         "                except PermissionError: sys.stderr.write('refused ')\n"

@@ -8,7 +8,13 @@ import pytest
 
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.radios import radio_lines
-from airlock_shared.host.machine import LOOK, OK, REFUSED, Observed, World
+from airlock_shared.host.observed import (
+    LOOK,
+    OK,
+    REFUSED,
+    Observed,
+    World,
+)
 from offline.machines import ROUTE_HEADING, interface, machine, radio, route, write
 
 

@@ -9,13 +9,8 @@ from pathlib import Path
 import pytest
 
 from airlock_shared.host.machine import (
-    FAULT,
     LIBRARIES,
-    LOOK,
-    OK,
     Library,
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
@@ -23,6 +18,13 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
     program_line,
+)
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    Observed,
+    World,
 )
 
 

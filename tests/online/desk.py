@@ -10,10 +10,10 @@ from coincurve import PrivateKey
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.delivery.routes.context import Delivery, NonceRead, World
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
-from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
 
 NOW = 1_790_000_000_000
@@ -31,7 +31,7 @@ class Desk:
         self.notices: list[str] = []
         self.naps: list[float] = []
         self._nap = nap
-        self.world = World(
+        self.world = DeliveryContext(
             journal=journal,
             http=http,
             clock_ms=lambda: self.now_ms,
@@ -51,7 +51,7 @@ class Desk:
     def types(self) -> list[str]:
         return [event.type for event in self.events]
 
-    def reading(self, nonce_used: NonceRead) -> World:
+    def reading(self, nonce_used: NonceRead) -> DeliveryContext:
         return self.world._replace(nonce_used=nonce_used)
 
 
@@ -99,7 +99,7 @@ def signed(services: RehearsalServices, http: Http, path: str, order_type: int |
         order_type=order_type,
         encoded_intent=data["encodedIntent"],
         signature="0x" + signature[:64].hex() + f"{27 + signature[64]:x}",
-        signer=services.world.trader,
+        signer=services.state.trader,
         contract=data["domain"]["verifyingContract"],
         nonce=str(leaf(message, intent.nonce)),
         deadline_ms=int(str(leaf(message, intent.deadline))),

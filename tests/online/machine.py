@@ -10,11 +10,12 @@ import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER
 from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Header, Signed, write_signatures
+from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
 from online.desk import TRADER_KEY
 
 _PLAN = f"""\
@@ -116,7 +117,7 @@ class Machine:
         assert ended.code == 0, ended.err
         header, items, fingerprint = parse_requests(requests.read_bytes())
         signed = [sign(item) for item in items]
-        head = Header(header.ceremony, fingerprint, header.rehearsal, "00" * 32, header.created_ms)
+        head = SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, "00" * 32, header.created_ms)
         output.write_bytes(write_signatures(head, signed))
         return output
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airlock_online.clients.builder import BuilderClient, BuilderError
-from airlock_online.clients.http import MAX_JSON_BYTES, Call, Http, NotSent, Timeouts
+from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent, Timeouts
 from airlock_online.clients.urls import join, segment
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
@@ -236,9 +236,9 @@ def test_a_reply_that_drips_without_end_is_cut_off(naps: Naps) -> None:
 
 def test_a_reply_is_not_read_past_its_cap(client: Http) -> None:
     with Wire({"GET /x": [http(200, b"x" * 1000)]}) as wire:
-        assert len(client.exchange(Call("GET", wire.url + "/x"), max_bytes=1000).body) == 1000
+        assert len(client.exchange(HttpCall("GET", wire.url + "/x"), max_bytes=1000).body) == 1000
         with pytest.raises(ServiceError, match="larger than 999"):
-            client.exchange(Call("GET", wire.url + "/x"), max_bytes=999)
+            client.exchange(HttpCall("GET", wire.url + "/x"), max_bytes=999)
 
 
 def test_no_listener_means_that_nothing_was_sent(client: Http) -> None:

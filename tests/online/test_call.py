@@ -13,11 +13,11 @@ from airlock_online.cli.call import require_harmless, require_units
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
-from airlock_online.preparing.gas_and_fees import ByHand, Filler
+from airlock_online.config import OnlineConfig
+from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
@@ -266,9 +266,9 @@ def test_the_actions_as_json_are_the_table_itself(capsys: pytest.CaptureFixture[
 def test_a_pair_by_name_is_sent_by_its_index_alone(tmp_path: Path) -> None:
     plan = steps.plan_of("position-increase")
     script = steps.answers(position_increase=steps.payload("position-increase"))
-    by_hand = Filler(ByHand(1, 60_000, GWEI, GWEI), None)
+    by_hand = GasAndFees(ByHand(1, 60_000, GWEI, GWEI), None)
     with Wire(script) as wire, Http() as client:
-        sources = Sources(BuilderClient(wire.url, client), Config(), by_hand)
-        prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, NonceLedger())
+        sources = Sources(BuilderClient(wire.url, client), OnlineConfig(), by_hand)
+        prepare_step(plan.steps["position-increase"], steps.situation(plan), sources, UsedNonces())
         sent = json.loads(wire.seen[0].body)
     assert (sent["pairIndex"], "pair" in sent) == (0, False)

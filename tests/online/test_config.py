@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.config import Config, read_config
-from airlock_online.state import RPC_VARIABLE, State
+from airlock_online.config import OnlineConfig, read_config
+from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_shared.errors import UsageError
 
 
@@ -37,16 +37,16 @@ def test_a_wrong_configuration_is_refused(tmp_path: Path, text: str, told: str) 
 
 
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
-    assert read_config(tmp_path / "config.toml") == Config()
-    assert (Config().rpc.url, Config().rpc.confirmations) == ("", 1)
-    assert (Config().reads.positions, Config().reads.relay) == ("/v2/positions", "/v2/relay")
+    assert read_config(tmp_path / "config.toml") == OnlineConfig()
+    assert (OnlineConfig().rpc.url, OnlineConfig().rpc.confirmations) == ("", 1)
+    assert (OnlineConfig().reads.positions, OnlineConfig().reads.relay) == ("/v2/positions", "/v2/relay")
 
 
 def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://node"\n[reads]\nrelay = "/v3/relay"\n')
     config = read_config(tmp_path / "config.toml")
-    assert config == Config(
-        rpc=Config().rpc._replace(url="http://node"), reads=Config().reads._replace(relay="/v3/relay")
+    assert config == OnlineConfig(
+        rpc=OnlineConfig().rpc._replace(url="http://node"), reads=OnlineConfig().reads._replace(relay="/v3/relay")
     )
 
 
@@ -56,4 +56,4 @@ def test_the_environment_stands_in_for_the_node(
 ) -> None:
     monkeypatch.setenv(RPC_VARIABLE, variable)
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://file"\nconfirmations = 3\n')
-    assert State(tmp_path).config().rpc == Config().rpc._replace(url=url, confirmations=3)
+    assert OnlineHome(tmp_path).config().rpc == OnlineConfig().rpc._replace(url=url, confirmations=3)

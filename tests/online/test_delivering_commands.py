@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
-from airlock_rehearsal.chain.evm import Receipt
-from airlock_rehearsal.chain.venue import STORAGE, USDC
-from airlock_rehearsal.services import Faults, RehearsalServices, Settings
-from airlock_rehearsal.services.venue.submission import Signed
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.chain.evm import EvmReceipt
+from airlock_rehearsal.chain.interface import STORAGE, USDC
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.venue.submission import SignedIntent
+from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.text.fingerprint_words import grouped, spoken
@@ -27,7 +29,7 @@ ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "a
 
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0.002, slow_s=0.01)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
         yield running
 
 
@@ -89,12 +91,12 @@ def test_the_words_to_compare_stand_before_anything_is_sent(machine: Machine) ->
 def test_one_refused_order_does_not_keep_the_others(machine: Machine) -> None:
     signatures = machine.signatures(stop=TWAP, code=CODE)
     gone = {"trader": "0x" + "00" * 20, "escrow": 0}
-    machine.services.world.venue.act(STORAGE, "seedTwap", 41, gone)
+    machine.services.state.venue.act(STORAGE, "seedTwap", 41, gone)
     ended = machine("submit", signatures)
     assert (ended.code, machine.states()) == (8, {"stop": "REJECTED", "code": "CONFIRMED"})
 
 
-def _something_else(world: World, signed: Signed, *, failing: bool) -> Receipt:
+def _something_else(world: VenueState, signed: SignedIntent, *, failing: bool) -> EvmReceipt:
     """Send a transaction that is confirmed and does nothing of what was signed."""
     assert not failing
     return world.venue.act(USDC, "mint", signed.trader, 0).receipt

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import MISSING_AT_MOST
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, Outcome, State
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.desk import NOW, Desk, open_desk, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
@@ -49,7 +50,7 @@ def desk(path: Path) -> Iterator[Desk]:
         yield opened
 
 
-def deliver(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+def deliver(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(unsent(wire.url, **changes), desk.world)
     return outcome, wire.seen
@@ -68,7 +69,7 @@ def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(de
     erc712 = {"userIntent": unsent().encoded_intent, "userSignature": unsent().signature}
     assert json.loads(seen.body) == {"orderType": 0, "erc712": erc712}
     assert seen.headers["accept"] == "text/event-stream"
-    assert outcome.state is State.FILLED
+    assert outcome.state is OrderState.FILLED
     assert desk.world.journal.get(unsent().digest).record.body_sha256 == hashlib.sha256(seen.body).hexdigest()
 
 
@@ -80,8 +81,8 @@ def test_an_eip7702_transaction_is_relayed_as_it_is(desk: Desk) -> None:
 
 
 def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody_sees_an_event(path: Path) -> None:
-    at_post: list[State] = []
-    at_event: list[tuple[State, str]] = []
+    at_post: list[OrderState] = []
+    at_event: list[tuple[OrderState, str]] = []
 
     def look(_: Seen) -> None:
         with open_journal(str(path), lambda: NOW) as other:
@@ -94,8 +95,8 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
 
     with open_desk(path) as desk, Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}, look) as wire:
         submit(unsent(wire.url), desk.world._replace(on_event=show))
-    assert at_post == [State.SENDING]
-    assert at_event == [(State.ACCEPTED, "t-1"), (State.FILLED, "t-1")]
+    assert at_post == [OrderState.SENDING]
+    assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
 
 def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
@@ -220,7 +221,7 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> 
     with Wire(script) as wire:
         first = submit(unsent(wire.url), desk.world)
         second = submit(unsent(wire.url), desk.world)
-    assert (first.state, second.state) == (State.REJECTED, State.FILLED)
+    assert (first.state, second.state) == (OrderState.REJECTED, OrderState.FILLED)
     assert len(wire.seen) == 2
 
 
@@ -239,7 +240,7 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> 
 )
 def test_a_400_is_a_rejection_whatever_its_body_is(desk: Desk, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer]})
-    assert (outcome.state, outcome.tracking_id, len(seen)) == (State.REJECTED, "", 1)
+    assert (outcome.state, outcome.tracking_id, len(seen)) == (OrderState.REJECTED, "", 1)
     assert outcome.reason.startswith("HTTP 400: ")
     assert outcome.reason.isprintable()
 
@@ -255,9 +256,9 @@ def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: Desk) -> None:
 
 def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: Desk) -> None:
     nowhere = submit(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
-    assert (nowhere.state, nowhere.resumable) == (State.PREPARED, False)
+    assert (nowhere.state, nowhere.resumable) == (OrderState.PREPARED, False)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
-    assert outcome.state is State.FILLED
+    assert outcome.state is OrderState.FILLED
 
 
 # ---- outcome unknown: never sent again -----------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
         first = submit(unsent(wire.url), desk.world)
         again = submit(unsent(wire.url), desk.world)
         followed = follow(unsent().digest, desk.world)
-    assert {outcome.state for outcome in (first, again, followed)} == {State.UNKNOWN}
+    assert {outcome.state for outcome in (first, again, followed)} == {OrderState.UNKNOWN}
     assert first.reason
     assert first.reason.isprintable()
     assert (len(wire.seen), desk.events) == (1, [])
@@ -308,12 +309,12 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
 def test_a_market_that_stays_mute_is_unknown(path: Path) -> None:
     with open_desk(path, silence_s=0.05) as desk:
         outcome, seen = deliver(desk, {SUBMIT: [Answer(b"", hold=True)]})
-    assert (outcome.state, len(seen)) == (State.UNKNOWN, 1)
+    assert (outcome.state, len(seen)) == (OrderState.UNKNOWN, 1)
 
 
 def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Desk) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(frame("Hello", {}, 0))]})
-    assert (outcome.state, outcome.anomalies, len(seen)) == (State.ACCEPTED, ("accepted-missing",), 1)
+    assert (outcome.state, outcome.anomalies, len(seen)) == (OrderState.ACCEPTED, ("accepted-missing",), 1)
     assert outcome.resumable
 
 
@@ -337,7 +338,7 @@ def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Desk) -> 
 )
 def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer], STATUS: [replayed(), FILLED]})
-    assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (State.FILLED, "t-1", ())
+    assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (OrderState.FILLED, "t-1", ())
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
     assert [(s.method, s.target.partition("?")[2]) for s in seen] == [
         ("POST", ""),
@@ -350,7 +351,7 @@ def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answ
 def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
     with open_desk(path, silence_s=0.1) as desk:
         outcome, _ = deliver(desk, {SUBMIT: [Answer(stream(ACCEPTED).data, hold=True)], STATUS: [FILLED]})
-    assert outcome.state is State.FILLED
+    assert outcome.state is OrderState.FILLED
 
 
 @pytest.mark.parametrize(
@@ -370,23 +371,23 @@ def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
 )
 def test_a_status_that_cannot_be_read_is_asked_for_again(desk: Desk, broken: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [broken, broken, FILLED]})
-    assert (outcome.state, len(seen)) == (State.FILLED, 4)
+    assert (outcome.state, len(seen)) == (OrderState.FILLED, 4)
 
 
 def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Desk) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(404, {})]})
-    assert (outcome.state, len(seen)) == (State.ACCEPTED, 1 + MISSING_AT_MOST + 1)
+    assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1 + MISSING_AT_MOST + 1)
     assert "does not know" in outcome.reason
 
 
 def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         outcome = submit(unsent(wire.url), desk.world)
-        assert (outcome.state, outcome.resumable) == (State.ACCEPTED, True)
+        assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
         assert sum(desk.naps) == 60
         wire._server.script[STATUS] = [FILLED]
-        assert follow(unsent().digest, desk.world).state is State.FILLED
-        assert submit(unsent(wire.url), desk.world).state is State.FILLED
+        assert follow(unsent().digest, desk.world).state is OrderState.FILLED
+        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
     assert wire.count("POST", "/market/execute-batched") == 1
 
@@ -406,7 +407,7 @@ def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: Desk) -> None
 @pytest.mark.parametrize("tracking_id", [".", "..", "x\n", "x" * 201, ""])
 def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: Desk, tracking_id: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": tracking_id}, 0))]})
-    assert (outcome.state, len(seen)) == (State.ACCEPTED, 1)
+    assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1)
 
 
 # ---- outcomes and anomalies ----------------------------------------------------------------------------------------
@@ -415,15 +416,15 @@ def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: Desk, t
 @pytest.mark.parametrize(
     ("frames", "state", "code"),
     [
-        ([ACCEPTED, frame("MarketOrderCanceled", {"orderId": 1}, 2)], State.MARKET_DECLINED, ""),
-        ([ACCEPTED, frame("Error", {"code": "WrongSl", "message": "m"}, 1)], State.FAILED, "WrongSl"),
-        ([ACCEPTED, frame("Error", {"code": "ENQUEUE_FAILED", "message": "m"})], State.FAILED, "ENQUEUE_FAILED"),
-        ([frame("Error", {"code": "ENQUEUE_FAILED", "trackingId": "t-1"})], State.FAILED, "ENQUEUE_FAILED"),
-        ([ACCEPTED, frame("Error", {"message": "STREAM_TIMEOUT"}, 1)], State.FAILED, ""),
-        ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], State.FAILED, "\x1b[2J\\ud800"),
+        ([ACCEPTED, frame("MarketOrderCanceled", {"orderId": 1}, 2)], OrderState.MARKET_DECLINED, ""),
+        ([ACCEPTED, frame("Error", {"code": "WrongSl", "message": "m"}, 1)], OrderState.FAILED, "WrongSl"),
+        ([ACCEPTED, frame("Error", {"code": "ENQUEUE_FAILED", "message": "m"})], OrderState.FAILED, "ENQUEUE_FAILED"),
+        ([frame("Error", {"code": "ENQUEUE_FAILED", "trackingId": "t-1"})], OrderState.FAILED, "ENQUEUE_FAILED"),
+        ([ACCEPTED, frame("Error", {"message": "STREAM_TIMEOUT"}, 1)], OrderState.FAILED, ""),
+        ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_how_an_order_ends_is_in_the_outcome(desk: Desk, frames: list[bytes], state: State, code: str) -> None:
+def test_how_an_order_ends_is_in_the_outcome(desk: Desk, frames: list[bytes], state: OrderState, code: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, len(seen)) == (state, code, 1)
     assert submit(unsent("http://127.0.0.1:1"), desk.world) == outcome
@@ -432,14 +433,14 @@ def test_how_an_order_ends_is_in_the_outcome(desk: Desk, frames: list[bytes], st
 def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: Desk) -> None:
     late = frame("Error", {"code": "WrongSl"}, 3)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED + late)]})
-    assert (outcome.state, outcome.code, outcome.anomalies) == (State.FILLED, "", ("second-terminal",))
+    assert (outcome.state, outcome.code, outcome.anomalies) == (OrderState.FILLED, "", ("second-terminal",))
     assert any("second-terminal" in notice for notice in desk.notices)
 
 
 def test_an_event_of_another_order_does_not_end_this_one(desk: Desk) -> None:
     other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
-    assert (outcome.state, outcome.anomalies) == (State.ACCEPTED, ("other-tracking-id",))
+    assert (outcome.state, outcome.anomalies) == (OrderState.ACCEPTED, ("other-tracking-id",))
     assert desk.types == ["MarketOrderAccepted"]
     assert [event.type for event in desk.world.journal.events(unsent().digest)] == ["MarketOrderAccepted"]
 
@@ -453,7 +454,7 @@ def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(
         deliver(desk, {SUBMIT: [reply(400, {})]})
         assert desk.world.journal.claim(delivery.digest)
         outcome = submit(delivery, desk.world)
-    assert (outcome.state, wire.seen) == (State.UNKNOWN, [])
+    assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
     assert "stopped while it was sending" in outcome.reason
 
 
@@ -479,7 +480,7 @@ def test_a_crash_while_showing_an_event_loses_none_and_repeats_none(path: Path, 
         with open_desk(path) as desk:
             outcome = submit(unsent(wire.url), desk.world._replace(on_event=show))
             written = [event.type for event in desk.world.journal.events(unsent().digest)]
-    assert outcome.state is State.FILLED
+    assert outcome.state is OrderState.FILLED
     assert written == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
     assert shown == [kind for kind in written if kind != crashed[0].type]
     assert wire.count("POST", "/market/execute-batched") == 1
@@ -496,7 +497,7 @@ def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: D
     broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
         submit(unsent(wire.url), desk.world._replace(journal=broken))
-    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is State.UNKNOWN
+    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.UNKNOWN
 
 
 def test_what_was_sent_is_followed_even_after_its_deadline(desk: Desk) -> None:
@@ -504,7 +505,7 @@ def test_what_was_sent_is_followed_even_after_its_deadline(desk: Desk) -> None:
         submit(unsent(wire.url), desk.world)
         desk.now_ms = AFTER + 1
         wire._server.script[STATUS] = [FILLED]
-        assert submit(unsent(wire.url), desk.world).state is State.FILLED
+        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
 def test_following_what_was_never_submitted_is_an_error(desk: Desk) -> None:
@@ -514,7 +515,7 @@ def test_following_what_was_never_submitted_is_an_error(desk: Desk) -> None:
 
 def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
-    assert follow(unsent().digest, desk.world).state is State.REJECTED
+    assert follow(unsent().digest, desk.world).state is OrderState.REJECTED
 
 
 # ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
@@ -523,17 +524,17 @@ def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("now_ms", "used", "state"),
     [
-        (NOW, False, State.UNKNOWN),
-        (AFTER, False, State.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS, False, State.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, False, State.EXPIRED_UNUSED),
-        (AFTER + EXPIRY_MARGIN_MS + 1, None, State.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, True, State.UNKNOWN),
-        (NOW, True, State.UNKNOWN),
+        (NOW, False, OrderState.UNKNOWN),
+        (AFTER, False, OrderState.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS, False, OrderState.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS + 1, False, OrderState.EXPIRED_UNUSED),
+        (AFTER + EXPIRY_MARGIN_MS + 1, None, OrderState.UNKNOWN),
+        (AFTER + EXPIRY_MARGIN_MS + 1, True, OrderState.UNKNOWN),
+        (NOW, True, OrderState.UNKNOWN),
     ],
 )
 def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
-    desk: Desk, now_ms: int, used: bool | None, state: State
+    desk: Desk, now_ms: int, used: bool | None, state: OrderState
 ) -> None:
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = now_ms
@@ -552,7 +553,7 @@ def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: Desk) -> None:
     desk.now_ms = NOW
     deliver(desk, {SUBMIT: [reply(500, {})]}, trader="0x" + "77" * 20)
     desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-    assert follow(unsent().digest, desk.reading(read)).state is State.UNKNOWN
+    assert follow(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
     assert asked == [(unsent().contract, account, 12345) for account in (unsent().signer, "0x" + "77" * 20)]
 
 
@@ -562,7 +563,7 @@ def test_a_nonce_that_cannot_be_read_settles_nothing(desk: Desk) -> None:
 
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-    assert follow(unsent().digest, desk.reading(read)).state is State.UNKNOWN
+    assert follow(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
     assert any("no node" in notice for notice in desk.notices)
 
 
@@ -570,7 +571,7 @@ def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Desk) 
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         submit(unsent(wire.url), desk.world)
         desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-        assert follow(unsent().digest, desk.reading(lambda *_: False)).state is State.EXPIRED_UNUSED
+        assert follow(unsent().digest, desk.reading(lambda *_: False)).state is OrderState.EXPIRED_UNUSED
 
 
 # ---- the relayer ---------------------------------------------------------------------------------------------------
@@ -583,7 +584,7 @@ def relayed(status: object, **more: object) -> Answer:
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
-def relay(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[Outcome, list[Seen]]:
+def relay(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(referral(wire.url, **changes), desk.world)
     return outcome, wire.seen
@@ -600,14 +601,18 @@ def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> No
         "userIntent": unsent().encoded_intent,
         "userSignature": unsent().signature,
     }
-    assert (outcome.state, outcome.tracking_id) == (State.CONFIRMED, "r-1")
+    assert (outcome.state, outcome.tracking_id) == (OrderState.CONFIRMED, "r-1")
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
     assert [s.method for s in seen] == ["POST", "GET", "GET", "GET"]
 
 
 def test_a_reverted_relay_is_a_failure(desk: Desk) -> None:
     outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("reverted", transactionHash=TX)]})
-    assert (outcome.state, outcome.code, desk.types) == (State.FAILED, "REVERTED", ["RelayAccepted", "RelayReverted"])
+    assert (outcome.state, outcome.code, desk.types) == (
+        OrderState.FAILED,
+        "REVERTED",
+        ["RelayAccepted", "RelayReverted"],
+    )
     assert TX in outcome.reason
 
 
@@ -618,14 +623,15 @@ def test_another_relayer_s_words_can_be_used(desk: Desk) -> None:
     desk.world = desk.world._replace(relayer=template)
     script = {"POST /v1/send": [TAKEN], "GET /v1/r-1/state": [relayed("confirmed", transactionHash=TX)]}
     outcome, seen = relay(desk, script)
-    assert (outcome.state, json.loads(seen[0].body)) == (State.CONFIRMED, {"sig": unsent().signature})
+    assert (outcome.state, json.loads(seen[0].body)) == (OrderState.CONFIRMED, {"sig": unsent().signature})
 
 
 def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
     outcome, _ = relay(desk, {RELAY: [reply(400, {"ok": False, "error": {"code": "BAD_REQUEST"}})]})
-    assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (State.REJECTED, True)
+    assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (OrderState.REJECTED, True)
     assert (
-        relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("confirmed", transactionHash=TX)]})[0].state is State.CONFIRMED
+        relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("confirmed", transactionHash=TX)]})[0].state
+        is OrderState.CONFIRMED
     )
 
 
@@ -653,7 +659,7 @@ def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
 def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(desk: Desk, answer: Answer) -> None:
     with Wire({RELAY: [answer, TAKEN]}) as wire:
         states = {submit(referral(wire.url), desk.world).state for _ in range(2)}
-    assert (states, len(wire.seen)) == ({State.UNKNOWN}, 1)
+    assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
 
 
 @pytest.mark.parametrize(
@@ -673,19 +679,19 @@ def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(desk: D
 def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
     good = relayed("confirmed", transactionHash=TX)
     outcome, seen = relay(desk, {RELAY: [TAKEN], RELAYED: [broken, broken, good]})
-    assert (outcome.state, len(seen)) == (State.CONFIRMED, 4)
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
 
 
 def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: Desk) -> None:
     with Wire({RELAY: [TAKEN], RELAYED: [relayed("pending")]}) as wire:
         outcome = submit(referral(wire.url), desk.world)
-        assert (outcome.state, outcome.resumable) == (State.ACCEPTED, True)
+        assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
         wire._server.script[RELAYED] = [relayed("confirmed", transactionHash=TX)]
-        assert follow(outcome.digest, desk.world).state is State.CONFIRMED
+        assert follow(outcome.digest, desk.world).state is OrderState.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
 
 
 def test_a_used_nonce_settles_an_unknown_relay(desk: Desk) -> None:
     relay(desk, {RELAY: [reply(500, {})]})
     outcome = follow(unsent().digest, desk.reading(lambda *_: True))
-    assert (outcome.state, outcome.reason) == (State.CONFIRMED, "the chain has its nonce as used")
+    assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "the chain has its nonce as used")

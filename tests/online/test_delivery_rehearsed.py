@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
-from airlock_online.journal.order_states import Outcome, State
-from airlock_rehearsal.services import DEFAULT_TRADER, Faults, RehearsalServices, Settings
+from airlock_online.journal.order_states import OrderState
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from online.desk import Desk, open_desk, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
@@ -20,7 +23,7 @@ OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
 
 @pytest.fixture(scope="module")
 def shared_services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0.005, slow_s=0.01)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.005, slow_s=0.01)) as running:
         yield running
 
 
@@ -52,7 +55,7 @@ def a_referral(services: RehearsalServices, desk: Desk) -> Delivery:
     return signed(services, desk.world.http, "/v2/intents/referral-set-code", None, referee=DEFAULT_TRADER, code="DESK")
 
 
-def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple[Outcome, Delivery]:
+def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple[OrderOutcome, Delivery]:
     delivery = an_open(services, desk)
     services.faults = Faults.of(*faults)
     return submit(delivery, desk.world), delivery
@@ -61,38 +64,38 @@ def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple
 @pytest.mark.parametrize(
     ("faults", "state", "code"),
     [
-        ([], State.FILLED, ""),
-        (["attempts-fail=2"], State.FILLED, ""),
-        (["unknown-event"], State.FILLED, ""),
-        (["slow@batched"], State.FILLED, ""),
-        (["cancel-fill"], State.MARKET_DECLINED, ""),
-        (["fail-terminal"], State.FAILED, "TX_NOT_EXECUTED"),
-        (["attempts-fail=5"], State.FAILED, "ATTEMPTS_EXHAUSTED"),
-        (["enqueue-failed-no-id"], State.FAILED, "ENQUEUE_FAILED"),
-        (["stream-timeout"], State.FILLED, ""),
-        (["stream-timeout", "cancel-fill"], State.MARKET_DECLINED, ""),
-        (["stream-timeout", "status-404-once"], State.FILLED, ""),
-        (["stream-timeout", "duplicate-replay"], State.FILLED, ""),
-        (["duplicate-replay"], State.FILLED, ""),
-        (["drop-after-accepted"], State.FILLED, ""),
-        (["drop-mid-frame"], State.FILLED, ""),
-        (["drop-mid-frame", "fail-terminal"], State.FAILED, "TX_NOT_EXECUTED"),
-        (["drop-before-accepted"], State.UNKNOWN, ""),
-        (["http-500@batched"], State.UNKNOWN, ""),
-        (["http-503@batched"], State.UNKNOWN, ""),
-        (["not-json@batched"], State.UNKNOWN, ""),
-        (["huge-body@batched"], State.UNKNOWN, ""),
-        (["http-429@batched"], State.REJECTED, ""),
+        ([], OrderState.FILLED, ""),
+        (["attempts-fail=2"], OrderState.FILLED, ""),
+        (["unknown-event"], OrderState.FILLED, ""),
+        (["slow@batched"], OrderState.FILLED, ""),
+        (["cancel-fill"], OrderState.MARKET_DECLINED, ""),
+        (["fail-terminal"], OrderState.FAILED, "TX_NOT_EXECUTED"),
+        (["attempts-fail=5"], OrderState.FAILED, "ATTEMPTS_EXHAUSTED"),
+        (["enqueue-failed-no-id"], OrderState.FAILED, "ENQUEUE_FAILED"),
+        (["stream-timeout"], OrderState.FILLED, ""),
+        (["stream-timeout", "cancel-fill"], OrderState.MARKET_DECLINED, ""),
+        (["stream-timeout", "status-404-once"], OrderState.FILLED, ""),
+        (["stream-timeout", "duplicate-replay"], OrderState.FILLED, ""),
+        (["duplicate-replay"], OrderState.FILLED, ""),
+        (["drop-after-accepted"], OrderState.FILLED, ""),
+        (["drop-mid-frame"], OrderState.FILLED, ""),
+        (["drop-mid-frame", "fail-terminal"], OrderState.FAILED, "TX_NOT_EXECUTED"),
+        (["drop-before-accepted"], OrderState.UNKNOWN, ""),
+        (["http-500@batched"], OrderState.UNKNOWN, ""),
+        (["http-503@batched"], OrderState.UNKNOWN, ""),
+        (["not-json@batched"], OrderState.UNKNOWN, ""),
+        (["huge-body@batched"], OrderState.UNKNOWN, ""),
+        (["http-429@batched"], OrderState.REJECTED, ""),
     ],
 )
 def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
-    services: RehearsalServices, desk: Desk, faults: list[str], state: State, code: str
+    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState, code: str
 ) -> None:
     outcome, delivery = deliver_with(services, desk, *faults)
     assert (outcome.state, outcome.code, outcome.anomalies) == (state, code, ())
     assert services.posts["batched"][delivery.nonce] == 1
     assert len(desk.events) == len({event.seq for event in desk.events})
-    if state is not State.REJECTED:
+    if state is not OrderState.REJECTED:
         services.faults = Faults()
         shown = len(desk.events)
         assert submit(delivery, desk.world).state is state
@@ -108,15 +111,15 @@ def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk:
     fields: dict[str, str | int] = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
     delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
     outcome = submit(delivery, desk.world)
-    assert (outcome.state, outcome.anomalies) == (State.FILLED, ())
+    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
     assert desk.types == ["MarketOrderAccepted", "IncreasePositionRequested", "PositionSizeIncreased"]
 
 
 def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk: Desk) -> None:
     outcome, delivery = deliver_with(services, desk, "http-429@batched")
-    assert outcome.state is State.REJECTED
+    assert outcome.state is OrderState.REJECTED
     services.faults = Faults()
-    assert submit(delivery, desk.world).state is State.FILLED
+    assert submit(delivery, desk.world).state is OrderState.FILLED
 
 
 def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
@@ -125,33 +128,33 @@ def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
     _, delivery = deliver_with(services, desk)
     with open_desk(tmp_path / "other", now_ms=desk.now_ms) as other:
         outcome = submit(delivery, other.world)
-    assert outcome.state is State.REJECTED
+    assert outcome.state is OrderState.REJECTED
     assert "nonce" in outcome.reason
 
 
 def test_an_order_without_events_is_followed_later_without_loss(services: RehearsalServices, desk: Desk) -> None:
     outcome, delivery = deliver_with(services, desk, "drop-after-accepted", "empty-events")
-    assert (outcome.state, outcome.resumable, desk.types) == (State.ACCEPTED, True, OPEN[:1])
+    assert (outcome.state, outcome.resumable, desk.types) == (OrderState.ACCEPTED, True, OPEN[:1])
     services.faults = Faults()
-    assert follow(delivery.digest, desk.world).state is State.FILLED
+    assert follow(delivery.digest, desk.world).state is OrderState.FILLED
     assert desk.types == OPEN
 
 
 def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(services: RehearsalServices, desk: Desk) -> None:
     outcome, delivery = deliver_with(services, desk, "http-500@batched")
-    assert outcome.state is State.UNKNOWN
+    assert outcome.state is OrderState.UNKNOWN
 
     def nonce_used(_: str, account: str, nonce: int) -> bool:
-        return services.world.nonce_used("trading", account, nonce)
+        return services.state.nonce_used("trading", account, nonce)
 
-    assert follow(delivery.digest, desk.reading(nonce_used)).state is State.UNKNOWN
+    assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
     desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
-    assert follow(delivery.digest, desk.reading(nonce_used)).state is State.EXPIRED_UNUSED
+    assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.EXPIRED_UNUSED
 
 
 def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_path: Path) -> None:
     path, now_ms = tmp_path / "journal", time.time_ns() // 10**6
-    states: list[State] = []
+    states: list[OrderState] = []
     start = threading.Barrier(4)
     with open_desk(path, now_ms=now_ms) as desk:
         delivery = an_open(services, desk)
@@ -168,26 +171,26 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
         thread.join()
     assert services.posts["batched"][delivery.nonce] == 1
     assert len(states) == 4
-    assert set(states) <= {State.FILLED, State.UNKNOWN, State.ACCEPTED}
+    assert set(states) <= {OrderState.FILLED, OrderState.UNKNOWN, OrderState.ACCEPTED}
     with open_desk(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as desk:
-        assert follow(delivery.digest, desk.world).state is State.FILLED
+        assert follow(delivery.digest, desk.world).state is OrderState.FILLED
 
 
 @pytest.mark.parametrize(
     ("faults", "state"),
     [
-        ([], State.CONFIRMED),
-        (["fail-terminal"], State.FAILED),
-        (["slow@relayer"], State.CONFIRMED),
-        (["drop-before-accepted"], State.UNKNOWN),
-        (["http-500@relayer"], State.UNKNOWN),
-        (["not-json@relayer"], State.UNKNOWN),
-        (["huge-body@relayer"], State.UNKNOWN),
-        (["http-429@relayer"], State.REJECTED),
+        ([], OrderState.CONFIRMED),
+        (["fail-terminal"], OrderState.FAILED),
+        (["slow@relayer"], OrderState.CONFIRMED),
+        (["drop-before-accepted"], OrderState.UNKNOWN),
+        (["http-500@relayer"], OrderState.UNKNOWN),
+        (["not-json@relayer"], OrderState.UNKNOWN),
+        (["huge-body@relayer"], OrderState.UNKNOWN),
+        (["http-429@relayer"], OrderState.REJECTED),
     ],
 )
 def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
-    services: RehearsalServices, desk: Desk, faults: list[str], state: State
+    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState
 ) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of(*faults)
@@ -200,23 +203,23 @@ def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, de
     delegate, expiry_s = "0x" + "11" * 20, desk.now_ms // 1000 + 86_400
     fields: dict[str, str | int] = {"delegate": delegate, "expirySeconds": expiry_s}
     delivery = signed(services, desk.world.http, "/v2/intents/delegate", None, trader=DEFAULT_TRADER, **fields)
-    assert submit(delivery, desk.world).state is State.CONFIRMED
+    assert submit(delivery, desk.world).state is OrderState.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
-    assert services.world.is_live_delegate(DEFAULT_TRADER, delegate)
+    assert services.state.is_live_delegate(DEFAULT_TRADER, delegate)
 
 
 def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk: Desk) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of("drop-before-accepted")
-    assert submit(delivery, desk.world).state is State.UNKNOWN
+    assert submit(delivery, desk.world).state is OrderState.UNKNOWN
     services.faults = Faults()
 
     def nonce_used(_: str, account: str, nonce: int) -> bool:
-        return services.world.nonce_used("referral", account, nonce)
+        return services.state.nonce_used("referral", account, nonce)
 
     for _ in range(200):
-        if follow(delivery.digest, desk.reading(nonce_used)).state is State.CONFIRMED:
+        if follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.CONFIRMED:
             break
         time.sleep(0.01)
-    assert desk.world.journal.get(delivery.digest).state is State.CONFIRMED
+    assert desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED
     assert services.posts["relayer"][delivery.nonce] == 1

@@ -18,10 +18,15 @@ from airlock_online.health_lines import clock_line, journal_line, node_line, ser
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.schema import VERSION
 from airlock_rehearsal.scenarios import TRADER
-from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import FAULT, LOOK, OK, Observed
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    Observed,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
 from online.loopback import Answer, Wire, closed_port, http, reply
 

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 import airlock_online
+import airlock_rehearsal
 from airlock_online.cli.main import COMMANDS, program
 from airlock_online.code_explanations import DELIVERY_CHECKS, everything, explanations_of, nearest
-from airlock_online.error_codes import ENTRIES, PLACES, SPEC, VENUES, entry
-from airlock_online.journal.order_states import ANOMALIES, OrderEvent, Outcome, State, error_of, is_end_of_view
+from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.error_codes import ERROR_CODES, PLACES, SPEC, VENUES, known_code
+from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 
 VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
 SOURCES = Path(airlock_online.__file__).parent
-REHEARSAL = Path(__file__).parents[2] / "online/rehearsal/src"
+REHEARSAL = Path(airlock_rehearsal.__file__).parent
 RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
 SERVED = re.compile(r'\bApiError\(\s*"([A-Z_]+)"')
 
@@ -47,37 +49,37 @@ def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
 
 @pytest.mark.parametrize(("where", "code", "source"), listed(), ids=lambda part: str(part))
 def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: str, source: str) -> None:
-    known = entry(code)
+    known = known_code(code)
     assert known is not None
     assert (known.where, known.source) == (where, source)
 
 
 def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
     named = {code for _, code, source in listed() if source == SPEC}
-    assert sorted(code for code, known in ENTRIES.items() if known.source == SPEC) == sorted(named)
+    assert sorted(code for code, known in ERROR_CODES.items() if known.source == SPEC) == sorted(named)
 
 
 def test_only_the_end_of_the_view_does_not_end_an_order() -> None:
-    going_on = [c for c, known in ENTRIES.items() if known.where in ("batched", "contract") and not known.terminal]
+    going_on = [c for c, known in ERROR_CODES.items() if known.where in ("batched", "contract") and not known.terminal]
     assert going_on == ["STREAM_TIMEOUT"]
 
 
 def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
-    for code, known in ENTRIES.items():
+    for code, known in ERROR_CODES.items():
         if known.where in ("batched", "contract"):
             assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
 
 
 def test_what_ends_an_order_ends_the_command_with_execution_failed() -> None:
-    assert {known.exit_code for known in ENTRIES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
+    assert {known.exit_code for known in ERROR_CODES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
 
 
 def test_nothing_known_ends_a_command_with_done() -> None:
-    assert ExitCode.DONE not in {known.exit_code for known in ENTRIES.values()}
+    assert ExitCode.DONE not in {known.exit_code for known in ERROR_CODES.values()}
 
 
 def test_every_entry_says_what_it_means_and_what_to_do() -> None:
-    for known in ENTRIES.values():
+    for known in ERROR_CODES.values():
         assert known.where in PLACES
         assert known.meaning.endswith(".")
         assert known.do.endswith(".")
@@ -86,13 +88,13 @@ def test_every_entry_says_what_it_means_and_what_to_do() -> None:
 
 @pytest.mark.parametrize("code", ["", "no_price", " NO_PRICE", "NO_PRICE\n", "Nothing", "\x1b[31m"])
 def test_a_code_that_is_not_written_exactly_so_is_not_known(code: str) -> None:
-    assert entry(code) is None
+    assert known_code(code) is None
 
 
 def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
     served = {code for path in REHEARSAL.rglob("*.py") for code in SERVED.findall(path.read_text())}
     assert served
-    assert sorted(served - set(ENTRIES)) == []
+    assert sorted(served - set(ERROR_CODES)) == []
 
 
 def test_every_check_that_the_online_half_raises_is_explained() -> None:
@@ -104,7 +106,9 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
 # ---- explanations --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ENTRIES, *CHECKS, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)])
+@pytest.mark.parametrize(
+    "name", [*ERROR_CODES, *CHECKS, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
+)
 def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(name)
 
@@ -120,10 +124,10 @@ def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
     assert item.exit_code == code
 
 
-@pytest.mark.parametrize("state", list(State))
-def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: State) -> None:
+@pytest.mark.parametrize("state", list(OrderState))
+def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
     [item] = [item for item in explanations_of(state.value) if item.kind == "outcome"]
-    error = error_of(Outcome("0x", state))
+    error = error_of(OrderOutcome("0x", state))
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 

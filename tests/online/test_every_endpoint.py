@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
-from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
-from airlock_rehearsal.services.settings import TRADING_STORAGE
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, TRADING_STORAGE, RehearsalSettings
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.cli.program import run
 
@@ -51,7 +51,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0, slow_s=0)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0, slow_s=0)) as running:
         yield running
 
 

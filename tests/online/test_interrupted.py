@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from online.machine import CODE, OPEN, Machine
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -19,7 +21,7 @@ ONLINE = Path(sys.executable).parent / "airlock-online"
 
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0.002, slow_s=0.01)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
         yield running
 
 

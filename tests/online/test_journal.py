@@ -16,7 +16,7 @@ from sqlalchemy import event
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
-from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, State
+from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
 from shared.world import VECTORS
 
@@ -52,10 +52,10 @@ def journal(path: Path) -> Iterator[Journal]:
         yield opened
 
 
-def steps_to(state: State) -> list[State]:
+def steps_to(state: OrderState) -> list[OrderState]:
     """Return the shortest way from PREPARED to a state."""
-    ways: dict[State, list[State]] = {State.PREPARED: []}
-    queue = [State.PREPARED]
+    ways: dict[OrderState, list[OrderState]] = {OrderState.PREPARED: []}
+    queue = [OrderState.PREPARED]
     for here in queue:
         for there in TRANSITIONS[here]:
             if there not in ways:
@@ -64,7 +64,7 @@ def steps_to(state: State) -> list[State]:
     return ways[state]
 
 
-def put(journal: Journal, state: State, digest: str = DIGEST) -> None:
+def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
     journal.prepare(record(digest))
     for step in steps_to(state):
         assert journal.move(digest, step)
@@ -74,8 +74,8 @@ def put(journal: Journal, state: State, digest: str = DIGEST) -> None:
 # ---- states and transitions ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("here", "there"), list(itertools.product(State, State)))
-def test_every_transition_is_as_the_table_says(journal: Journal, here: State, there: State) -> None:
+@pytest.mark.parametrize(("here", "there"), list(itertools.product(OrderState, OrderState)))
+def test_every_transition_is_as_the_table_says(journal: Journal, here: OrderState, there: OrderState) -> None:
     put(journal, here)
     allowed = there in TRANSITIONS[here]
     assert journal.move(DIGEST, there) is allowed
@@ -83,19 +83,25 @@ def test_every_transition_is_as_the_table_says(journal: Journal, here: State, th
 
 
 def test_the_table_is_the_one_that_was_agreed() -> None:
-    settled = {State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED}
+    settled = {
+        OrderState.FILLED,
+        OrderState.CONFIRMED,
+        OrderState.MARKET_DECLINED,
+        OrderState.FAILED,
+        OrderState.EXPIRED_UNUSED,
+    }
     assert {
-        State.PREPARED: {State.SENDING, State.EXPORTED},
-        State.SENDING: {State.PREPARED, State.ACCEPTED, State.REJECTED, State.UNKNOWN},
-        State.REJECTED: {State.SENDING, State.EXPORTED},
-        State.EXPORTED: settled,
-        State.ACCEPTED: settled,
-        State.UNKNOWN: settled | {State.ACCEPTED},
+        OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED},
+        OrderState.SENDING: {OrderState.PREPARED, OrderState.ACCEPTED, OrderState.REJECTED, OrderState.UNKNOWN},
+        OrderState.REJECTED: {OrderState.SENDING, OrderState.EXPORTED},
+        OrderState.EXPORTED: settled,
+        OrderState.ACCEPTED: settled,
+        OrderState.UNKNOWN: settled | {OrderState.ACCEPTED},
     } | {state: set() for state in settled} == TRANSITIONS
 
 
-def reachable(state: State) -> set[State]:
-    found: set[State] = set()
+def reachable(state: OrderState) -> set[OrderState]:
+    found: set[OrderState] = set()
     queue = [state]
     while queue:
         for there in TRANSITIONS[queue.pop()] - found:
@@ -104,18 +110,18 @@ def reachable(state: State) -> set[State]:
     return found
 
 
-@pytest.mark.parametrize("state", [State.ACCEPTED, State.UNKNOWN, State.EXPORTED, *FINAL])
-def test_what_may_have_been_taken_never_leads_back_to_sending(state: State) -> None:
-    assert State.SENDING not in reachable(state)
+@pytest.mark.parametrize("state", [OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED, *FINAL])
+def test_what_may_have_been_taken_never_leads_back_to_sending(state: OrderState) -> None:
+    assert OrderState.SENDING not in reachable(state)
 
 
 def test_every_state_can_be_reached_and_only_final_ones_end() -> None:
-    assert reachable(State.PREPARED) | {State.PREPARED} == set(State)
-    assert {state for state in State if not TRANSITIONS[state]} == FINAL
+    assert reachable(OrderState.PREPARED) | {OrderState.PREPARED} == set(OrderState)
+    assert {state for state in OrderState if not TRANSITIONS[state]} == FINAL
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in before(State.SENDING)])
-def test_what_was_sent_cannot_be_claimed(journal: Journal, state: State) -> None:
+@pytest.mark.parametrize("state", [state for state in OrderState if state not in before(OrderState.SENDING)])
+def test_what_was_sent_cannot_be_claimed(journal: Journal, state: OrderState) -> None:
     put(journal, state)
     assert not journal.claim(DIGEST)
 
@@ -124,7 +130,7 @@ def test_a_digest_is_claimed_once_and_again_after_a_rejection(journal: Journal) 
     journal.prepare(record())
     assert journal.claim(DIGEST)
     assert not journal.claim(DIGEST)
-    assert journal.move(DIGEST, State.REJECTED, note="HTTP 400: bad")
+    assert journal.move(DIGEST, OrderState.REJECTED, note="HTTP 400: bad")
     assert journal.claim(DIGEST, url="https://other.example", body_sha256="ef" * 32)
     known = journal.get(DIGEST)
     assert (known.note, known.record.url, known.record.body_sha256) == ("", "https://other.example", "ef" * 32)
@@ -132,15 +138,15 @@ def test_a_digest_is_claimed_once_and_again_after_a_rejection(journal: Journal) 
 
 def test_what_is_not_written_down_cannot_be_claimed_or_moved(journal: Journal) -> None:
     assert not journal.claim(DIGEST)
-    assert not journal.move(DIGEST, State.UNKNOWN)
+    assert not journal.move(DIGEST, OrderState.UNKNOWN)
     assert journal.find(DIGEST) is None
     with pytest.raises(JournalError, match="knows nothing"):
         journal.get(DIGEST)
 
 
 def test_preparing_again_changes_nothing(journal: Journal) -> None:
-    put(journal, State.UNKNOWN)
-    assert journal.prepare(record()._replace(url="https://evil.example")).state is State.UNKNOWN
+    put(journal, OrderState.UNKNOWN)
+    assert journal.prepare(record()._replace(url="https://evil.example")).state is OrderState.UNKNOWN
     assert journal.get(DIGEST).record == record()
 
 
@@ -156,25 +162,25 @@ def test_a_submission_is_read_back_whole(journal: Journal) -> None:
 
 
 def test_an_event_is_written_once(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     first = OrderEvent(0, "MarketOrderAccepted", {"trackingId": "t-1"}, 5)
-    assert journal.record(DIGEST, first, tracking_id="t-1", path=(State.ACCEPTED,))
+    assert journal.record(DIGEST, first, tracking_id="t-1", path=(OrderState.ACCEPTED,))
     assert not journal.record(DIGEST, first._replace(payload={"other": 1}))
     assert not journal.record(DIGEST, first)
     known = journal.get(DIGEST)
-    assert (known.state, known.tracking_id, known.last_seq) == (State.ACCEPTED, "t-1", 0)
+    assert (known.state, known.tracking_id, known.last_seq) == (OrderState.ACCEPTED, "t-1", 0)
     assert journal.events(DIGEST) == [first]
 
 
 def test_a_first_tracking_id_stays(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1")
     journal.record(DIGEST, OrderEvent(1, "B", {}), tracking_id="t-2")
     assert journal.get(DIGEST).tracking_id == "t-1"
 
 
 def test_the_last_seq_never_goes_back(journal: Journal) -> None:
-    put(journal, State.ACCEPTED)
+    put(journal, OrderState.ACCEPTED)
     for seq in (4, 2, 7, 0):
         journal.record(DIGEST, OrderEvent(seq, "X", {"n": seq}))
     assert journal.get(DIGEST).last_seq == 7
@@ -182,7 +188,7 @@ def test_the_last_seq_never_goes_back(journal: Journal) -> None:
 
 
 def test_events_without_a_seq_are_told_apart_by_content(journal: Journal) -> None:
-    put(journal, State.ACCEPTED)
+    put(journal, OrderState.ACCEPTED)
     error = OrderEvent(None, "Error", {"code": "ENQUEUE_FAILED"})
     assert journal.record(DIGEST, error)
     assert not journal.record(DIGEST, error)
@@ -191,20 +197,22 @@ def test_events_without_a_seq_are_told_apart_by_content(journal: Journal) -> Non
 
 
 def test_one_event_can_lead_through_two_states(journal: Journal) -> None:
-    put(journal, State.SENDING)
-    journal.record(DIGEST, OrderEvent(3, "Error", {}), path=(State.ACCEPTED, State.FAILED), code="WrongSl", note="m")
+    put(journal, OrderState.SENDING)
+    journal.record(
+        DIGEST, OrderEvent(3, "Error", {}), path=(OrderState.ACCEPTED, OrderState.FAILED), code="WrongSl", note="m"
+    )
     known = journal.get(DIGEST)
-    assert (known.state, known.code, known.note) == (State.FAILED, "WrongSl", "m")
+    assert (known.state, known.code, known.note) == (OrderState.FAILED, "WrongSl", "m")
 
 
 def test_a_second_terminal_event_is_kept_and_changes_no_state(journal: Journal) -> None:
-    put(journal, State.FILLED)
-    assert journal.record(DIGEST, OrderEvent(9, "Error", {}), path=(State.ACCEPTED, State.FAILED), code="X")
-    assert (journal.get(DIGEST).state, journal.get(DIGEST).code) == (State.FILLED, "")
+    put(journal, OrderState.FILLED)
+    assert journal.record(DIGEST, OrderEvent(9, "Error", {}), path=(OrderState.ACCEPTED, OrderState.FAILED), code="X")
+    assert (journal.get(DIGEST).state, journal.get(DIGEST).code) == (OrderState.FILLED, "")
 
 
 def test_anomalies_are_kept_apart_and_once(journal: Journal) -> None:
-    put(journal, State.ACCEPTED)
+    put(journal, OrderState.ACCEPTED)
     anomaly = Anomaly("seq-went-back", OrderEvent(1, "X", {"a": 1}))
     assert journal.record_anomaly(DIGEST, anomaly)
     assert not journal.record_anomaly(DIGEST, anomaly)
@@ -218,15 +226,15 @@ def test_an_event_of_nothing_submitted_is_refused(journal: Journal) -> None:
 
 
 def test_texts_that_have_no_utf8_form_are_kept_escaped(journal: Journal) -> None:
-    put(journal, State.SENDING)
-    assert journal.move(DIGEST, State.REJECTED, note="a\ud800b\0")
+    put(journal, OrderState.SENDING)
+    assert journal.move(DIGEST, OrderState.REJECTED, note="a\ud800b\0")
     assert journal.get(DIGEST).note == "a\\ud800b\\0"
     assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800"}))
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800"}
 
 
 def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     assert journal.reject(DIGEST, 400, "first", "BAD_REQUEST")
     assert journal.claim(DIGEST)
     assert (journal.get(DIGEST).note, journal.get(DIGEST).code) == ("", "")
@@ -237,25 +245,25 @@ def test_the_reason_of_every_rejection_is_kept(journal: Journal) -> None:
 
 
 def test_a_rejection_that_comes_too_late_changes_no_state_and_is_kept(journal: Journal) -> None:
-    put(journal, State.UNKNOWN)
+    put(journal, OrderState.UNKNOWN)
     assert not journal.reject(DIGEST, 400, "late")
-    assert (journal.get(DIGEST).state, journal.get(DIGEST).note) == (State.UNKNOWN, "late")
+    assert (journal.get(DIGEST).state, journal.get(DIGEST).note) == (OrderState.UNKNOWN, "late")
     assert len(journal.rejections(DIGEST)) == 1
 
 
-@pytest.mark.parametrize("state", State)
-def test_only_what_was_not_sent_can_be_exported(journal: Journal, state: State) -> None:
+@pytest.mark.parametrize("state", OrderState)
+def test_only_what_was_not_sent_can_be_exported(journal: Journal, state: OrderState) -> None:
     put(journal, state)
-    allowed = state in (State.PREPARED, State.REJECTED, State.EXPORTED)
+    allowed = state in (OrderState.PREPARED, OrderState.REJECTED, OrderState.EXPORTED)
     assert journal.export(DIGEST) is allowed
-    assert journal.get(DIGEST).state is (State.EXPORTED if allowed else state)
+    assert journal.get(DIGEST).state is (OrderState.EXPORTED if allowed else state)
     assert not (allowed and journal.claim(DIGEST))
 
 
 def test_an_entity_id_is_kept_with_its_event_and_stays(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     stored = OrderEvent(0, "TriggerStored", {"entityId": "e-1"})
-    assert journal.record(DIGEST, stored, entity_id="e-1", path=(State.ACCEPTED, State.CONFIRMED))
+    assert journal.record(DIGEST, stored, entity_id="e-1", path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     journal.record(DIGEST, stored._replace(seq=1), entity_id="e-2")
     assert journal.get(DIGEST).entity_id == "e-1"
 
@@ -267,12 +275,12 @@ def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Jo
         if "synchronous" in statement:
             said.append(statement.rpartition(" ")[2])
 
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     event.listen(journal._engine, "checkout", lambda connection, *_: connection.set_trace_callback(trace))
-    journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(State.ACCEPTED,))
+    journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(OrderState.ACCEPTED,))
     journal.record(DIGEST, OrderEvent(1, "B", {}), told_again=True)
     journal.record(DIGEST, OrderEvent(2, "C", {}))
-    journal.record(DIGEST, OrderEvent(3, "D", {}), path=(State.FILLED,), told_again=True)
+    journal.record(DIGEST, OrderEvent(3, "D", {}), path=(OrderState.FILLED,), told_again=True)
     assert said == ["FULL", "NORMAL", "FULL", "NORMAL"]
 
 
@@ -280,7 +288,7 @@ def test_many_threads_share_one_journal(journal: Journal) -> None:
     digests = [f"0x{n:064x}" for n in range(64)]
 
     def run(digest: str) -> None:
-        put(journal, State.ACCEPTED, digest)
+        put(journal, OrderState.ACCEPTED, digest)
         for seq in range(5):
             journal.record(digest, OrderEvent(seq, "X", {}))
 
@@ -411,8 +419,8 @@ def test_a_journal_of_the_first_version_is_migrated_and_goes_on(path: Path) -> N
     with open_journal(str(path), lambda: NOW) as journal:
         known = journal.get(DIGEST)
         assert known.record == record()
-        assert (known.state, known.tracking_id, known.entity_id) == (State.ACCEPTED, "t-1", "")
-        assert journal.record(DIGEST, OrderEvent(1, "MarketOrderExecuted", {}), path=(State.FILLED,))
+        assert (known.state, known.tracking_id, known.entity_id) == (OrderState.ACCEPTED, "t-1", "")
+        assert journal.record(DIGEST, OrderEvent(1, "MarketOrderExecuted", {}), path=(OrderState.FILLED,))
     with open_journal(str(path), lambda: NOW) as journal:
         assert [event.seq for event in journal.events(DIGEST)] == [0, 1]
 
@@ -511,9 +519,9 @@ def test_a_process_killed_while_sending_leaves_a_claim_that_nobody_gets_again(pa
     killed = subprocess.run([sys.executable, "-c", KILLED, str(path), DIGEST], check=False)
     assert killed.returncode == -9
     with open_journal(str(path), lambda: NOW) as journal:
-        assert journal.get(DIGEST).state is State.SENDING
+        assert journal.get(DIGEST).state is OrderState.SENDING
         assert not journal.claim(DIGEST)
-        assert journal.move(DIGEST, State.UNKNOWN)
+        assert journal.move(DIGEST, OrderState.UNKNOWN)
         assert not journal.claim(DIGEST)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, State
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
 from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
 
@@ -25,13 +25,13 @@ def journal(postgres_url: str) -> Iterator[Journal]:
 
 
 def test_every_pair_of_states_is_as_the_table_says(journal: Journal) -> None:
-    for number, (here, there) in enumerate(itertools.product(State, State)):
+    for number, (here, there) in enumerate(itertools.product(OrderState, OrderState)):
         digest = f"0x{number:064x}"
         put(journal, here, digest)
         allowed = there in TRANSITIONS[here]
         assert journal.move(digest, there) is allowed, (here, there)
         assert journal.get(digest).state is (there if allowed else here)
-    assert len(journal.submissions()) == len(State) ** 2
+    assert len(journal.submissions()) == len(OrderState) ** 2
 
 
 def test_of_processes_that_race_for_a_claim_exactly_one_wins(journal: Journal, postgres_url: str) -> None:
@@ -60,7 +60,7 @@ def test_processes_may_make_one_journal_at_the_same_moment(postgres_url: str) ->
 
 def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> None:
     with open_journal(postgres_url, lambda: NOW) as one, open_journal(postgres_url, lambda: NOW) as other:
-        put(one, State.ACCEPTED)
+        put(one, OrderState.ACCEPTED)
         fresh: list[bool] = []
         start = threading.Barrier(2)
 
@@ -79,7 +79,7 @@ def test_two_writers_lose_no_event_and_write_none_twice(postgres_url: str) -> No
 
 
 def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     assert journal.reject(DIGEST, 400, "a\ud800b\0", "c\0")
     assert (journal.get(DIGEST).note, journal.get(DIGEST).code) == ("a\\ud800b\\0", "c\\0")
     assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800\0"}))
@@ -94,7 +94,7 @@ def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
     engine.dispose()
     with open_journal(postgres_url, lambda: NOW) as journal:
         known = journal.get(DIGEST)
-        assert (known.state, known.record.step, known.entity_id) == (State.ACCEPTED, "desk-key", "")
+        assert (known.state, known.record.step, known.entity_id) == (OrderState.ACCEPTED, "desk-key", "")
         assert [event.type for event in journal.events(DIGEST)] == ["MarketOrderAccepted"]
 
 
@@ -114,7 +114,7 @@ def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(post
 
 
 def test_a_server_that_goes_away_is_a_journal_error(journal: Journal) -> None:
-    put(journal, State.SENDING)
+    put(journal, OrderState.SENDING)
     with journal._engine.connect() as connection:
         mine = connection.scalar(text("SELECT pg_backend_pid()"))
         connection.execute(
@@ -126,4 +126,4 @@ def test_a_server_that_goes_away_is_a_journal_error(journal: Journal) -> None:
         connection.execute(text(f"ALTER TABLE {SUBMISSIONS.name} RENAME TO gone"))
         connection.commit()
     with pytest.raises(JournalError):
-        journal.move(DIGEST, State.ACCEPTED)
+        journal.move(DIGEST, OrderState.ACCEPTED)

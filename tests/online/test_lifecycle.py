@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from airlock_online.clients import sse
 from airlock_online.delivery.order_events import from_status, from_stream
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.journal.order_states import (
     ANOMALIES,
     FINAL,
     MAX_EVENTS,
-    Order,
+    KnownOrder,
     OrderEvent,
-    Outcome,
-    State,
-    error_of,
+    OrderState,
     is_end_of_view,
     merge,
     terminal_state,
@@ -48,8 +47,8 @@ def failed(code: object = "ATTEMPTS_EXHAUSTED", seq: int | None = 3) -> OrderEve
     return OrderEvent(seq, "Error", {"status": "failed", "code": code, "message": "m", "trackingId": "t-1"})
 
 
-def run(*events: OrderEvent, increase: bool | None = None) -> tuple[Order, list[str]]:
-    order, kinds = Order(increase), []
+def run(*events: OrderEvent, increase: bool | None = None) -> tuple[KnownOrder, list[str]]:
+    order, kinds = KnownOrder(increase), []
     for event in events:
         merged = merge(order, event)
         order = merged.order
@@ -72,42 +71,42 @@ def run(*events: OrderEvent, increase: bool | None = None) -> tuple[Order, list[
         (OrderEvent(3, "PriceSelected", {}), None),
         (OrderEvent(3, "error", {}), None),
         (OrderEvent(3, "RelayConfirmed", {}), None),
-        (EXECUTED, State.FILLED),
-        (INCREASED, State.FILLED),
-        (CANCELED, State.MARKET_DECLINED),
-        (failed("WrongSl"), State.FAILED),
-        (failed("ENQUEUE_FAILED", seq=None), State.FAILED),
-        (failed("A_CODE_OF_TOMORROW"), State.FAILED),
-        (failed(None), State.FAILED),
-        (failed(7), State.FAILED),
-        (failed("stream_timeout"), State.FAILED),
+        (EXECUTED, OrderState.FILLED),
+        (INCREASED, OrderState.FILLED),
+        (CANCELED, OrderState.MARKET_DECLINED),
+        (failed("WrongSl"), OrderState.FAILED),
+        (failed("ENQUEUE_FAILED", seq=None), OrderState.FAILED),
+        (failed("A_CODE_OF_TOMORROW"), OrderState.FAILED),
+        (failed(None), OrderState.FAILED),
+        (failed(7), OrderState.FAILED),
+        (failed("stream_timeout"), OrderState.FAILED),
     ],
 )
-def test_what_is_terminal(event: OrderEvent, state: State | None) -> None:
+def test_what_is_terminal(event: OrderEvent, state: OrderState | None) -> None:
     assert terminal_state(event) is state
 
 
 def test_a_code_decides_and_a_message_never_does() -> None:
     event = OrderEvent(3, "Error", {"code": "WrongSl", "message": "STREAM_TIMEOUT"})
     assert not is_end_of_view(event)
-    assert terminal_state(event) is State.FAILED
+    assert terminal_state(event) is OrderState.FAILED
 
 
 @pytest.mark.parametrize(
     ("events", "state"),
     [
-        ([ACCEPTED, ATTEMPT, INITIATED, EXECUTED], State.FILLED),
-        ([ACCEPTED, INITIATED, ATTEMPT._replace(seq=3), CANCELED._replace(seq=4)], State.MARKET_DECLINED),
-        ([ACCEPTED, INCREASE, INCREASED], State.FILLED),
-        ([ACCEPTED, failed("NO_PRICE")], State.FAILED),
-        ([failed("ENQUEUE_FAILED", seq=None)], State.FAILED),
-        ([ACCEPTED, OrderEvent(1, "PriceSelected", {}), INITIATED, EXECUTED], State.FILLED),
+        ([ACCEPTED, ATTEMPT, INITIATED, EXECUTED], OrderState.FILLED),
+        ([ACCEPTED, INITIATED, ATTEMPT._replace(seq=3), CANCELED._replace(seq=4)], OrderState.MARKET_DECLINED),
+        ([ACCEPTED, INCREASE, INCREASED], OrderState.FILLED),
+        ([ACCEPTED, failed("NO_PRICE")], OrderState.FAILED),
+        ([failed("ENQUEUE_FAILED", seq=None)], OrderState.FAILED),
+        ([ACCEPTED, OrderEvent(1, "PriceSelected", {}), INITIATED, EXECUTED], OrderState.FILLED),
         ([ACCEPTED], None),
         ([ACCEPTED, ATTEMPT, TIMED_OUT], None),
         ([], None),
     ],
 )
-def test_a_correct_life_has_no_anomaly(events: list[OrderEvent], state: State | None) -> None:
+def test_a_correct_life_has_no_anomaly(events: list[OrderEvent], state: OrderState | None) -> None:
     order, anomalies = run(*events)
     assert (order.state, anomalies) == (state, [])
 
@@ -139,7 +138,7 @@ def test_a_replay_of_an_error_that_had_no_seq_is_the_same_error() -> None:
 @given(st.permutations([ACCEPTED, ATTEMPT, INITIATED, EXECUTED]), st.integers(0, 3))
 def test_any_order_and_any_repetition_give_the_same_outcome(events: list[OrderEvent], again: int) -> None:
     order, _ = run(*events, *events[again:])
-    assert order.state is State.FILLED
+    assert order.state is OrderState.FILLED
     assert sorted(order.events) == sorted([ACCEPTED, ATTEMPT, INITIATED, EXECUTED])
     assert (order.last_seq, order.tracking_id) == (3, "t-1")
 
@@ -180,7 +179,7 @@ def test_an_event_of_the_other_kind_of_order_is_named(increase: bool, event: Ord
 )
 def test_the_first_terminal_wins(second: OrderEvent) -> None:
     order, _ = run(ACCEPTED, EXECUTED, second)
-    assert (order.state, order.terminal) == (State.FILLED, EXECUTED)
+    assert (order.state, order.terminal) == (OrderState.FILLED, EXECUTED)
 
 
 def test_an_event_that_names_another_order_decides_nothing() -> None:
@@ -189,7 +188,7 @@ def test_an_event_that_names_another_order_decides_nothing() -> None:
 
 
 def test_an_endless_life_is_stopped() -> None:
-    order = Order(events=tuple(OrderEvent(seq, "X", {}) for seq in range(MAX_EVENTS)))
+    order = KnownOrder(events=tuple(OrderEvent(seq, "X", {}) for seq in range(MAX_EVENTS)))
     with pytest.raises(ServiceError, match="more than"):
         merge(order, OrderEvent(MAX_EVENTS, "X", {}))
 
@@ -202,8 +201,8 @@ def test_a_tracking_id_that_cannot_be_asked_for_is_none(odd: object) -> None:
 # ---- reading the two wires -----------------------------------------------------------------------------------------
 
 
-def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.Event:
-    return sse.Event(kind, data, own_id, own_id or "")
+def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.SseEvent:
+    return sse.SseEvent(kind, data, own_id, own_id or "")
 
 
 def test_both_wires_give_the_same_event() -> None:
@@ -237,7 +236,7 @@ def test_an_unknown_event_may_hold_anything() -> None:
         on_stream("{}", kind="a\x1b[2J"),
     ],
 )
-def test_a_streamed_event_of_another_shape_is_a_service_error(event: sse.Event) -> None:
+def test_a_streamed_event_of_another_shape_is_a_service_error(event: sse.SseEvent) -> None:
     with pytest.raises(ServiceError):
         from_stream(event)
 
@@ -289,33 +288,33 @@ def test_no_events_mean_pending() -> None:
 @pytest.mark.parametrize(
     ("state", "error", "code"),
     [
-        (State.MARKET_DECLINED, MarketDeclined, ExitCode.MARKET_DECLINED),
-        (State.FAILED, ExecutionFailed, ExitCode.EXECUTION_FAILED),
-        (State.EXPIRED_UNUSED, Expired, ExitCode.EXPIRED),
-        (State.REJECTED, ServiceError, ExitCode.SERVICE),
-        (State.PREPARED, ServiceError, ExitCode.SERVICE),
-        (State.SENDING, OutcomeUnknown, ExitCode.UNKNOWN),
-        (State.ACCEPTED, OutcomeUnknown, ExitCode.UNKNOWN),
-        (State.UNKNOWN, OutcomeUnknown, ExitCode.UNKNOWN),
+        (OrderState.MARKET_DECLINED, MarketDeclined, ExitCode.MARKET_DECLINED),
+        (OrderState.FAILED, ExecutionFailed, ExitCode.EXECUTION_FAILED),
+        (OrderState.EXPIRED_UNUSED, Expired, ExitCode.EXPIRED),
+        (OrderState.REJECTED, ServiceError, ExitCode.SERVICE),
+        (OrderState.PREPARED, ServiceError, ExitCode.SERVICE),
+        (OrderState.SENDING, OutcomeUnknown, ExitCode.UNKNOWN),
+        (OrderState.ACCEPTED, OutcomeUnknown, ExitCode.UNKNOWN),
+        (OrderState.UNKNOWN, OutcomeUnknown, ExitCode.UNKNOWN),
     ],
 )
 def test_every_state_but_success_ends_a_command_with_its_error(
-    state: State, error: type[AirlockError], code: int
+    state: OrderState, error: type[AirlockError], code: int
 ) -> None:
-    raised = error_of(Outcome("0x", state, code="WrongSl", reason="because"))
+    raised = error_of(OrderOutcome("0x", state, code="WrongSl", reason="because"))
     assert type(raised) is error
     assert raised.exit_code == code
     assert "because" in str(raised)
     assert raised.do
 
 
-@pytest.mark.parametrize("state", [State.FILLED, State.CONFIRMED])
-def test_success_has_no_error(state: State) -> None:
-    assert error_of(Outcome("0x", state)) is None
+@pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.CONFIRMED])
+def test_success_has_no_error(state: OrderState) -> None:
+    assert error_of(OrderOutcome("0x", state)) is None
 
 
 def test_nothing_is_both_final_and_resumable() -> None:
-    assert not [state for state in FINAL if Outcome("0x", state).resumable]
+    assert not [state for state in FINAL if OrderOutcome("0x", state).resumable]
 
 
 def test_no_sequence_of_non_terminal_events_ever_ends_an_order() -> None:

@@ -12,12 +12,11 @@ import pytest
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.config import Config
-from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
-from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
+from airlock_online.config import OnlineConfig
+from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
+from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Transaction, parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -39,10 +38,10 @@ def client() -> Iterator[Http]:
         yield opened
 
 
-def prepared(client: Http, wire: Wire, plan: Plan, filler: Filler | None) -> list[Prepared]:
+def prepared(client: Http, wire: Wire, plan: Plan, filler: GasAndFees | None) -> list[Prepared]:
     sources, ledger, where = (
-        Sources(BuilderClient(wire.url, client), Config(), filler),
-        NonceLedger(),
+        Sources(BuilderClient(wire.url, client), OnlineConfig(), filler),
+        UsedNonces(),
         steps.situation(plan),
     )
     return [prepare_step(step, where, sources, ledger, steps.asked(step)) for step in plan.steps.values()]
@@ -53,12 +52,12 @@ def one(client: Http, step: str, node: Node, **changes: Any) -> Prepared:
     plan = steps.plan_of(step)
     script = steps.answers(**{step.replace("-", "_"): steps.payload(step, **changes)})
     with Wire(script) as wire, node:
-        filler = open_filler(steps.situation(plan).deployment, ByHand(), node.url, client)
+        filler = gas_and_fees_of(steps.situation(plan).deployment, ByHand(), node.url, client)
         return prepared(client, wire, plan, filler)[0]
 
 
 def refusals(result: Prepared) -> set[str]:
-    return {verdict.check for verdict in refused(result.verdicts) if verdict.result == "refused"}
+    return {verdict.check for verdict in result.verdicts.refused()}
 
 
 # ---- what is asked, and what comes of it -----------------------------------------------------------------------------
@@ -82,7 +81,7 @@ def test_indices_are_sent_as_integers_and_amounts_as_the_plans_own_texts(client:
     step = "position-increase-desk"
     plan = steps.plan_of(step)
     with Wire(steps.answers(position_increase_desk=steps.payload(step))) as wire:
-        prepared(client, wire, plan, Filler(BY_HAND, None))
+        prepared(client, wire, plan, GasAndFees(BY_HAND, None))
         sent = json.loads(next(seen.body for seen in wire.seen if seen.method == "POST"))
     assert sent == {
         "trader": TREASURY, "pairIndex": 1, "tradeIndex": 0, "additionalCollateralUsdc": "250.000001", "leverage": "10",
@@ -105,7 +104,7 @@ def test_transactions_of_one_signer_get_consecutive_nonces_and_those_of_another_
     plan = steps.plan_of(*names)
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
     with Wire(script) as wire, Node() as node:
-        filler = open_filler(steps.situation(plan).deployment, ByHand(), node.url, client)
+        filler = gas_and_fees_of(steps.situation(plan).deployment, ByHand(), node.url, client)
         found = prepared(client, wire, plan, filler)
     nonces = [(item.request.signer, item.request.transaction.nonce) for item in found if item.request.transaction]
     assert nonces == [(TREASURY, 7), (TREASURY, 8), (DESK, 7), (TREASURY, 9), (DESK, 8)]
@@ -118,7 +117,7 @@ def test_by_hand_no_node_is_needed_and_the_nonce_counts_up(client: Http) -> None
     plan = steps.plan_of("approve", "cancel-request")
     script = steps.answers(approve=steps.payload("approve"), cancel_request=steps.payload("cancel-request"))
     with Wire(script) as wire:
-        found = prepared(client, wire, plan, open_filler(steps.situation(plan).deployment, BY_HAND, "", client))
+        found = prepared(client, wire, plan, gas_and_fees_of(steps.situation(plan).deployment, BY_HAND, "", client))
     wanted = Transaction(3, 60_000, 2 * GWEI, GWEI)
     assert [item.request.transaction for item in found] == [wanted, wanted._replace(nonce=4)]
 
@@ -126,7 +125,7 @@ def test_by_hand_no_node_is_needed_and_the_nonce_counts_up(client: Http) -> None
 def test_a_value_by_hand_stands_in_for_the_nodes(client: Http) -> None:
     plan = steps.plan_of("approve")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
-        filler = open_filler(steps.situation(plan).deployment, ByHand(gas=90_000), node.url, client)
+        filler = gas_and_fees_of(steps.situation(plan).deployment, ByHand(gas=90_000), node.url, client)
         [item] = prepared(client, wire, plan, filler)
     assert item.request.transaction == FROM_NODE._replace(gas=90_000)
     assert "eth_estimateGas" not in node.methods
@@ -175,7 +174,7 @@ def test_what_the_node_tells_is_bounded_by_the_gate(client: Http, node: Node, ch
 def test_a_plan_without_a_fee_limit_leaves_the_node_no_choice(client: Http) -> None:
     plan = steps.plan_of("approve", max_fee_gwei_at_most="")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
-        [item] = prepared(client, wire, plan, Filler(BY_HAND, None))
+        [item] = prepared(client, wire, plan, GasAndFees(BY_HAND, None))
     assert refusals(item) == {"TX-FEES"}
 
 
@@ -183,7 +182,7 @@ def test_a_plan_without_a_fee_limit_leaves_the_node_no_choice(client: Http) -> N
 def test_fees_by_hand_that_contradict_themselves_are_refused(client: Http, changes: dict[str, int]) -> None:
     plan = steps.plan_of("approve")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
-        [item] = prepared(client, wire, plan, Filler(BY_HAND._replace(**changes), None))
+        [item] = prepared(client, wire, plan, GasAndFees(BY_HAND._replace(**changes), None))
     assert refusals(item) == {"TX-FEES"}
 
 
@@ -197,7 +196,7 @@ def test_a_delegate_whose_registration_does_not_carry_the_call_is_refused(
     script = steps.answers(limit_update_desk=steps.payload(step))
     script["GET /v2/reads/delegation"] = [reply(200, {"ok": True, "data": steps.DELEGATION | delegation})]
     with Wire(script) as wire:
-        [item] = prepared(client, wire, steps.plan_of(step), Filler(BY_HAND, None))
+        [item] = prepared(client, wire, steps.plan_of(step), GasAndFees(BY_HAND, None))
     assert refusals(item) == {"TX-DELEGATE"}
 
 
@@ -236,7 +235,7 @@ def test_what_is_no_revert_keeps_the_nodes_own_words(client: Http) -> None:
 def test_a_node_of_another_chain_is_refused_before_anything_is_asked(client: Http, chain: int) -> None:
     deployment = steps.situation(steps.plan_of("approve")).deployment
     with Node({"eth_chainId": hex(chain)}) as node, pytest.raises(Refusal) as caught:
-        open_filler(deployment, ByHand(), node.url, client)
+        gas_and_fees_of(deployment, ByHand(), node.url, client)
     assert (caught.value.check, node.methods) == ("TX-CHAIN", ["eth_chainId"])
     assert (caught.value.got, caught.value.expected) == (f"chain id {chain}", f"chain id {CHAIN_ID}")
 
@@ -245,22 +244,22 @@ def test_a_node_of_another_chain_is_refused_before_anything_is_asked(client: Htt
 def test_without_a_node_everything_must_be_given_by_hand(client: Http, missing: str) -> None:
     deployment = steps.situation(steps.plan_of("approve")).deployment
     with pytest.raises(UsageError, match="no node is configured"):
-        open_filler(deployment, BY_HAND._replace(**{missing: None}), "", client)
+        gas_and_fees_of(deployment, BY_HAND._replace(**{missing: None}), "", client)
 
 
 def test_a_nonce_by_hand_is_one_accounts(client: Http) -> None:
     names = ("approve", "limit-update-desk")
     script = steps.answers(**{name.replace("-", "_"): steps.payload(name) for name in names})
     with Wire(script) as wire, pytest.raises(UsageError, match="several signers"):
-        prepared(client, wire, steps.plan_of(*names), Filler(BY_HAND, None))
+        prepared(client, wire, steps.plan_of(*names), GasAndFees(BY_HAND, None))
 
 
 @pytest.mark.parametrize("step", ["trade-open", "trade-close"])
 def test_an_action_without_a_documented_endpoint_names_the_way(client: Http, step: str) -> None:
     plan = steps.plan_of(step)
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config(), Filler(BY_HAND, None))
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig(), GasAndFees(BY_HAND, None))
     with pytest.raises(UsageError, match="airlock-online call"):
-        prepare_step(plan.steps[step], steps.situation(plan), sources, NonceLedger())
+        prepare_step(plan.steps[step], steps.situation(plan), sources, UsedNonces())
 
 
 def test_a_builder_that_asks_to_wait_is_asked_again_because_building_changes_nothing(client: Http) -> None:
@@ -268,7 +267,7 @@ def test_a_builder_that_asks_to_wait_is_asked_again_because_building_changes_not
     slow = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": "slow"}}, "retry-after: 1")
     script["POST /v2/token/approve"].insert(0, slow)
     with Wire(script) as wire:
-        [item] = prepared(client, wire, steps.plan_of("approve"), Filler(BY_HAND, None))
+        [item] = prepared(client, wire, steps.plan_of("approve"), GasAndFees(BY_HAND, None))
         assert wire.count("POST", "/v2/token/approve") == 2
     assert refusals(item) == set()
 
@@ -283,7 +282,7 @@ def test_a_builder_that_asks_to_wait_is_asked_again_because_building_changes_not
 def test_a_builder_that_goes_on_asking_to_wait_is_told(client: Http, answer: Any, code: str) -> None:
     script = steps.answers(approve={}) | {"POST /v2/token/approve": [answer]}
     with Wire(script) as wire, pytest.raises(BuilderError, match="wait 1 s") as caught:
-        prepared(client, wire, steps.plan_of("approve"), Filler(BY_HAND, None))
+        prepared(client, wire, steps.plan_of("approve"), GasAndFees(BY_HAND, None))
     assert (caught.value.code, caught.value.status) == (code, 429)
     assert wire.count("POST", "/v2/token/approve") == 4
 
@@ -399,9 +398,9 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     plan = steps.plan_of("approve")
     action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
     step = plan.steps["approve"]._replace(action=action, values={})
-    sources = Sources(BuilderClient("http://127.0.0.1:9", client), Config())
+    sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig())
     with pytest.raises(UsageError, match="offline machine pinned"):
-        prepare_step(step, steps.situation(plan), sources, NonceLedger(), Asked("/v2/x", {}))
+        prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 
 
 def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,11 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.plan.reader import parse_plan
 from online.loopback import Wire, reply
 from shared.make_payloads import NOW_MS
 from shared.world import PLAN_TEXTS, deployment, good
@@ -35,8 +34,8 @@ def prepared(client: Http, step: str, extra: str) -> tuple[Prepared, dict[str, o
     plan = parse_plan((before + name + after.replace("[steps.fields]\n", f"[steps.fields]\n{extra}\n", 1)).encode())
     payload = good(step)["requests"][0]["payload"]
     with Wire({f"POST {PATH}": [reply(200, {"ok": True, "data": payload})]}) as wire:
-        sources = Sources(BuilderClient(wire.url, client), Config())
-        result = prepare_step(plan.steps[step], Situation(plan, deployment(), NOW_MS), sources, NonceLedger())
+        sources = Sources(BuilderClient(wire.url, client), OnlineConfig())
+        result = prepare_step(plan.steps[step], Situation(plan, deployment(), NOW_MS), sources, UsedNonces())
         [seen] = wire.seen
     return result, json.loads(seen.body)
 
@@ -45,7 +44,7 @@ def prepared(client: Http, step: str, extra: str) -> tuple[Prepared, dict[str, o
 @pytest.mark.parametrize("entity", ["", ENTITY])
 def test_the_trigger_to_replace_goes_into_the_route_alone(client: Http, step: str, entity: str) -> None:
     result, sent = prepared(client, step, f'replaces = "{entity}"' if entity else "")
-    assert refused(result.verdicts) == []
+    assert result.verdicts.stopping() == []
     assert result.request.as_json()["route"] == {"to": "core-api"} | ({"replaces": entity} if entity else {})
     vector = good(step)["requests"][0]["fields"]
     indices = ("tradeIndex", "pairIndex")

@@ -8,11 +8,11 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.promises import ChainRead
-from airlock_online.readback.read_back import Promise, promise_lines, read_back
-from airlock_online.readback.referral_lookup import Seen
+from airlock_online.readback.expectations import ChainRead, Expectation, expectation_lines
+from airlock_online.readback.read_back import read_back
+from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
@@ -50,7 +50,7 @@ def judged(
     replaces: str = "",
     chain: ChainRead | None = None,
     **reads: Answer | object,
-) -> list[Promise]:
+) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies."""
     paths = {"delegation": DELEGATION, "referral": REFERRAL, "positions": POSITIONS}
     script = {
@@ -59,10 +59,10 @@ def judged(
     }
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
-        return read_back(asked, events, BuilderClient(wire.url, client), Config(), NOW, chain)
+        return read_back(asked, events, BuilderClient(wire.url, client), OnlineConfig(), NOW, chain)
 
 
-def kept(promises: list[Promise]) -> list[bool | None]:
+def kept(promises: list[Expectation]) -> list[bool | None]:
     return [promise.kept for promise in promises]
 
 
@@ -215,7 +215,7 @@ def test_a_close_is_judged_by_what_is_left(events: tuple[OrderEvent, ...], found
 def test_a_close_by_exposure_is_judged_alike() -> None:
     fields = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "coinExposure": "0.5"}
     [promise] = judged("close-coin", fields, CLOSING, ended(EXECUTED), positions=holding(trade()))
-    assert promise == Promise(
+    assert promise == Expectation(
         "the position on pair 1, slot 2",
         "0.5 coins closed, 70 USDC (raw 70000000) of collateral left",
         "long, collateral 70 USDC (raw 70000000), open price 3200 USD (raw 32000000000000), opened 2026-09-10 00:26:40 UTC",
@@ -403,18 +403,20 @@ def test_a_code_s_owners_are_judged(action: str, read: object, verdicts: list[bo
 @pytest.mark.parametrize(
     ("action", "told", "verdicts"),
     [
-        ("referral-register", Seen("chain", owner=TRADER), [True, True]),
-        ("referral-register", Seen("chain", owner=KEY), [True, False]),
-        ("referral-register", Seen("chain", trouble="no such view"), [True]),
-        ("referral-transfer", Seen("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
-        ("referral-transfer", Seen("chain", owner=TRADER, pending=""), [True, True, True, False]),
-        ("referral-transfer", Seen("chain", pending=KEY), [True, True, True]),
-        ("referral-set-code", Seen("chain", adopted=CODE), [True, True]),
-        ("referral-set-code", Seen("chain", adopted=bytes(32)), [True, False]),
-        ("referral-set-code", Seen("chain"), [True]),
+        ("referral-register", ReferralFacts("chain", owner=TRADER), [True, True]),
+        ("referral-register", ReferralFacts("chain", owner=KEY), [True, False]),
+        ("referral-register", ReferralFacts("chain", trouble="no such view"), [True]),
+        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=KEY), [True, True, True, True]),
+        ("referral-transfer", ReferralFacts("chain", owner=TRADER, pending=""), [True, True, True, False]),
+        ("referral-transfer", ReferralFacts("chain", pending=KEY), [True, True, True]),
+        ("referral-set-code", ReferralFacts("chain", adopted=CODE), [True, True]),
+        ("referral-set-code", ReferralFacts("chain", adopted=bytes(32)), [True, False]),
+        ("referral-set-code", ReferralFacts("chain"), [True]),
     ],
 )
-def test_the_chain_s_word_stands_beside_the_builder_s(action: str, told: Seen, verdicts: list[bool | None]) -> None:
+def test_the_chain_s_word_stands_beside_the_builder_s(
+    action: str, told: ReferralFacts, verdicts: list[bool | None]
+) -> None:
     data = {"owner": TRADER, "pendingOwner": KEY, "code": "DESK"}
     fields, message = EVERY[action]
     promises = judged(action, fields, message, chain=lambda _code, _trader: told, referral=data)
@@ -484,7 +486,9 @@ def test_every_action_has_a_promise() -> None:
 
 
 def test_promises_are_shown_against_what_was_found() -> None:
-    shown = promise_lines([Promise("the trigger", "stored", "no entity id", False), Promise("a", "b", "c", None)])
+    shown = expectation_lines(
+        [Expectation("the trigger", "stored", "no entity id", False), Expectation("a", "b", "c", None)]
+    )
     assert shown == [
         "    read back: the trigger",
         "      promised  stored",
@@ -503,9 +507,9 @@ def test_nothing_that_a_service_sends_acts_on_the_terminal(hostile: str) -> None
     for read in (error, {"code": hostile}, {"isEnabled": True, "expiry": hostile}):
         for action in ("delegate", "referral-set-code"):
             fields, message = EVERY[action]
-            shown = promise_lines(judged(action, fields, message, delegation=read, referral=read))
+            shown = expectation_lines(judged(action, fields, message, delegation=read, referral=read))
             assert all(is_visible(character) for line in shown for character in line)
             assert max(map(columns, shown)) <= 80
             assert all(line.startswith("    ") for line in shown)
     [promise, _] = judged("tpsl-partial", TRIGGER, TRIGGERING, (OrderEvent(0, STORED, {"entityId": hostile}),))
-    assert all(is_visible(character) for line in promise_lines([promise]) for character in line)
+    assert all(is_visible(character) for line in expectation_lines([promise]) for character in line)

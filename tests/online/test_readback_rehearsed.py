@@ -10,11 +10,13 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.submit import submit
-from airlock_online.journal.order_states import State
-from airlock_online.readback.read_back import Promise, read_back
-from airlock_rehearsal.services import DEFAULT_TRADER, RehearsalServices, Settings
+from airlock_online.journal.order_states import OrderState
+from airlock_online.readback.expectations import Expectation
+from airlock_online.readback.read_back import read_back
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
 from online.desk import Desk, open_desk, signed
@@ -33,7 +35,7 @@ CASES: dict[str, tuple[int | None, Fields]] = {
 
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0.002, slow_s=0.01)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
         yield running
 
 
@@ -65,12 +67,12 @@ def built(action: str, services: RehearsalServices, client: Http) -> Request:
     )
 
 
-def promises_of(request: Request, services: RehearsalServices, desk: Desk) -> list[Promise]:
+def promises_of(request: Request, services: RehearsalServices, desk: Desk) -> list[Expectation]:
     builder = BuilderClient(services.builder_url, desk.world.http)
-    return read_back(request, desk.events, builder, Config(), desk.now_ms)
+    return read_back(request, desk.events, builder, OnlineConfig(), desk.now_ms)
 
 
-def kept(promises: list[Promise]) -> set[bool | None]:
+def kept(promises: list[Expectation]) -> set[bool | None]:
     return {promise.kept for promise in promises}
 
 
@@ -78,7 +80,7 @@ def kept(promises: list[Promise]) -> set[bool | None]:
 def test_what_was_executed_is_found(services: RehearsalServices, desk: Desk, action: str) -> None:
     request = built(action, services, desk.world.http)
     delivery = signed(services, desk.world.http, ACTIONS[action].path, CASES[action][0], **asked(action))
-    assert submit(delivery, desk.world).state in (State.FILLED, State.CONFIRMED)
+    assert submit(delivery, desk.world).state in (OrderState.FILLED, OrderState.CONFIRMED)
     assert kept(promises_of(request, services, desk)) == {True}
 
 

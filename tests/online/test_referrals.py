@@ -13,14 +13,21 @@ from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.config import Config, ReferralViews
+from airlock_online.config import OnlineConfig, ReferralViews
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
-from airlock_online.readback.referral_lookup import NOBODY, Seen, disagreements, from_builder, from_chain, settled
-from airlock_online.state import State
+from airlock_online.readback.referral_lookup import (
+    NOBODY,
+    ReferralFacts,
+    disagreements,
+    from_builder,
+    from_chain,
+    settled,
+)
 from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
@@ -47,14 +54,14 @@ def client() -> Iterator[Http]:
 # ---- the builder -----------------------------------------------------------------------------------------------------
 
 
-def by_builder(client: Http, data: object, trader: str = "") -> Seen:
+def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
     answer = data if isinstance(data, Answer) else reply(200, {"ok": True, "data": data})
     with Wire({f"GET {PATH}": [answer]}) as wire:
-        return from_builder(BuilderClient(wire.url, client), Config(), CODE, trader)
+        return from_builder(BuilderClient(wire.url, client), OnlineConfig(), CODE, trader)
 
 
 def test_the_builder_s_read_tells_owner_pending_owner_and_privacy(client: Http) -> None:
-    assert by_builder(client, OWNED) == Seen("the builder", TREASURY, DESK, False)
+    assert by_builder(client, OWNED) == ReferralFacts("the builder", TREASURY, DESK, False)
 
 
 @pytest.mark.parametrize("name", ["owner", "pendingOwner"])
@@ -103,7 +110,7 @@ def test_a_read_that_fails_tells_nothing_and_why(client: Http, answer: object) -
 
 def test_the_code_is_asked_in_its_own_spelling_and_the_trader_beside_it(client: Http) -> None:
     with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
-        seen = from_builder(BuilderClient(wire.url, client), Config(), code_bytes("Desk"), TREASURY)
+        seen = from_builder(BuilderClient(wire.url, client), OnlineConfig(), code_bytes("Desk"), TREASURY)
         assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
     assert seen.adopted == CODE
 
@@ -111,7 +118,7 @@ def test_the_code_is_asked_in_its_own_spelling_and_the_trader_beside_it(client: 
 # ---- the chain -------------------------------------------------------------------------------------------------------
 
 
-def by_chain(client: Http, **answers: object) -> Seen:
+def by_chain(client: Http, **answers: object) -> ReferralFacts:
     with Node(answers) as node:
         return from_chain(RpcClient(node.url, client), deployment(), ReferralViews(), CODE)
 
@@ -166,12 +173,15 @@ def test_a_node_that_is_not_there_tells_nothing(client: Http) -> None:
 
 # ---- both ------------------------------------------------------------------------------------------------------------
 
-BUILDER, CHAIN = Seen("the builder", TREASURY, NOBODY, False, CODE), Seen("the chain", TREASURY, NOBODY, False, CODE)
+BUILDER, CHAIN = (
+    ReferralFacts("the builder", TREASURY, NOBODY, False, CODE),
+    ReferralFacts("the chain", TREASURY, NOBODY, False, CODE),
+)
 
 
 def test_two_sources_that_agree_or_do_not_tell_do_not_disagree() -> None:
     assert disagreements([BUILDER, CHAIN]) == []
-    assert disagreements([BUILDER, Seen("the chain")]) == []
+    assert disagreements([BUILDER, ReferralFacts("the chain")]) == []
     assert disagreements([BUILDER]) == []
 
 
@@ -193,7 +203,7 @@ def test_a_difference_is_named_with_both_words(changed: dict[str, Any], named: s
 
 
 def test_the_chain_s_word_settles_what_it_tells() -> None:
-    told = settled([BUILDER, Seen("the chain", owner=DESK)])
+    told = settled([BUILDER, ReferralFacts("the chain", owner=DESK)])
     assert (told.owner, told.pending, told.private) == (DESK, NOBODY, False)
 
 
@@ -227,8 +237,8 @@ action = "referral-accept"
 signer = "heir"
 fields = {{ caller = "{DESK}", code = "DESK" }}
 """
-FREE = Seen("all", NOBODY, NOBODY, False, bytes(32))
-MINE = Seen("all", TREASURY, NOBODY, False, bytes(32))
+FREE = ReferralFacts("all", NOBODY, NOBODY, False, bytes(32))
+MINE = ReferralFacts("all", TREASURY, NOBODY, False, bytes(32))
 OFFERED = MINE._replace(pending=DESK)
 STRANGER = "0x0000000000000000000000000000000000000009"
 
@@ -253,13 +263,13 @@ STRANGER = "0x0000000000000000000000000000000000000009"
         ("accept", MINE._replace(pending=STRANGER), [f"the pending owner is {STRANGER}", "step 2 (offer"]),
         ("accept", FREE, ["does not exist", "is not nominated", "step 2 (offer"]),
         ("accept", MINE._replace(owner=DESK), ["owns the code already", "is not nominated", "step 2 (offer"]),
-        ("adopt", Seen("all"), []),
-        ("offer", Seen("all"), []),
-        ("accept", Seen("all"), []),
+        ("adopt", ReferralFacts("all"), []),
+        ("offer", ReferralFacts("all"), []),
+        ("accept", ReferralFacts("all"), []),
     ],
 )
 def test_what_is_in_the_way_of_a_step_is_said_and_what_is_not_told_is_not_guessed(
-    step: str, seen: Seen, said: list[str]
+    step: str, seen: ReferralFacts, said: list[str]
 ) -> None:
     plan = parse_plan(PLAN.encode())
     wish = wish_of(plan.steps[step])
@@ -326,5 +336,5 @@ def test_a_code_is_read_before_a_step_that_is_called_for_and_that_is_recorded(
         machine = Machine(tmp_path, wire.url, step)
         assert machine.take("POST", steps.item(step)["endpoint"], step) == 0
     assert f"is not the owner: {STRANGER}" in " ".join(capsys.readouterr().err.split())
-    [entry] = [entry for entry in State(machine.home).transcript.entries() if entry.event == "referral-read"]
+    [entry] = [entry for entry in OnlineHome(machine.home).transcript.entries() if entry.event == "referral-read"]
     assert (entry.data["step"], len(entry.data["warnings"])) == (step, 1)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.open_outcomes import open_outcome
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import Delivery, Found
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import FINAL, OPEN, Outcome, State, error_of
+from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
 from online.desk import NOW, Desk, open_desk, unsent
@@ -35,11 +36,11 @@ def lost(desk: Desk, way: str) -> Delivery:
         {name: [reply(500, {})] for name in (SUBMIT, "POST /price-triggers", "POST /twaps/cancel", "POST /intents")}
     ) as wire:
         delivery = order(way, wire.url)
-        assert submit(delivery, desk.world).state is State.UNKNOWN
+        assert submit(delivery, desk.world).state is OrderState.UNKNOWN
     return delivery
 
 
-def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> Outcome:
+def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> OrderOutcome:
     world = desk.reading(lambda *_: used)._replace(look=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
     outcome = follow(order("batched-market", "https://venue.example").digest, world)
@@ -50,18 +51,18 @@ def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> Outcome:
 @pytest.mark.parametrize(
     ("used", "seen", "state"),
     [
-        (True, [GONE], State.FILLED),
-        (True, [GONE, GONE], State.FILLED),
-        (True, [GONE, THERE], State.UNKNOWN),
-        (True, [THERE], State.UNKNOWN),
-        (True, [OTHER], State.UNKNOWN),
-        (True, [], State.UNKNOWN),
-        (False, [GONE], State.UNKNOWN),
-        (None, [GONE], State.UNKNOWN),
+        (True, [GONE], OrderState.FILLED),
+        (True, [GONE, GONE], OrderState.FILLED),
+        (True, [GONE, THERE], OrderState.UNKNOWN),
+        (True, [THERE], OrderState.UNKNOWN),
+        (True, [OTHER], OrderState.UNKNOWN),
+        (True, [], OrderState.UNKNOWN),
+        (False, [GONE], OrderState.UNKNOWN),
+        (None, [GONE], OrderState.UNKNOWN),
     ],
 )
 def test_positions_settle_an_order_only_with_its_nonce_used_and_every_promise_kept(
-    desk: Desk, used: bool | None, seen: Sequence[Found], state: State
+    desk: Desk, used: bool | None, seen: Sequence[Found], state: OrderState
 ) -> None:
     lost(desk, "batched-market")
     assert looked(desk, used, seen).state is state
@@ -75,18 +76,20 @@ def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Desk)
 @pytest.mark.parametrize(
     ("way", "used", "late", "state"),
     [
-        ("relayer", True, False, State.CONFIRMED),
-        ("relayer", False, True, State.EXPIRED_UNUSED),
-        ("twap", True, False, State.CONFIRMED),
-        ("twap", False, False, State.UNKNOWN),
-        ("twap", False, True, State.EXPIRED_UNUSED),
-        ("twap", None, True, State.UNKNOWN),
-        ("core-api-post", True, False, State.CONFIRMED),
-        ("core-api-post", False, True, State.UNKNOWN),
-        ("core-api-post", None, True, State.UNKNOWN),
+        ("relayer", True, False, OrderState.CONFIRMED),
+        ("relayer", False, True, OrderState.EXPIRED_UNUSED),
+        ("twap", True, False, OrderState.CONFIRMED),
+        ("twap", False, False, OrderState.UNKNOWN),
+        ("twap", False, True, OrderState.EXPIRED_UNUSED),
+        ("twap", None, True, OrderState.UNKNOWN),
+        ("core-api-post", True, False, OrderState.CONFIRMED),
+        ("core-api-post", False, True, OrderState.UNKNOWN),
+        ("core-api-post", None, True, OrderState.UNKNOWN),
     ],
 )
-def test_what_a_nonce_settles_on_each_route(desk: Desk, way: str, used: bool | None, late: bool, state: State) -> None:
+def test_what_a_nonce_settles_on_each_route(
+    desk: Desk, way: str, used: bool | None, late: bool, state: OrderState
+) -> None:
     delivery = lost(desk, way)
     if late:
         desk.now_ms = (delivery.deadline_ms or NOW) + EXPIRY_MARGIN_MS + 1
@@ -101,10 +104,10 @@ def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: Desk) -
         delivery = order("twap", wire.url)
         export(delivery, desk.world)
         export(delivery, desk.world)
-        assert follow(delivery.digest, desk.reading(lambda *_: False)).state is State.EXPORTED
+        assert follow(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
         with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
             submit(delivery, desk.world)
-        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is State.CONFIRMED
+        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.CONFIRMED
         assert wire.seen == []
 
 
@@ -112,14 +115,14 @@ def test_what_was_rejected_may_be_exported(desk: Desk) -> None:
     with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
         submit(order("twap", wire.url), desk.world)
         export(order("twap", wire.url), desk.world)
-    assert desk.world.journal.get(order("twap", wire.url).digest).state is State.EXPORTED
+    assert desk.world.journal.get(order("twap", wire.url).digest).state is OrderState.EXPORTED
 
 
 def test_what_may_have_been_taken_is_not_exported(desk: Desk) -> None:
     delivery = lost(desk, "twap")
     with pytest.raises(Refusal, match="ROUTE-SENT"):
         export(delivery, desk.world)
-    assert desk.world.journal.get(delivery.digest).state is State.UNKNOWN
+    assert desk.world.journal.get(delivery.digest).state is OrderState.UNKNOWN
 
 
 def test_what_is_expired_is_not_exported(desk: Desk) -> None:
@@ -145,38 +148,38 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Desk, t
 # ---- what it waits for ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: State, nonce_used: bool) -> None:
+def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: OrderState, nonce_used: bool) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
-    said = waiting(known, nonce_used=nonce_used)
+    said = open_outcome(known, nonce_used=nonce_used)
     assert said.what
     assert said.do
     assert (said.until_ms is not None) is (state in OPEN and not nonce_used)
     assert ("it has ended" in said.what) is (state in FINAL)
     timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
-    assert waiting(timeless).until_ms is None
-    assert waiting(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
+    assert open_outcome(timeless).until_ms is None
+    assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
 
 
 def test_an_accepted_order_waits_for_the_last_word(desk: Desk) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
-    assert "last word" in waiting(desk.world.journal.get(outcome.digest)).what
+    assert "last word" in open_outcome(desk.world.journal.get(outcome.digest)).what
 
 
 @pytest.mark.parametrize(
     ("state", "code", "exit_code", "advice"),
     [
-        (State.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
-        (State.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
-        (State.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
-        (State.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
-        (State.REJECTED, "", ExitCode.SERVICE, "correct the cause"),
+        (OrderState.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
+        (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
+        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
+        (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
+        (OrderState.REJECTED, "", ExitCode.SERVICE, "correct the cause"),
     ],
 )
-def test_an_outcome_is_advised_on_by_its_code(state: State, code: str, exit_code: ExitCode, advice: str) -> None:
-    error = error_of(Outcome("0x", state, code=code))
+def test_an_outcome_is_advised_on_by_its_code(state: OrderState, code: str, exit_code: ExitCode, advice: str) -> None:
+    error = error_of(OrderOutcome("0x", state, code=code))
     assert error is not None
     assert (error.exit_code, advice in error.do) == (exit_code, True)

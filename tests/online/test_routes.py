@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import follow, submit
-from airlock_online.journal.order_states import Outcome, State
+from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
 from online.desk import Desk, open_desk
@@ -52,7 +53,9 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield opened
 
 
-def sent(desk: Desk, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any) -> tuple[Outcome, list[Seen]]:
+def sent(
+    desk: Desk, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any
+) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         if way == "rpc":
             desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
@@ -76,7 +79,7 @@ def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: Desk, way: st
         delivery = order(way, wire.url)
         states = [submit(delivery, desk.world).state for _ in range(2)]
         states.append(follow(delivery.digest, desk.world).state)
-        assert (set(states), desk.events) == ({State.UNKNOWN}, [])
+        assert (set(states), desk.events) == ({OrderState.UNKNOWN}, [])
         assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
 
 
@@ -88,8 +91,8 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(desk: D
     with Wire({FIRST[way]: [refused, again]}) as wire:
         delivery = order(way, wire.url)
         outcome = submit(delivery, desk.world)
-        assert (outcome.state, outcome.code) == (State.REJECTED, "BAD_REQUEST")
-        assert submit(delivery, desk.world).state is State.REJECTED
+        assert (outcome.state, outcome.code) == (OrderState.REJECTED, "BAD_REQUEST")
+        assert submit(delivery, desk.world).state is OrderState.REJECTED
     kept = [dict(event.payload) for event in desk.world.journal.rejections(delivery.digest)]
     assert [(entry["attempt"], entry["status"]) for entry in kept] == [(1, status), (2, status)]
     assert ["first" in entry["reason"] for entry in kept] == [True, False]
@@ -98,7 +101,7 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(desk: D
 
 @pytest.mark.parametrize("way", FIRST)
 def test_without_a_connection_nothing_was_sent(desk: Desk, way: str) -> None:
-    assert submit(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is State.PREPARED
+    assert submit(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "relay", "rpc"])
@@ -137,7 +140,7 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: Desk) -> None
         "deadline": str(delivery.deadline_ms),
         "signature": delivery.signature,
     }
-    assert (outcome.state, desk.types) == (State.CONFIRMED, ["TwapCancelled"])
+    assert (outcome.state, desk.types) == (OrderState.CONFIRMED, ["TwapCancelled"])
     assert desk.events[0].payload == {"twapId": TWAP_ID, "transactionHash": TX, "blockNumber": 41}
 
 
@@ -158,7 +161,7 @@ def test_an_answer_about_another_twap_or_without_its_transaction_decides_nothing
     desk: Desk, changes: dict[str, object]
 ) -> None:
     outcome, _ = sent(desk, "twap", {CANCEL: [cancelled(**changes)]})
-    assert (outcome.state, desk.events) == (State.UNKNOWN, [])
+    assert (outcome.state, desk.events) == (OrderState.UNKNOWN, [])
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
@@ -180,7 +183,7 @@ def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert body == {"trader": delivery.trader, "buy": True, "signedMessage": delivery.signature}
     known = desk.world.journal.get(delivery.digest)
-    assert (outcome.state, known.entity_id, known.record.method) == (State.CONFIRMED, "e-2", "POST")
+    assert (outcome.state, known.entity_id, known.record.method) == (OrderState.CONFIRMED, "e-2", "POST")
     assert desk.events[0].payload == {"entityId": "e-2"}
 
 
@@ -188,7 +191,7 @@ def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
 def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: dict[str, str]) -> None:
     outcome, [seen] = sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
-    assert (seen.method, outcome.state) == ("PUT", State.CONFIRMED)
+    assert (seen.method, outcome.state) == ("PUT", OrderState.CONFIRMED)
     assert (known.entity_id, known.record.old_entity_id, known.record.method) == ("e-2", "e-1", "PUT")
     assert desk.events[0].payload == {"entityId": "e-2", "oldEntityId": "e-1"}
 
@@ -196,7 +199,7 @@ def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: di
 def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
     sent(desk, "core-api-put", {REPLACE: [reply(500, {})]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
-    assert (known.state, known.record.old_entity_id, known.entity_id) == (State.UNKNOWN, "e-1", "")
+    assert (known.state, known.record.old_entity_id, known.entity_id) == (OrderState.UNKNOWN, "e-1", "")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +216,7 @@ def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
     ],
 )
 def test_an_answer_to_another_replacement_is_unknown(desk: Desk, answer: dict[str, object]) -> None:
-    assert sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})[0].state is State.UNKNOWN
+    assert sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})[0].state is OrderState.UNKNOWN
 
 
 def test_a_hostile_old_id_stays_one_segment_of_the_path(desk: Desk) -> None:
@@ -242,7 +245,7 @@ def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(de
         desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     )
     assert json.loads(seen[0].body) == {"rawTransaction": order("relay", "https://venue.example").raw_transaction}
-    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ())
+    assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ())
     assert desk.types == ["TransactionSent", "TransactionConfirmed"]
     assert desk.events[1].payload == {"transactionHash": APPROVAL, "blockNumber": 7}
     assert desk.world.journal.get(outcome.digest).record.transaction_hash == APPROVAL
@@ -251,7 +254,7 @@ def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(de
 @pytest.mark.parametrize("named", [TX, APPROVAL[:-1], "nonsense\x1b[2J"])
 def test_another_hash_than_the_one_signed_is_an_anomaly_and_is_not_followed(desk: Desk, named: str) -> None:
     outcome, seen = sent(desk, "relay", {RELAY: [taken(named)], RELAYED: [relay_status("confirmed", blockNumber=7)]})
-    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ("other-transaction-hash",))
+    assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
     assert [s.target for s in seen[1:]] == [f"/v2/relay/{APPROVAL}"]
     assert all(notice.isprintable() for notice in desk.notices)
 
@@ -264,7 +267,7 @@ def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(
         delivery = order("relay", wire.url)
         states = [submit(delivery, desk.world).state]
         states += [follow(delivery.digest, desk.world).state for _ in range(2)]
-    assert states == [State.UNKNOWN, State.UNKNOWN, State.CONFIRMED]
+    assert states == [OrderState.UNKNOWN, OrderState.UNKNOWN, OrderState.CONFIRMED]
     assert wire.count("POST", "/v2/relay") == 1
 
 
@@ -272,19 +275,19 @@ def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk:
     details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl()"}
     error = {"code": "SIMULATION_FAILED", "message": "reverted", "details": details}
     outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
-    assert (outcome.state, outcome.code) == (State.REJECTED, "SIMULATION_FAILED")
+    assert (outcome.state, outcome.code) == (OrderState.REJECTED, "SIMULATION_FAILED")
     assert "decodedError: WrongSl()" in outcome.reason
 
 
 def test_a_refused_contract_is_a_rejection(desk: Desk) -> None:
     error = {"code": "TX_REJECTED", "message": "not whitelisted"}
     outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
-    assert (outcome.state, outcome.code) == (State.REJECTED, "TX_REJECTED")
+    assert (outcome.state, outcome.code) == (OrderState.REJECTED, "TX_REJECTED")
 
 
 def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Desk) -> None:
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("reverted", decodedError="Paused()")]})
-    assert (outcome.state, outcome.code) == (State.FAILED, "REVERTED")
+    assert (outcome.state, outcome.code) == (OrderState.FAILED, "REVERTED")
     assert "Paused()" in outcome.reason
     assert desk.types == ["TransactionSent", "TransactionReverted"]
 
@@ -305,7 +308,7 @@ def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, brok
     outcome, seen = sent(
         desk, "relay", {RELAY: [taken()], RELAYED: [broken, broken, relay_status("confirmed", blockNumber=7)]}
     )
-    assert (outcome.state, len(seen)) == (State.CONFIRMED, 4)
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
 
 
 # ---- the operator's node -------------------------------------------------------------------------------------------
@@ -342,7 +345,7 @@ def receipt(status: str = "0x1", block: int = 40, tx_hash: str = INCREASE) -> di
     return {"transactionHash": tx_hash, "blockNumber": hex(block), "status": status, "logs": []}
 
 
-def by_node(desk: Desk, node: Node, **changes: Any) -> Outcome:
+def by_node(desk: Desk, node: Node, **changes: Any) -> OrderOutcome:
     desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), **changes)
     return submit(order("rpc", node.wire.url), desk.world)
 
@@ -359,7 +362,7 @@ def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk:
     with Node(**answers) as node:
         outcome = by_node(desk, node, confirmations=3)
         assert node.asked.count("eth_sendRawTransaction") == 1
-    assert (outcome.state, "no fill" in outcome.reason) == (State.CONFIRMED, True)
+    assert (outcome.state, "no fill" in outcome.reason) == (OrderState.CONFIRMED, True)
     assert desk.events[1].payload == {"transactionHash": INCREASE, "blockNumber": 40, "confirmations": 3}
     assert len(desk.naps) == 3
 
@@ -380,7 +383,7 @@ def test_a_reverted_receipt_is_a_failure(desk: Desk) -> None:
         "eth_blockNumber": ["0x28"],
     }
     with Node(**answers) as node:
-        assert (by_node(desk, node).state, desk.types[1]) == (State.FAILED, "TransactionReverted")
+        assert (by_node(desk, node).state, desk.types[1]) == (OrderState.FAILED, "TransactionReverted")
 
 
 REFUSAL = {"error": {"code": -32000, "message": "already known"}}
@@ -389,14 +392,16 @@ REFUSAL = {"error": {"code": -32000, "message": "already known"}}
 @pytest.mark.parametrize(
     ("count", "state"),
     [
-        (hex(NONCE), State.REJECTED),
-        (hex(NONCE + 1), State.UNKNOWN),
-        ("nonsense", State.UNKNOWN),
-        (REFUSAL, State.UNKNOWN),
-        (Answer(b"", reset=True), State.UNKNOWN),
+        (hex(NONCE), OrderState.REJECTED),
+        (hex(NONCE + 1), OrderState.UNKNOWN),
+        ("nonsense", OrderState.UNKNOWN),
+        (REFUSAL, OrderState.UNKNOWN),
+        (Answer(b"", reset=True), OrderState.UNKNOWN),
     ],
 )
-def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(desk: Desk, count: object, state: State) -> None:
+def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(
+    desk: Desk, count: object, state: OrderState
+) -> None:
     answers: dict[str, Sequence[Any]] = {
         "eth_sendRawTransaction": [REFUSAL],
         "eth_getTransactionCount": [count, hex(NONCE)],
@@ -415,8 +420,8 @@ def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(desk: D
     }
     with Node(**answers) as node:
         outcome = by_node(desk, node)
-        assert outcome.state is State.CONFIRMED
-        assert follow(outcome.digest, desk.world).state is State.CONFIRMED
+        assert outcome.state is OrderState.CONFIRMED
+        assert follow(outcome.digest, desk.world).state is OrderState.CONFIRMED
         assert node.asked.count("eth_sendRawTransaction") == 1
 
 
@@ -428,7 +433,7 @@ def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
     }
     with Node(**answers) as node:
         outcome = by_node(desk, node)
-    assert (outcome.state, outcome.anomalies) == (State.CONFIRMED, ("other-transaction-hash",))
+    assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
 
 
 def test_another_transaction_with_its_nonce_ends_it(desk: Desk) -> None:
@@ -438,7 +443,7 @@ def test_another_transaction_with_its_nonce_ends_it(desk: Desk) -> None:
     }
     with Node(**answers) as node:
         outcome = by_node(desk, node, patience_s=0)
-    assert (outcome.state, outcome.code) == (State.FAILED, "REPLACED")
+    assert (outcome.state, outcome.code) == (OrderState.FAILED, "REPLACED")
 
 
 def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(desk: Desk) -> None:
@@ -448,7 +453,7 @@ def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(de
         "eth_blockNumber": ["0x28"],
     }
     with Node(**answers) as node:
-        assert by_node(desk, node, patience_s=0).state is State.CONFIRMED
+        assert by_node(desk, node, patience_s=0).state is OrderState.CONFIRMED
 
 
 def test_the_count_is_read_without_what_only_waits(desk: Desk) -> None:
@@ -456,7 +461,7 @@ def test_the_count_is_read_without_what_only_waits(desk: Desk) -> None:
     with Node(**answers) as node:
         outcome = by_node(desk, node, patience_s=0)
         counts = [json.loads(seen.body)["params"][1] for seen in node.wire.seen if b"TransactionCount" in seen.body]
-    assert (outcome.state, counts) == (State.ACCEPTED, ["latest"])
+    assert (outcome.state, counts) == (OrderState.ACCEPTED, ["latest"])
 
 
 def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: Desk) -> None:
@@ -472,14 +477,14 @@ def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk:
 def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: Desk) -> None:
     raw: Delivery = order("rpc", "https://venue.example")
     with Wire({RELAY: [reply(400, {})]}) as wire:
-        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is State.REJECTED
+        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED
     answers: dict[str, Sequence[Any]] = SENDS | {"eth_getTransactionReceipt": [receipt()], "eth_blockNumber": ["0x28"]}
     with Node(**answers) as node:
-        assert by_node(desk, node).state is State.CONFIRMED
+        assert by_node(desk, node).state is OrderState.CONFIRMED
     known = desk.world.journal.get(raw.digest)
     assert (known.record.route, known.record.method) == ("rpc", "eth_sendRawTransaction")
     with Wire({}) as wire:
-        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is State.CONFIRMED
+        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.CONFIRMED
         assert wire.seen == []
 
 

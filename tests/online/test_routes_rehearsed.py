@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from online.machine import APPROVAL, CODE, TRIGGER, TWAP, Machine
 
 WAYS = {
@@ -23,7 +25,7 @@ NOT_TAKEN = ["http-500", "http-503", "not-json", "huge-body"]
 
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=Settings(pacing_s=0.001, slow_s=0.01)) as running:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.001, slow_s=0.01)) as running:
         yield running
 
 
@@ -127,12 +129,12 @@ def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: Machine) -> N
         second = journal.submissions()[1]
     assert second.record.method == "PUT"
     assert second.record.old_entity_id == first.entity_id != second.entity_id
-    assert set(machine.services.world.triggers) == {second.entity_id}
+    assert set(machine.services.state.triggers) == {second.entity_id}
 
 
 def test_a_node_on_another_chain_is_not_sent_to(machine: Machine) -> None:
     signatures = machine.signatures(step=APPROVAL)
-    with RehearsalServices(settings=Settings(chain_id=1337)) as other:
+    with RehearsalServices(settings=RehearsalSettings(chain_id=1337)) as other:
         (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{other.rpc_url}"\n')
         assert machine("submit", signatures, "--by-rpc").code == 3
     assert machine.states() == {}

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.clients.http import Http, NotSent, Timeouts
 from airlock_online.clients.revert_reasons import error_name, reason
-from airlock_online.clients.rpc import MAX_REPLY_BYTES, Fees, Receipt, RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import MAX_REPLY_BYTES, ChainReceipt, Fees, RpcCall, RpcClient, RpcError
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node
@@ -90,11 +90,11 @@ def test_a_transaction_is_sent_and_its_hash_returned(client: Http) -> None:
     [
         (None, None),
         (RECEIPT | {"blockNumber": None}, None),
-        (RECEIPT, Receipt(HASH, 16, True, [])),
-        (RECEIPT | {"status": "0x0", "logs": [{"data": "0x"}]}, Receipt(HASH, 16, False, [{"data": "0x"}])),
+        (RECEIPT, ChainReceipt(HASH, 16, True, [])),
+        (RECEIPT | {"status": "0x0", "logs": [{"data": "0x"}]}, ChainReceipt(HASH, 16, False, [{"data": "0x"}])),
     ],
 )
-def test_a_receipt_is_there_once_a_block_has_it(client: Http, told: object, expected: Receipt | None) -> None:
+def test_a_receipt_is_there_once_a_block_has_it(client: Http, told: object, expected: ChainReceipt | None) -> None:
     with Node({"eth_getTransactionReceipt": told}) as node:
         assert RpcClient(node.url, client).receipt(HASH) == expected
 

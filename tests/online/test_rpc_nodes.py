@@ -14,9 +14,9 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.revert_reasons import reason
-from airlock_online.clients.rpc import Receipt, RpcCall, RpcClient, RpcError
-from airlock_online.preparing.gas_and_fees import ByHand, open_filler
-from airlock_rehearsal.services import RehearsalServices
+from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
+from airlock_online.preparing.gas_and_fees import ByHand, gas_and_fees_of
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash
 from airlock_shared.cli.program import run
@@ -126,7 +126,7 @@ def signed(payload: dict[str, object], filled: Transaction, key: Account) -> byt
     return raw_transaction(payload, filled, bytes(signature))
 
 
-def mined(node: RpcClient, tx_hash: str) -> Receipt:
+def mined(node: RpcClient, tx_hash: str) -> ChainReceipt:
     """Ask until the node, which mines beside its answers, has the receipt."""
     for _ in range(1_000):
         if receipt := node.receipt(tx_hash):
@@ -186,7 +186,7 @@ def test_a_method_that_anvil_does_not_have_is_an_error_of_the_node(node: RpcClie
 def test_anvil_serves_another_chain_than_the_pinned_one(anvil: str, client: Http) -> None:
     pinned: Deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
     with pytest.raises(Refusal, match="another chain") as caught:
-        open_filler(pinned, ByHand(), anvil, client)
+        gas_and_fees_of(pinned, ByHand(), anvil, client)
     assert (caught.value.got, caught.value.expected) == ("chain id 31337", "chain id 84532")
 
 

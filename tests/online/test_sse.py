@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.clients.sse import Caps, Comment, Decoder, Event, Item
+from airlock_online.clients.sse import Caps, Comment, Item, SseDecoder, SseEvent
 from airlock_shared.errors import ServiceError
 
 
 def decode(*chunks: bytes, caps: Caps | None = None) -> list[Item]:
-    decoder = Decoder(caps or Caps())
+    decoder = SseDecoder(caps or Caps())
     return [item for chunk in chunks for item in decoder.feed(chunk)]
 
 
-def events(*chunks: bytes) -> list[Event]:
-    return [item for item in decode(*chunks) if isinstance(item, Event)]
+def events(*chunks: bytes) -> list[SseEvent]:
+    return [item for item in decode(*chunks) if isinstance(item, SseEvent)]
 
 
 # ---- the standard's own examples -----------------------------------------------------------------------------------
@@ -42,9 +42,9 @@ def test_the_example_with_a_comment_and_ids() -> None:
     stream = b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"
     assert decode(stream) == [
         Comment(" test stream"),
-        Event("message", "first event", "1", "1"),
-        Event("message", "second event", "", ""),
-        Event("message", " third event", None, ""),
+        SseEvent("message", "first event", "1", "1"),
+        SseEvent("message", "second event", "", ""),
+        SseEvent("message", " third event", None, ""),
     ]
 
 
@@ -60,7 +60,7 @@ def test_the_example_where_a_space_after_the_colon_is_optional() -> None:
 
 
 def test_a_named_event_and_fields_in_any_order() -> None:
-    assert events(b"id: 4\ndata: {}\nevent: Error\n\n") == [Event("Error", "{}", "4", "4")]
+    assert events(b"id: 4\ndata: {}\nevent: Error\n\n") == [SseEvent("Error", "{}", "4", "4")]
 
 
 def test_an_event_without_an_id_of_its_own_is_told_from_one_that_inherits_it() -> None:
@@ -69,19 +69,19 @@ def test_an_event_without_an_id_of_its_own_is_told_from_one_that_inherits_it() -
 
 
 def test_an_id_in_a_block_without_data_is_not_the_next_events_own() -> None:
-    assert events(b"id: 3\n\ndata: b\n\n") == [Event("message", "b", None, "3")]
+    assert events(b"id: 3\n\ndata: b\n\n") == [SseEvent("message", "b", None, "3")]
 
 
 def test_an_id_with_nul_is_ignored() -> None:
-    assert events(b"id: 1\0\ndata: a\n\n") == [Event("message", "a", None, "")]
+    assert events(b"id: 1\0\ndata: a\n\n") == [SseEvent("message", "a", None, "")]
 
 
 def test_a_name_is_forgotten_with_a_block_that_has_no_data() -> None:
-    assert events(b"event: Error\n\ndata: a\n\n") == [Event("message", "a", None, "")]
+    assert events(b"event: Error\n\ndata: a\n\n") == [SseEvent("message", "a", None, "")]
 
 
 def test_a_final_event_without_its_blank_line_is_not_dispatched() -> None:
-    assert events(b"data: a\n\ndata: b\n") == [Event("message", "a", None, "")]
+    assert events(b"data: a\n\ndata: b\n") == [SseEvent("message", "a", None, "")]
 
 
 def test_unknown_fields_and_fields_in_another_case_are_ignored() -> None:
@@ -96,20 +96,20 @@ def test_only_the_first_space_is_removed_and_later_colons_stay() -> None:
     ("line", "retry"), [(b"retry: 3000", 3000), (b"retry: 3s", None), (b"retry: -1", None), (b"retry", None)]
 )
 def test_retry_is_digits_or_ignored(line: bytes, retry: int | None) -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     assert decoder.feed(line + b"\n\n") == []
     assert decoder.retry_ms == retry
 
 
 def test_a_retry_of_other_digits_is_ignored() -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     decoder.feed("retry: ٣\n".encode())
     assert decoder.retry_ms is None
 
 
 def test_a_keep_alive_comes_out_at_once_and_is_no_event() -> None:
     assert decode(b":\n") == [Comment("")]
-    assert decode(b"data: a\n: ping\ndata: b\n\n") == [Comment(" ping"), Event("message", "a\nb", None, "")]
+    assert decode(b"data: a\n: ping\ndata: b\n\n") == [Comment(" ping"), SseEvent("message", "a\nb", None, "")]
 
 
 def test_one_leading_byte_order_mark_is_dropped() -> None:
@@ -124,8 +124,8 @@ def test_a_second_byte_order_mark_belongs_to_the_field_name() -> None:
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
 def test_every_line_end_ends_a_line(end: bytes) -> None:
     assert events(end.join([b"data: a", b"data: b", b"", b"data: c", b"", b""])) == [
-        Event("message", "a\nb", None, ""),
-        Event("message", "c", None, ""),
+        SseEvent("message", "a\nb", None, ""),
+        SseEvent("message", "c", None, ""),
     ]
 
 
@@ -134,17 +134,17 @@ def test_line_ends_may_be_mixed() -> None:
 
 
 def test_a_carriage_return_dispatches_without_waiting_for_what_follows() -> None:
-    decoder = Decoder()
-    assert decoder.feed(b"data: a\r\r") == [Event("message", "a", None, "")]
-    assert decoder.feed(b"\ndata: b\n\n") == [Event("message", "b", None, "")]
+    decoder = SseDecoder()
+    assert decoder.feed(b"data: a\r\r") == [SseEvent("message", "a", None, "")]
+    assert decoder.feed(b"\ndata: b\n\n") == [SseEvent("message", "b", None, "")]
 
 
 def test_a_line_feed_after_a_split_carriage_return_is_swallowed_once() -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
     assert decoder.feed(b"data: a\r") == []
     assert decoder.feed(b"") == []
     assert decoder.feed(b"\n") == []
-    assert decoder.feed(b"\n") == [Event("message", "a", None, "")]
+    assert decoder.feed(b"\n") == [SseEvent("message", "a", None, "")]
 
 
 def test_bytes_that_are_not_utf8_become_replacement_characters() -> None:
@@ -166,7 +166,7 @@ STREAM = (
 
 def test_every_single_split_gives_the_same() -> None:
     whole = decode(STREAM)
-    assert len([item for item in whole if isinstance(item, Event)]) == 4
+    assert len([item for item in whole if isinstance(item, SseEvent)]) == 4
     for at in range(len(STREAM) + 1):
         assert decode(STREAM[:at], STREAM[at:]) == whole
     assert decode(*[STREAM[i : i + 1] for i in range(len(STREAM))]) == whole
@@ -251,7 +251,7 @@ def test_a_cap_passed_is_a_service_error(chunks: list[bytes], what: str) -> None
 
 
 def test_caps_are_not_passed_by_what_fits_exactly() -> None:
-    assert decode(b"data: " + b"x" * 14 + b"\n\n", caps=SMALL) == [Event("message", "x" * 14, None, "")]
+    assert decode(b"data: " + b"x" * 14 + b"\n\n", caps=SMALL) == [SseEvent("message", "x" * 14, None, "")]
     assert len(decode(*[b":\n"] * 50, caps=SMALL)) == 50
 
 

@@ -12,7 +12,7 @@ import httpx
 import httpx_sse
 import pytest
 
-from airlock_online.clients.sse import Comment, Decoder, Event, Item
+from airlock_online.clients.sse import Comment, Item, SseDecoder, SseEvent
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "sse"
 PEER = Path(__file__).with_name("eventsource_peer.mjs")
@@ -25,7 +25,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in
 
 
 def decode(*chunks: bytes) -> tuple[list[Item], int | None]:
-    decoder = Decoder()
+    decoder = SseDecoder()
     return [item for chunk in chunks for item in decoder.feed(chunk)], decoder.retry_ms
 
 
@@ -36,7 +36,7 @@ def differing(peer: str) -> set[str]:
 @each_case
 def test_a_case_of_the_standard_is_decoded_as_it_says(case: dict[str, Any]) -> None:
     items, retry_ms = decode(bytes.fromhex(case["hex"]))
-    assert [item for item in items if isinstance(item, Event)] == [Event(**event) for event in case["events"]]
+    assert [item for item in items if isinstance(item, SseEvent)] == [SseEvent(**event) for event in case["events"]]
     assert [item.text for item in items if isinstance(item, Comment)] == case["comments"]
     assert retry_ms == case["retry_ms"]
 
@@ -55,7 +55,7 @@ def test_a_case_is_decoded_alike_at_every_split_and_byte_by_byte(case: dict[str,
 @each_case
 def test_what_is_complete_comes_out_with_the_byte_that_completes_it(case: dict[str, Any]) -> None:
     stream = bytes.fromhex(case["hex"])
-    decoder, came = Decoder(), 0
+    decoder, came = SseDecoder(), 0
     for at, byte in enumerate(stream, 1):
         came += len(decoder.feed(bytes([byte])))
         assert came == len(decode(stream[:at])[0])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_online.delivery.event_lines import _SAID, MEMBERS_SHOWN, event_json, event_lines
-from airlock_online.error_codes import ENTRIES
+from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderEvent
 from airlock_shared.text.safe import columns, is_visible
 
@@ -69,7 +69,7 @@ def test_a_hash_is_whole_on_one_line() -> None:
 
 def test_a_code_is_told_with_its_meaning() -> None:
     shown = lines("AttemptFailed", {"attempt": 1, "code": "SPREAD_BLOCKED", "message": "wide", "willRetry": True})
-    assert f"code SPREAD_BLOCKED: {ENTRIES['SPREAD_BLOCKED'].meaning}" in text_of(shown)
+    assert f"code SPREAD_BLOCKED: {ERROR_CODES['SPREAD_BLOCKED'].meaning}" in text_of(shown)
 
 
 def test_a_code_that_nobody_knows_is_told_alone() -> None:
@@ -199,8 +199,8 @@ def test_the_json_has_the_payload_as_it_came_and_what_it_means() -> None:
         "told_ms": NOW,
         "terminal": True,
         "payload": {"code": "NO_PRICE", "message": "\x1b"},
-        "meaning": ENTRIES["NO_PRICE"].meaning,
-        "do": ENTRIES["NO_PRICE"].do,
+        "meaning": ERROR_CODES["NO_PRICE"].meaning,
+        "do": ERROR_CODES["NO_PRICE"].do,
     }
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airlock_online.delivery.parallel import Job, run_together
+from airlock_online.delivery.parallel import Job, run_parallel
 
 
 def test_the_results_come_in_order() -> None:
-    assert run_together([lambda _, n=n: n for n in range(50)], in_turn=False) == list(range(50))  # type: ignore[misc]
+    assert run_parallel([lambda _, n=n: n for n in range(50)], in_turn=False) == list(range(50))  # type: ignore[misc]
 
 
 def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> None:
@@ -30,13 +30,13 @@ def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> No
         done.set()
         return "second"
 
-    assert run_together([first, second], in_turn=True) == ["first", "second"]
+    assert run_parallel([first, second], in_turn=True) == ["first", "second"]
     assert order == ["first sent", "second sent"]
 
 
 def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> None:
     seen: list[int] = []
-    assert run_together([lambda _: seen.append(1), lambda _: seen.append(len(seen))], in_turn=True) == [None, None]
+    assert run_parallel([lambda _: seen.append(1), lambda _: seen.append(len(seen))], in_turn=True) == [None, None]
     assert seen == [1, 1]
 
 
@@ -54,7 +54,7 @@ def test_no_more_than_so_many_run_at_once(in_turn: bool) -> None:
         with lock:
             running[0] -= 1
 
-    run_together([job] * 40, in_turn=in_turn, at_most=4)
+    run_parallel([job] * 40, in_turn=in_turn, at_most=4)
     assert most[0] == 4
 
 
@@ -65,7 +65,7 @@ def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run_together([broken, lambda _: ended.append(1)], in_turn=True)
+        run_parallel([broken, lambda _: ended.append(1)], in_turn=True)
     assert ended == [1]
 
 
@@ -84,7 +84,7 @@ def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_together(jobs(), in_turn=True)
+        run_parallel(jobs(), in_turn=True)
     assert (begun, closing.is_set()) == (["silent"], False)
     never.set()
     assert closing.wait(10)

@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from airlock_online.preparing.prepare import Asked
+from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_item
-from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.plan.model import Plan, Step
+from airlock_shared.plan.reader import parse_plan
 from online.loopback import Answer, reply
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, VECTORS, good
@@ -86,10 +87,10 @@ def situation(plan: Plan) -> Situation:
     return Situation(plan, parse_deployment(DEPLOYMENT_TEXT.encode()), NOW_MS)
 
 
-def asked(step: Step) -> Asked | None:
+def asked(step: Step) -> BuildRequest | None:
     """Return how a step is asked for when its action has no documented endpoint."""
     vector = item(step.id)
-    return Asked(vector["endpoint"], vector["fields"]) if step.id in BY_CALL else None
+    return BuildRequest(vector["endpoint"], vector["fields"]) if step.id in BY_CALL else None
 
 
 def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:

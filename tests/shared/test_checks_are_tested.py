@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, examine, payload, text_warnings, times, transaction
-from airlock_shared.checks.case import Case, Check, Finding
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks import agreement, payload, text_warnings, times, transaction
+from airlock_shared.checks import judge as judge_module
+from airlock_shared.checks.case import Check, Finding, Named
+from airlock_shared.checks.catalogue import ALL, CHECKS
+from airlock_shared.checks.descriptions import RAISED as DESCRIBED
+from airlock_shared.checks.signature import SIG_IDS
 from airlock_shared.errors import Refusal
-from shared.world import Vector, bad_request, case_of, good, judge, vectors
+from shared.world import Vector, bad_request, examined_of, good, judge, vectors
 
 WORKSPACE = Path(__file__).resolve().parents[2]
 SOURCES = (Path(airlock_shared.__file__).parent, WORKSPACE / "offline/src")
@@ -27,9 +30,9 @@ RAISED = re.compile(
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad")]
 FAMILIES = {
-    payload: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
-    agreement: ("STEP_CHECKS", "PLAN_CHECKS", "INTENT_CHECKS"),
-    times: ("CHECKS", "EXPIRY_CHECKS"),
+    judge_module: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
+    agreement: ("STEP_CHECKS", "PLAN_CHECKS"),
+    times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),
     text_warnings: ("CHECKS",),
 }
@@ -48,7 +51,10 @@ NEVER_ALONE = {  # another check stands behind each of these, and refuses too
 
 def _sources() -> list[Path]:
     return sorted(
-        path for folder in SOURCES for path in folder.rglob("*.py") if path.parts[-2:] != ("checks", "catalogue.py")
+        path
+        for folder in SOURCES
+        for path in folder.rglob("*.py")
+        if path.name not in ("descriptions.py", "catalogue.py")
     )
 
 
@@ -61,14 +67,19 @@ def test_every_id_that_is_raised_is_in_the_table() -> None:
 
 
 def test_every_id_of_the_table_is_raised_somewhere() -> None:
-    assert set(CHECKS) <= _ids(IDS_IN_SOURCE)
+    assert set(DESCRIBED) <= _ids(IDS_IN_SOURCE)
+    assert set(CHECKS) - set(DESCRIBED) == {check.id for check in ALL}
 
 
 def test_every_check_that_runs_is_in_the_table() -> None:
-    cases = [case_of(good("open")), case_of(good("desk-key")), case_of(good("approve", "transactions"))]
-    ran = {verdict.check for case in cases for verdict in examine.examine(case)}
-    assert ran | set(examine.SIG_IDS) <= set(CHECKS)
-    assert {check.id for check in TABLED} | set(payload.MSG_IDS) | set(transaction.CALL_IDS) == ran
+    items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
+    ran = {verdict.check for item in items for verdict in item.verdicts.all()}
+    assert ran | set(SIG_IDS) <= set(CHECKS)
+    known_elsewhere = {"NONCE-USED", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
+    tabled = {check.id for check in TABLED} | set(payload.MSG_IDS) | set(transaction.CALL_IDS)
+    assert tabled | known_elsewhere == ran
+    of_documents = {"PIN-DEPLOYMENT", "PIN-REHEARSAL", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-STEPS", "TIME-CLOCK"}
+    assert {check.id for check in ALL} == {check.id for check in TABLED} | known_elsewhere | of_documents
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -80,9 +91,9 @@ def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(chec
     assert info.do.endswith((".", "happen."))
 
 
-def _always_passing(original: Callable[[Case], Finding | None]) -> Callable[[Case], Finding]:
-    def passes(case: Case) -> Finding:
-        original(case)  # it establishes what later checks look at
+def _always_passing(original: Callable[[Any], Finding | None]) -> Callable[[Any], Finding]:
+    def passes(item: Any) -> Finding:
+        original(item)
         return Finding(True, "", "")
 
     return passes
@@ -97,7 +108,7 @@ def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
                 module,
                 name,
                 tuple(
-                    Check(check.id, _always_passing(check.run), check.needs) if check.id == check_id else check
+                    check._replace(run=_always_passing(check.run)) if check.id == check_id else check
                     for check in getattr(module, name)
                 ),
             )
@@ -138,12 +149,12 @@ def test_a_message_that_were_not_read_strictly_would_not_be_refused_so(
     assert cases
     for document, situation, _ in cases:
         assert judge(document, situation) == {check_id}
-    monkeypatch.setattr(payload, "read_message", lambda case: setattr(case, "message", _planned_message(case)))
+    monkeypatch.setattr(payload, "read_message", _planned_message)
     for document, situation, _ in cases:
         assert check_id not in judge(document, situation)
 
 
-def _planned_message(case: Case) -> dict[str, Any]:
+def _planned_message(case: Named) -> dict[str, Any]:
     """Return the good message of the same step, as a careless reader might make one up."""
     primary = case.request.payload["primaryType"]
     original = good(case.request.step)["requests"][0]["payload"]["message"]

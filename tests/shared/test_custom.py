@@ -9,13 +9,13 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-from airlock_shared.catalogue.pinned_structs import custom_intent, is_custom, with_custom
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.catalogue.intents import is_custom
+from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
+from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import parse_plan
-from shared.world import confirm, situation
+from airlock_shared.plan.reader import parse_plan
+from shared.world import confirm, examined, situation
 
 ENCODE_TYPE = (
     "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
@@ -97,14 +97,15 @@ def _item(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
-    return {v.check for v in refused(examine(Case(read_item(item), where or _situation()))) if v.result == "refused"}
+    return {v.check for v in examined(read_item(item), where or _situation()).verdicts.refused()}
 
 
 def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
-    case = Case(read_item(_item(_message(situation().now_ms))), _situation())
-    assert refused(examine(case)) == []
-    assert is_custom(case.intent)
-    confirm(case)
+    found = examined(read_item(_item(_message(situation().now_ms))), _situation())
+    assert found.verdicts.stopping() == []
+    assert isinstance(found.case, IntentCase)
+    assert is_custom(found.case.intent)
+    confirm(found.case)
 
 
 def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:

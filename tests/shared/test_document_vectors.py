@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.stream import read_batch
 from shared.make_payloads import fingerprint, plan_fingerprint
 from shared.world import (
@@ -22,13 +20,13 @@ from shared.world import (
     VECTORS,
     Vector,
     deployment,
+    examined,
     names,
     patched,
     plan,
     refusals,
     replaced,
     request_of,
-    situation,
     to_bytes,
     vectors,
     whole,
@@ -78,7 +76,7 @@ def _verdicts_on(document: Any) -> set[str]:
         return {refusal.check}
     found = set()
     for position, signed in enumerate(items):
-        found |= refusals(examine(Case(request_of(whole(), position), situation(), signed)))
+        found |= refusals(examined(request_of(whole(), position), None, signed).verdicts.all())
     return found
 
 
@@ -94,9 +92,9 @@ def test_good_signatures_pass_every_check() -> None:
 def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
     document = patched(whole(), [{"at": "requests.0.payload.message._t.buy", "set": "false"}])
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
-    verdicts = examine(Case(request_of(document), situation(), signed))
-    assert {v.result for v in verdicts if v.check.startswith("SIG-")} == {"not-reached"}
-    assert "SIG-SIGNER" in {v.check for v in refused(verdicts)}
+    verdicts = examined(request_of(document), None, signed).verdicts
+    assert {v.result for v in verdicts.all() if v.check.startswith("SIG-")} == {"not-reached"}
+    assert "SIG-SIGNER" in {v.check for v in verdicts.stopping()}
 
 
 def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:

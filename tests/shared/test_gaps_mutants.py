@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.checks.batch import examine_steps
+from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum import abi
@@ -40,8 +40,9 @@ def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     ],
 )
 def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str], said: str) -> None:
-    verdict = examine_steps(steps, ["a", "b", "c"])
-    assert (verdict.result, verdict.where) == ("refused" if said else "pass", said)
+    found = steps_are_planned.run(Steps(steps, ["a", "b", "c"]))
+    assert found is not None
+    assert (found.ok, found.where) == (not said, said)
 
 
 def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree() -> None:

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.plan.model import Bounds
 from shared.make_payloads import seal
-from shared.world import STEPS, VECTORS, case_of, good, judge, plan, refusals, request_of, situation, whole
+from shared.world import STEPS, VECTORS, case_of, examined, good, judge, plan, refusals, request_of, whole
 
 SEED = 712
 PLAN_LEAVES_FREE = {  # what the builder may choose within a limit, by the last part of its path
@@ -139,10 +137,10 @@ def test_a_changed_digit_of_digest_or_encoding_is_refused(step: str) -> None:
         for place in range(2, len(text)):
             digit = f"{int(text[place], 16) ^ pick.randrange(1, 16):x}"
             changed = {**original.payload, name: text[:place] + digit + text[place + 1 :]}
-            found = refusals(examine(Case(original._replace(payload=changed), situation())))
+            found = refusals(examined(original._replace(payload=changed)).verdicts.all())
             assert found == {check}, f"{name} at {place}"
         for other in (text[:-1], text[:-2], text + "0", text + "00", "", "0x", text[2:], "0x" + text):
-            found = refusals(examine(Case(original._replace(payload={**original.payload, name: other}), situation())))
+            found = refusals(examined(original._replace(payload={**original.payload, name: other})).verdicts.all())
             assert found == {check}, f"{name}: {other[:20]}"
 
 
@@ -189,13 +187,13 @@ def test_a_changed_byte_of_a_signature_is_refused() -> None:
     pick = random.Random(SEED)
     request = request_of(whole())
     signed = parse_signatures((VECTORS / "signatures/good/every-struct.json").read_bytes())[1][0]
-    assert refusals(examine(Case(request, situation(), signed))) == set()
+    assert refusals(examined(request, None, signed).verdicts.all()) == set()
     raw = bytes.fromhex(signed.signature[2:])
     for position in range(65):
         changed = bytearray(raw)
         changed[position] ^= pick.randrange(1, 256)
         other = signed._replace(signature="0x" + changed.hex())
-        found = refusals(examine(Case(request, situation(), other)))
+        found = refusals(examined(request, None, other).verdicts.all())
         assert found, f"byte {position}"
         assert all(check.startswith("SIG-") for check in found)
 

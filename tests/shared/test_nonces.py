@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine, examine_nonces
-from airlock_shared.checks.nonces import NonceLedger, Use, ledger_of, read_use, record_of, use_of
+from airlock_shared.checks.case import Case, Situation, Verdict
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.nonces import Use, UsedNonces, nonces_of, read_use, record_of, use_of
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError
 from shared.make_payloads import NOW_MS, seal
-from shared.world import STEPS, case_of, good, refusals, situation
+from shared.world import STEPS, case_of, examined, good, refusals, request_of, situation
 
 MINUTE = 60_000
 DEADLINE_MS = NOW_MS + 15 * MINUTE
@@ -28,13 +28,11 @@ def _case(step: str, where: Situation | None = None, **message: Any) -> Case:
     payload = document["requests"][0]["payload"]
     payload["message"] |= message
     seal(payload)
-    case = case_of(document, where)
-    examine(case)
-    return case
+    return case_of(document, where)
 
 
-def _ledger(*cases: Case) -> NonceLedger:
-    return ledger_of(_entries(*[record_of(case) for case in cases]))
+def _ledger(*cases: Case) -> UsedNonces:
+    return nonces_of(_entries(*[record_of(case) for case in cases]))
 
 
 def _entries(*signed: dict[str, Any]) -> list[Entry]:
@@ -44,8 +42,13 @@ def _entries(*signed: dict[str, Any]) -> list[Entry]:
     return read_entries(entry.line() for entry in entries)  # as it is on the disk
 
 
-def _judge(case: Case, ledger: NonceLedger) -> set[str]:
-    return refusals(examine_nonces(case, ledger))
+def _verdicts(case: Case, ledger: UsedNonces) -> list[Verdict]:
+    found = examined(case.request, case.situation, known=Known(used=ledger)).verdicts.all()
+    return [verdict for verdict in found if verdict.check.startswith("NONCE-")]
+
+
+def _judge(case: Case, ledger: UsedNonces) -> set[str]:
+    return refusals(_verdicts(case, ledger))
 
 
 # ---- a nonce is signed once -----------------------------------------------------------------------------------------
@@ -53,7 +56,7 @@ def _judge(case: Case, ledger: NonceLedger) -> set[str]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_first_signature_is_not_refused(step: str) -> None:
-    assert _judge(_case(step), NonceLedger()) == set()
+    assert _judge(_case(step), UsedNonces()) == set()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -82,7 +85,7 @@ def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     ],
 )
 def test_a_nonce_is_taken_for_its_contract_by_signer_and_by_trader(change: dict[str, Any], taken: bool) -> None:
-    found = NonceLedger([USE]).clash(OTHER._replace(**change))
+    found = UsedNonces([USE]).clash(OTHER._replace(**change))
     assert found == (USE if taken else None)
 
 
@@ -92,7 +95,7 @@ def test_another_digest_with_a_nonce_that_was_signed_is_refused_for_ever(minutes
     ledger = _ledger(_case("open"))
     case = _case("close", later, _nonce=str(2**255 + 1))
     assert _judge(case, ledger) == {"NONCE-USED"}
-    verdict = next(v for v in examine_nonces(case, ledger) if v.check == "NONCE-USED")
+    verdict = next(v for v in _verdicts(case, ledger) if v.check == "NONCE-USED")
     assert "step open of ceremony 2026-09-everything" in str(verdict.got)
 
 
@@ -119,7 +122,7 @@ def test_a_replacement_waits_until_the_deadline_is_surely_past(
 
 def test_the_refusal_says_until_when_the_earlier_intent_may_execute() -> None:
     sure = situation()._replace(clock_uncertainty_ms=MINUTE)
-    verdicts = examine_nonces(_case("open", sure, _nonce="99"), _ledger(_case("open")))
+    verdicts = _verdicts(_case("open", sure, _nonce="99"), _ledger(_case("open")))
     got = next(str(v.got) for v in verdicts if v.check == "NONCE-PENDING")
     assert "until 2026-09-21 14:29:20 UTC" in got  # a quarter of an hour, and the uncertainty
 
@@ -130,7 +133,7 @@ def test_what_has_no_deadline_may_always_execute(step: str, days: int) -> None:
     later = situation()._replace(now_ms=NOW_MS + days * 24 * 60 * MINUTE)
     case = _case(step, later, nonce="99")
     assert _judge(case, _ledger(_case(step))) == {"NONCE-PENDING"}
-    got = next(str(v.got) for v in examine_nonces(case, _ledger(_case(step))) if v.check == "NONCE-PENDING")
+    got = next(str(v.got) for v in _verdicts(case, _ledger(_case(step))) if v.check == "NONCE-PENDING")
     assert "no deadline" in got
 
 
@@ -139,12 +142,12 @@ def test_what_has_no_deadline_may_always_execute(step: str, days: int) -> None:
 )
 def test_another_step_is_not_a_replacement(change: dict[str, Any]) -> None:
     earlier = use_of(_case("open"))._replace(**change)
-    assert _judge(_case("open", _nonce="99"), NonceLedger([earlier])) == set()
+    assert _judge(_case("open", _nonce="99"), UsedNonces([earlier])) == set()
 
 
 def test_every_earlier_signature_of_a_step_counts() -> None:
     first, second = use_of(_case("open"))._replace(deadline_ms=1), use_of(_case("open"))
-    ledger = NonceLedger([second, first._replace(nonce=3, digest="0x" + "22" * 32)])
+    ledger = UsedNonces([second, first._replace(nonce=3, digest="0x" + "22" * 32)])
     assert _judge(_case("open", _nonce="99"), ledger) == {"NONCE-PENDING"}
 
 
@@ -155,25 +158,25 @@ def test_every_earlier_signature_of_a_step_counts() -> None:
                                                        ("take-profit", "stop-loss", "nonce"),
                                                        ("referral", "own-code", "_nonce")])  # fmt: skip
 def test_two_items_with_one_nonce_are_refused(first: str, second: str, name: str) -> None:
-    ledger, one = NonceLedger(), _case(first)
+    ledger, one = UsedNonces(), _case(first)
     assert _judge(one, ledger) == set()
     assert _judge(_case(second, None, **{name: str(use_of(one).nonce)}), ledger) == {"NONCE-BATCH"}
 
 
 def test_two_items_of_two_spaces_may_have_one_nonce() -> None:
-    ledger = NonceLedger()
+    ledger = UsedNonces()
     assert _judge(_case("desk-key"), ledger) == set()
     assert _judge(_case("referral", _nonce="13"), ledger) == set()
 
 
 def test_an_item_that_is_examined_again_is_not_its_own_rival() -> None:
-    ledger = NonceLedger()
+    ledger = UsedNonces()
     for _ in range(3):
         assert _judge(_case("open"), ledger) == set()
 
 
 def test_three_items_with_one_nonce_are_all_but_the_first_refused() -> None:
-    ledger = NonceLedger()
+    ledger = UsedNonces()
     nonces = [_judge(_case(step, _nonce="5"), ledger) for step in ("open", "close", "increase")]
     assert nonces == [set(), {"NONCE-BATCH"}, {"NONCE-BATCH"}]
 
@@ -195,7 +198,7 @@ SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
     ],
 )
 def test_a_transaction_may_be_priced_anew_and_not_doubled(change: dict[str, Any], used: bool, pending: bool) -> None:
-    ledger, again = NonceLedger([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
+    ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
     assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
 
 
@@ -220,7 +223,7 @@ def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
     record = record_of(_case("open"))
     del record[member]
     with pytest.raises(AirlockError):
-        ledger_of(_entries(record))
+        nonces_of(_entries(record))
 
 
 @pytest.mark.parametrize(
@@ -235,8 +238,8 @@ def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any
 
 def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:
     other = next_entry(None, NOW_MS, "refused", {"step": "open", "nonce": "junk"})
-    assert ledger_of([other]).clash(OTHER) is None
-    assert ledger_of(_entries({"step": "seal", "digest": "0x"})).clash(OTHER) is None
+    assert nonces_of([other]).clash(OTHER) is None
+    assert nonces_of(_entries({"step": "seal", "digest": "0x"})).clash(OTHER) is None
 
 
 # ---- what could not be examined -------------------------------------------------------------------------------------
@@ -246,7 +249,7 @@ def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:
 def test_an_item_that_cannot_be_read_does_not_pass_and_takes_no_nonce(member: str) -> None:
     document = good("open")
     document["requests"][0]["payload"][member] = {}
-    case, ledger = case_of(document), NonceLedger()
-    examine(case)
-    assert {v.result for v in examine_nonces(case, ledger)} == {"not-reached"}
+    ledger = UsedNonces()
+    found = examined(request_of(document), known=Known(used=ledger)).verdicts.all()
+    assert {v.result for v in found if v.check.startswith("NONCE-")} == {"not-reached"}
     assert _judge(_case("open"), ledger) == set()

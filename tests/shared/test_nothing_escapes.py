@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_shared.checks.batch import examine_header
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine
+from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.requests import read_item as read_request
@@ -22,16 +20,18 @@ from airlock_shared.documents.signatures import read_item as read_signed
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.codec import from_cbor, parse_json, to_cbor, to_json
 from airlock_shared.wire.stream import BatchReader
 from shared.strategies import json_values
 from shared.world import (
     DEPLOYMENT_TEXT,
     PLAN_TEXT,
+    RESULTS,
     STEPS,
     VECTORS,
     deployment,
+    examined,
     good,
     situation,
     to_bytes,
@@ -108,10 +108,10 @@ def test_no_changed_request_makes_the_checks_fall(step: str, data: st.DataObject
         header, items, _ = parse_requests(_file(document))
     except AirlockError:
         return
-    examine_header(header, situation())
+    judge_header(header, situation(), Known()).all()
     for item in items:
-        for verdict in examine(Case(item, situation())):
-            assert verdict.result in {"pass", "refused", "not-applicable", "not-reached"}
+        for verdict in examined(item).verdicts.all():
+            assert verdict.result in RESULTS
             str(verdict)
 
 
@@ -146,7 +146,7 @@ def test_no_changed_signatures_make_the_checks_fall(data: st.DataObject) -> None
     except AirlockError:
         return
     for signed in items[:2]:
-        examine(Case(parse_requests(to_bytes(good("open")))[1][0], situation(), signed))
+        examined(parse_requests(to_bytes(good("open")))[1][0], None, signed)
 
 
 @repeatable

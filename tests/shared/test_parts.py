@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.batch import examine_steps, part_of
-from airlock_shared.cli.comparison_lines import part_lines
+from airlock_shared.checks.document import Steps, part_of, steps_are_planned
+from airlock_shared.cli.document_lines import part_lines
 from airlock_shared.documents.requests import parse_requests, write_requests
 from shared.world import judge, plan, to_bytes, whole
 
@@ -55,8 +55,9 @@ def test_a_part_under_another_name_is_refused(signer: str) -> None:
 
 
 def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
-    verdict = examine_steps([], [])
-    assert (verdict.result, verdict.where) == ("refused", "no step of the plan is this part's")
+    found = steps_are_planned.run(Steps([], []))
+    assert found is not None
+    assert (found.ok, found.where) == (False, "no step of the plan is this part's")
 
 
 def test_a_document_of_the_whole_plan_has_no_such_member_and_the_fingerprint_that_it_had() -> None:

@@ -16,7 +16,7 @@ from airlock_shared.cli.plan import check_plan
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import literal
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.values import read_values
 from shared.world import PLAN_TEXT
 

@@ -17,8 +17,9 @@ from airlock_shared.catalogue.actions import ACTIONS, SIDES
 from airlock_shared.cli.plan import new_plan
 from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.examples import literal
-from airlock_shared.plan.model import Bounds, Exact, Plan, parse_plan
+from airlock_shared.plan.model import Bounds, Exact, Plan
 from airlock_shared.plan.prompts import AGAIN, People
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.wizard import ask_plan
 from airlock_shared.plan.writer import toml, write_plan
 

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.ceremony.possession import (
+from airlock_shared.ceremony.proofs import (
+    check_claim,
+    choose_step,
+    parse_proof,
+    read_signature,
+    write_proof,
+)
+from airlock_shared.checks.case import Situation, Verdict
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.possession import (
     PROVED,
     WAIVED,
     Challenge,
     challenge_of,
-    check_claim,
     check_possession,
-    choose_step,
-    examine_possession,
-    parse_proof,
     proved,
-    read_signature,
     registrations,
     waivers,
-    write_proof,
 )
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine
+from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
 from shared.world import (
     PLAN_TEXT,
     PLAN_TEXTS,
-    case_of,
     deployment,
+    examined,
     good,
     plan,
     refusals,
@@ -254,24 +258,29 @@ def entries(*data: dict[str, Any], event: str = PROVED) -> list[Entry]:
     return found
 
 
-def examined(step: str = STEP, folder: str = "requests", where: Situation | None = None) -> Case:
-    case = case_of(good(step, folder), where or situation(folder))
-    examine(case)
-    return case
+def judged(
+    proofs: Collection[str] | None, step: str = STEP, folder: str = "requests", where: Situation | None = None
+) -> Verdict:
+    """Return the verdict on a good request's possession proof."""
+    return possession_of(request_of(good(step, folder)), where or situation(folder), proofs)
+
+
+def possession_of(request: Request, where: Situation, proofs: Collection[str] | None) -> Verdict:
+    verdicts = examined(request, where, known=Known(proofs=proofs)).verdicts.all()
+    return next(verdict for verdict in verdicts if verdict.check == "PROOF-DELEGATE")
 
 
 @pytest.mark.parametrize(("step", "folder"), [(STEP, "requests"), ("desk-key-terms", "requests"),
                                                ("delegate-set", "transactions")])  # fmt: skip
 def test_a_registration_is_refused_until_its_own_challenge_is_proved(step: str, folder: str) -> None:
-    case = examined(step, folder)
     own = challenge_of(plan(folder), deployment(), plan(folder).steps[step])
-    assert refusals([examine_possession(case, proved([]))]) == {"PROOF-DELEGATE"}
+    assert refusals([judged(proved([]), step, folder)]) == {"PROOF-DELEGATE"}
     others = [challenge_of(plan(f), deployment(), s) for f in PLAN_TEXTS for s in registrations(plan(f))]
     others = [each for each in others if each != own]
     assert len(others) == 2
     found = proved(entries(*(each.as_data() for each in others)))
-    assert refusals([examine_possession(case, found)]) == {"PROOF-DELEGATE"}
-    assert examine_possession(case, proved(entries(own.as_data()))).result == "pass"
+    assert refusals([judged(found, step, folder)]) == {"PROOF-DELEGATE"}
+    assert judged(proved(entries(own.as_data())), step, folder).result == "pass"
 
 
 @pytest.mark.parametrize("event", ["delegate-challenged", "refused", "signed"])
@@ -281,7 +290,7 @@ def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
 
 @pytest.mark.parametrize("data", [{}, {"challenge": None}, {"challenge": []}, {"challenge": 1}])
 def test_an_event_without_a_challenge_proves_nothing(data: dict[str, Any]) -> None:
-    verdict = examine_possession(examined(), proved(entries(data)))
+    verdict = judged(proved(entries(data)))
     assert verdict.result == "refused"
 
 
@@ -289,19 +298,23 @@ def test_a_changed_plan_needs_a_new_proof() -> None:
     before = proved(entries(challenge().as_data()))
     edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
     where = Situation(edited, deployment(), NOW_MS)
-    assert examine_possession(examined(where=where), before).result == "refused"
+    assert judged(before, where=where).result == "refused"
 
 
 @pytest.mark.parametrize(("step", "folder"), [("close", "requests"), ("referral", "requests"),
                                                ("delegate-remove", "transactions")])  # fmt: skip
 def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
-    assert examine_possession(examined(step, folder), frozenset()).result == "not-applicable"
+    assert judged(frozenset(), step, folder).result == "not-applicable"
+
+
+def test_a_machine_without_a_record_of_proofs_does_not_judge_and_does_not_pass_over() -> None:
+    verdict = judged(None)
+    assert (verdict.result, "on the signing machine" in verdict.what) == ("not-judged", True)
 
 
 def test_an_item_of_no_step_does_not_reach_the_check() -> None:
-    case = Case(request_of(good(STEP))._replace(step="no-such-step"), situation())
-    examine(case)
-    assert examine_possession(case, frozenset()).result == "not-reached"
+    request = request_of(good(STEP))._replace(step="no-such-step")
+    assert possession_of(request, situation(), frozenset()).result == "not-reached"
 
 
 def waiving(word: str) -> Plan:
@@ -313,8 +326,7 @@ def waiving(word: str) -> Plan:
 def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> None:
     waived = waiving(f'"{WAIVED}"')
     step = next(step for step in registrations(waived) if step.values["possession"].text == WAIVED)
-    case = examined(step.id, where=Situation(waived, deployment(), NOW_MS))
-    verdict = examine_possession(case, frozenset())
+    verdict = judged(frozenset(), step.id, where=Situation(waived, deployment(), NOW_MS))
     assert (verdict.result, verdict.got) == ("pass", "waived by the plan")
     (sentence,) = waivers(waived)
     assert (step.id in sentence, DESK in sentence) == (True, True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.builder_fields import request_fields
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS
-from shared.world import PLAN_TEXTS, deployment, good, request_of
+from shared.world import PLAN_TEXTS, deployment, examined, good, request_of
 
 STEP = next(step for step in ("tpsl-partial", "take-profit", "stop-loss") if f'id = "{step}"' in PLAN_TEXTS["requests"])
 ENTITY = "3f0c9a52-7b1e-4c38-9e1f-0d8a6f2b7c11"
@@ -24,23 +25,23 @@ def plan(replaces: str) -> Plan:
     return parse_plan((before + name + after.replace(fields, f"{fields}replaces = {replaces}\n", 1)).encode())
 
 
-def verdicts(meant: str, came: str) -> list[Verdict]:
+def verdicts(meant: str, came: str) -> Verdicts:
     where = Situation(
         plan(f'"{meant}"') if meant else parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS
     )
-    return examine(Case(request_of(good(STEP))._replace(replaces=came), where))
+    return examined(request_of(good(STEP))._replace(replaces=came), where).verdicts
 
 
 @pytest.mark.parametrize("entity", ["", ENTITY, "7", "a/b?c", "~" * 200])
 def test_the_trigger_that_the_plan_names_is_the_one_replaced(entity: str) -> None:
-    assert refused(verdicts(entity, entity)) == []
+    assert verdicts(entity, entity).stopping() == []
 
 
 @pytest.mark.parametrize(
     ("meant", "came"), [(ENTITY, ""), ("", ENTITY), (ENTITY, ENTITY.upper()), (ENTITY, ENTITY + " "), ("7", "07")]
 )
 def test_another_trigger_than_the_plans_is_refused(meant: str, came: str) -> None:
-    [verdict] = refused(verdicts(meant, came))
+    [verdict] = verdicts(meant, came).stopping()
     assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
 
 
@@ -48,13 +49,13 @@ def test_what_is_no_trigger_replaces_nothing() -> None:
     where = Situation(parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS)
     for step in where.plan.steps:
         request = request_of(good(step))._replace(replaces=ENTITY)
-        assert "PLAN-REQUEST" in {verdict.check for verdict in refused(examine(Case(request, where)))}, step
+        assert "PLAN-REQUEST" in {verdict.check for verdict in examined(request, where).verdicts.stopping()}, step
 
 
 def test_a_transaction_replaces_no_trigger() -> None:
     where = Situation(parse_plan(PLAN_TEXTS["transactions"].encode()), deployment(), NOW_MS)
     request = request_of(good("approve", "transactions"))._replace(replaces=ENTITY)
-    [verdict] = refused(examine(Case(request, where)))
+    [verdict] = examined(request, where).verdicts.refused()
     assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
 
 

@@ -5,25 +5,41 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.examine import examine, refused
-from shared.world import STEPS, Vector, bad_request, case_of, confirm, good, judge, names, plan, vectors, whole
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.nonces import UsedNonces
+from shared.world import (
+    STEPS,
+    Vector,
+    bad_request,
+    case_of,
+    confirm,
+    examined,
+    good,
+    good_challenges,
+    judge,
+    names,
+    plan,
+    request_of,
+    vectors,
+    whole,
+)
 
 BAD = list(vectors("requests/bad"))
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_payload_passes_every_check(step: str) -> None:
-    verdicts = examine(case_of(good(step)))
-    assert refused(verdicts) == []
-    assert {verdict.result for verdict in verdicts} <= {"pass", "not-applicable"}
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges()})
+    verdicts = examined(request_of(good(step)), known=known).verdicts
+    assert not verdicts.hinder()
+    assert verdicts.stopping() == verdicts.not_judged() == []
+    assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert judge(good(step)) == set()
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_payload_passes_the_second_opinion(step: str) -> None:
-    case = case_of(good(step))
-    examine(case)
-    confirm(case)
+    confirm(case_of(good(step)))
 
 
 def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:

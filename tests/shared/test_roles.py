@@ -10,10 +10,6 @@ import pytest
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import (
     APART,
-    BEGUN,
-    CONFIRMED,
-    ENDED,
-    EXCEPTION,
     MAX_NAME,
     NO_ROLES,
     NOT_BEGUN,
@@ -21,7 +17,6 @@ from airlock_shared.ceremony.roles import (
     STATIONS,
     SUPERSEDED,
     Standing,
-    begun_note,
     check_holder,
     check_people,
     check_role,
@@ -31,10 +26,18 @@ from airlock_shared.ceremony.roles import (
     require_open,
     standing,
 )
+from airlock_shared.ceremony.sections import (
+    BEGUN,
+    CONFIRMED,
+    ENDED,
+    EXCEPTION,
+    begun_note,
+)
 from airlock_shared.cli.ceremony.status import record_lines, standing_json, standing_lines
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 
 FIRST, SECOND = "0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000b2"
 NAMES = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}

@@ -12,12 +12,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airlock_shared.ceremony.checkpoints import Half
-from airlock_shared.ceremony.roles import BEGUN, CONFIRMED, ENDED, EXCEPTION
+from airlock_shared.ceremony.sections import (
+    BEGUN,
+    CONFIRMED,
+    ENDED,
+    EXCEPTION,
+)
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.context import Place
 from airlock_shared.errors import Declined, PlanError, Refusal, UsageError
 from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 COMMANDS = {command.name: command for command in CEREMONY_COMMANDS}
 PLAN_TEXT = """

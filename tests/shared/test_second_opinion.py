@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine
+from airlock_shared.checks.case import IntentCase
 from airlock_shared.errors import Refusal
 from shared.world import STEPS, case_of, confirm, good
 
 
-def _examined(step: str) -> Case:
+def _examined(step: str) -> IntentCase:
     case = case_of(good(step))
-    examine(case)
+    assert isinstance(case, IntentCase)
     return case
 
 
-def _check_of(case: Case) -> str:
+def _check_of(case: IntentCase) -> str:
     with pytest.raises(Refusal) as caught:
         confirm(case)
     return caught.value.check
@@ -29,8 +28,8 @@ def test_an_altered_digest_of_ours_is_a_disagreement(step: str, position: int) -
     case = _examined(step)
     digest = bytearray(case.hashes.digest)
     digest[position] ^= 1
-    case.hashes = case.hashes._replace(digest=bytes(digest))
-    assert _check_of(case) == "DIGEST-DISAGREE"
+    altered = case._replace(hashes=case.hashes._replace(digest=bytes(digest)))
+    assert _check_of(altered) == "DIGEST-DISAGREE"
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -51,8 +50,8 @@ def test_an_altered_domain_is_a_disagreement(step: str) -> None:
 @pytest.mark.parametrize("step", ["desk-key", "desk-key-terms"])
 def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) -> None:
     case = _examined(step)
-    case.intent = CATALOGUE["DelegateReq"]._replace(abi_order=())
-    assert _check_of(case) == "ENC-DISAGREE"
+    altered = case._replace(intent=CATALOGUE["DelegateReq"]._replace(abi_order=()))
+    assert _check_of(altered) == "ENC-DISAGREE"
 
 
 def test_upper_case_hex_of_the_encoding_is_no_disagreement() -> None:

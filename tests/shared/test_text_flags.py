@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, is_plain_code
-from airlock_shared.cli.console import WIDTH, explain, rows
+from airlock_shared.cli.console import explain, rows
 from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
 from airlock_shared.text.confusables import code_points, flags, looks_like
-from airlock_shared.text.safe import columns, is_visible, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, columns, is_visible, safe, safe_again, wrapped
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
 
@@ -175,7 +175,7 @@ def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
     if plan_code is not None:
         item["fields"]["code"] = plan_code
     document["header"] |= {"plan": plan_fingerprint(text), "deployment": fingerprint(situation().deployment.document)}
-    from airlock_shared.plan.model import parse_plan
+    from airlock_shared.plan.reader import parse_plan
 
     return judge(document, situation()._replace(plan=parse_plan(text.encode()), now_ms=NOW_MS))
 

@@ -13,15 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import CallCase
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item
-from shared.world import VECTORS, case_of, confirm, good, plan, refusals, request_of, situation
+from shared.world import VECTORS, confirm, examined, examined_of, good, plan, refusals, request_of, situation
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
@@ -31,13 +30,14 @@ repeatable = settings(
 )
 
 
-def _examined(step: str) -> Case:
-    case = case_of(good(step, FOLDER), situation(FOLDER))
-    assert refused(examine(case)) == []
-    return case
+def _examined(step: str) -> CallCase:
+    found = examined_of(good(step, FOLDER), situation(FOLDER))
+    assert found.verdicts.stopping() == []
+    assert isinstance(found.case, CallCase)
+    return found.case
 
 
-def _parts(case: Case) -> tuple[dict[str, Any], Transaction]:
+def _parts(case: CallCase) -> tuple[dict[str, Any], Transaction]:
     assert case.request.transaction is not None
     return case.request.payload, case.request.transaction
 
@@ -72,11 +72,11 @@ def test_a_signed_transaction_is_that_of_eth_account_and_recovers_to_its_signer(
 @pytest.mark.parametrize("step", STEPS)
 def test_a_signature_over_a_transaction_passes_and_one_by_another_key_does_not(step: str) -> None:
     request = request_of(good(step, FOLDER))
-    assert refusals(examine(Case(request, situation(FOLDER), _signed(step)))) == set()
+    assert refusals(examined(request, situation(FOLDER), _signed(step)).verdicts.all()) == set()
     key = next(key for address, key in KEYS.items() if address != request.signer)
     other = Account.unsafe_sign_hash(bytes.fromhex(SIGNED[step]["digest"][2:]), key).signature
     by_another = _signed(step)._replace(signature="0x" + bytes(other).hex())
-    assert refusals(examine(Case(request, situation(FOLDER), by_another))) == {"SIG-SIGNER"}
+    assert refusals(examined(request, situation(FOLDER), by_another).verdicts.all()) == {"SIG-SIGNER"}
 
 
 def test_a_signature_over_another_transaction_is_refused() -> None:
@@ -84,15 +84,16 @@ def test_a_signature_over_another_transaction_is_refused() -> None:
     for field, value in (("nonce", 5), ("maxFeePerGas", 3_000_000_000), ("gas", 300_000)):
         document = good("approve", FOLDER)
         document["requests"][0]["transaction"][field] = value
-        assert refusals(examine(Case(request_of(document), situation(FOLDER), _signed("approve")))) == {"SIG-DIGEST"}
+        found = examined(request_of(document), situation(FOLDER), _signed("approve"))
+        assert refusals(found.verdicts.all()) == {"SIG-DIGEST"}
 
 
 def test_a_refused_transaction_has_no_hash_and_its_signature_is_not_looked_at() -> None:
     document = good("approve", FOLDER)
     document["requests"][0]["payload"]["value"] = "0x1"
-    case = Case(request_of(document), situation(FOLDER), _signed("approve"))
-    results = {verdict.check: verdict.result for verdict in examine(case)}
-    assert not hasattr(case, "digest")
+    found = examined(request_of(document), situation(FOLDER), _signed("approve"))
+    results = {verdict.check: verdict.result for verdict in found.verdicts.all()}
+    assert found.digest == b""
     assert results["TX-VALUE"] == "refused"
     assert {result for check, result in results.items() if check.startswith("SIG-")} == {"not-reached"}
 
@@ -111,8 +112,7 @@ def test_an_altered_hash_of_ours_is_a_disagreement(step: str, position: int) -> 
     case = _examined(step)
     digest = bytearray(case.digest)
     digest[position] ^= 1
-    case.digest = bytes(digest)
-    _assert_disagrees(case)
+    _assert_disagrees(case._replace(digest=bytes(digest)))
 
 
 @pytest.mark.parametrize(("name", "value"), [("to", OTHER), ("chainId", 1), ("data", "0x095ea7b3")])
@@ -126,11 +126,11 @@ def test_a_payload_altered_after_the_checks_is_a_disagreement(name: str, value: 
 def test_what_was_filled_in_and_altered_after_the_checks_is_a_disagreement(name: str) -> None:
     case = _examined("approve")
     _, filled = _parts(case)
-    case.request = case.request._replace(transaction=filled._replace(**{name: getattr(filled, name) + 1}))
-    _assert_disagrees(case)
+    other = case.request._replace(transaction=filled._replace(**{name: getattr(filled, name) + 1}))
+    _assert_disagrees(case._replace(request=other))
 
 
-def _assert_disagrees(case: Case) -> None:
+def _assert_disagrees(case: CallCase) -> None:
     with pytest.raises(Refusal) as caught:
         confirm(case)
     assert caught.value.check == "TX-DISAGREE"
@@ -144,9 +144,10 @@ def test_another_spelling_of_the_same_bytes_is_no_disagreement(spelling: str) ->
         payload["data"] = "0x" + payload["data"][2:].upper()
     else:
         payload[spelling] = "0x" if spelling == "value" else payload[spelling].lower()
-    case = case_of(document, situation(FOLDER))
-    assert refused(examine(case)) == []
-    confirm(case)
+    found = examined_of(document, situation(FOLDER))
+    assert found.verdicts.stopping() == []
+    assert found.case is not None
+    confirm(found.case)
 
 
 # ---- any transaction ------------------------------------------------------------------------------------------------

@@ -13,14 +13,26 @@ from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.judge import Examined
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.requests import read_item as read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import json_values
-from shared.world import case_of, confirm, good, judge, plan, refusals, request_of, situation, to_bytes
+from shared.world import (
+    RESULTS,
+    case_of,
+    confirm,
+    examined,
+    good,
+    judge,
+    plan,
+    refusals,
+    request_of,
+    situation,
+    to_bytes,
+)
 
 FOLDER = "transactions"
 SEED = 1559
@@ -34,8 +46,8 @@ def _request(step: str) -> Request:
     return request_of(good(step, FOLDER))
 
 
-def _with_data(request: Request, data: str) -> Case:
-    return Case(request._replace(payload={**request.payload, "data": data}), situation(FOLDER))
+def _with_data(request: Request, data: str) -> Examined:
+    return examined(request._replace(payload={**request.payload, "data": data}), situation(FOLDER))
 
 
 # ---- calldata -------------------------------------------------------------------------------------------------------
@@ -50,9 +62,10 @@ def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(st
     for place in range(len(good_bytes)):
         for change in {1, 0x80, pick.randrange(1, 256)}:
             changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]
-            case = _with_data(request, "0x" + changed.hex())
-            if not refusals(examine(case)):
-                _assert_left_open(case, good_message, f"byte {place}")
+            item = _with_data(request, "0x" + changed.hex())
+            if not refusals(item.verdicts.all()):
+                assert item.case is not None
+                _assert_left_open(item.case, good_message, f"byte {place}")
 
 
 def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> None:
@@ -69,9 +82,7 @@ def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> No
 
 
 def _good_digest(step: str) -> bytes:
-    case = case_of(good(step, FOLDER), situation(FOLDER))
-    examine(case)
-    return case.digest
+    return case_of(good(step, FOLDER), situation(FOLDER)).digest
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -83,7 +94,7 @@ def test_calldata_cut_or_lengthened_anywhere_is_refused(step: str) -> None:
     others += [text[:place] + "00" * 32 + text[place:] for place in range(2, len(text), 2)]
     for other in others:
         if other != text:
-            assert refusals(examine(_with_data(request, other))), other[:80]
+            assert refusals(_with_data(request, other).verdicts.all()), other[:80]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -98,7 +109,7 @@ def test_calldata_with_two_of_its_words_swapped_is_refused(step: str) -> None:
             other[first], other[second] = other[second], other[first]
             changed = data[:start] + "".join(other) + data[start + 64 * len(words) :]
             case = _with_data(request, changed)
-            assert changed == data or refusals(examine(case)), f"words {second} and {first}"
+            assert changed == data or refusals(case.verdicts.all()), f"words {second} and {first}"
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -106,7 +117,7 @@ def test_the_calldata_of_any_other_step_is_refused(step: str) -> None:
     request = _request(step)
     for other in STEPS:
         data = _request(other).payload["data"]
-        assert data == request.payload["data"] or refusals(examine(_with_data(request, data))), other
+        assert data == request.payload["data"] or refusals(_with_data(request, data).verdicts.all()), other
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -119,7 +130,7 @@ def test_any_other_call_and_wrapping_is_refused(step: str) -> None:
             if entry["call"] == planned["call"] and made_for == planned.get("for"):
                 continue
             data = call(entry["call"], entry["arguments"], made_for)
-            assert refusals(examine(_with_data(request, data))), f"{entry['call']} for {made_for}"
+            assert refusals(_with_data(request, data).verdicts.all()), f"{entry['call']} for {made_for}"
 
 
 # ---- the rest of the payload ----------------------------------------------------------------------------------------
@@ -157,7 +168,6 @@ def test_a_changed_member_of_the_payload_is_refused_or_changes_nothing_that_is_s
             document["requests"][0]["payload"][name] = other
             if not judge(document, situation(FOLDER)):
                 case = case_of(document, situation(FOLDER))
-                examine(case)
                 assert case.digest == before, f"{name} became {other!r}"
 
 
@@ -237,13 +247,13 @@ def _examine_and_confirm(document: Any) -> None:
     except AirlockError:
         return
     for item in items:
-        case = Case(item, situation(FOLDER))
-        verdicts = examine(case)
-        assert {verdict.result for verdict in verdicts} <= {"pass", "refused", "not-applicable", "not-reached"}
-        for verdict in verdicts:
+        found = examined(item, situation(FOLDER))
+        assert {verdict.result for verdict in found.verdicts.all()} <= RESULTS
+        for verdict in found.verdicts.all():
             str(verdict)
-        if not refused(verdicts):
-            confirm(case)
+        if not found.verdicts.stopping():
+            assert found.case is not None
+            confirm(found.case)
 
 
 @repeatable

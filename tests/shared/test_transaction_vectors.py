@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import CALLS, decode_call
+from airlock_shared.catalogue.calls import CALLS, Decoded, decode_call
 from airlock_shared.checks import transaction
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import Received
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests, write_requests
-from airlock_shared.errors import AirlockError
-from airlock_shared.plan.model import parse_plan
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
 from shared.world import (
     DEPLOYMENT_TEXT,
     Vector,
     bad_request,
-    case_of,
-    deployment,
+    examined,
+    examined_of,
     good,
+    good_challenges,
     judge,
     names,
     plan,
+    request_of,
     situation,
     to_bytes,
     vectors,
@@ -57,9 +57,11 @@ def _item(document: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_transaction_passes_every_check(step: str) -> None:
-    verdicts = examine(case_of(_good(step), situation(FOLDER)))
-    assert refused(verdicts) == []
-    assert {verdict.result for verdict in verdicts} <= {"pass", "not-applicable"}
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(FOLDER)})
+    verdicts = examined(request_of(_good(step)), situation(FOLDER), known=known).verdicts
+    assert not verdicts.hinder()
+    assert verdicts.stopping() == verdicts.not_judged() == []
+    assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert _judge(_good(step)) == set()
 
 
@@ -114,11 +116,11 @@ def test_a_transaction_is_written_as_it_was_read(step: str) -> None:
 )
 def test_what_the_builder_says_of_a_transaction_changes_nothing(step: str, description: Any, meta: Any) -> None:
     document = _good(step)
-    before = case_of(document, situation(FOLDER))
-    verdicts = examine(before)
+    before = examined_of(document, situation(FOLDER))
     _item(document)["payload"] |= {"description": description, "meta": meta}
-    after = case_of(document, situation(FOLDER))
-    assert examine(after) == verdicts
+    after = examined_of(document, situation(FOLDER))
+    assert after.verdicts.all() == before.verdicts.all()
+    assert before.digest
     assert after.digest == before.digest
 
 
@@ -136,12 +138,11 @@ def test_a_transaction_without_words_is_as_good(name: str) -> None:
 @pytest.mark.parametrize("step", ["approve", "limit-update-desk"])
 def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, place: str, text: str) -> None:
     document = _good(step)
-    before = case_of(document, situation(FOLDER))
-    examine(before)
+    before = examined_of(document, situation(FOLDER))
     payload = _item(document)["payload"]
     payload[place] = {"lower": payload[place].lower(), "upper": "0x" + payload[place][2:].upper()}.get(text, text)
-    after = case_of(document, situation(FOLDER))
-    assert refused(examine(after)) == []
+    after = examined_of(document, situation(FOLDER))
+    assert after.verdicts.stopping() == []
     assert after.digest == before.digest
 
 
@@ -219,21 +220,7 @@ def test_calldata_that_were_not_read_strictly_would_not_be_refused(
         assert check_id not in judge(document, where)
 
 
-def _read_carelessly(case: Case) -> None:
+def _read_carelessly(case: Received) -> Decoded:
     """Take the calldata for the good one, as a careless reader might."""
     original = _item(_good(case.request.step))["payload"]["data"]
-    case.call = decode_call(bytes.fromhex(original[2:]))
-    case.fields, case.message = case.call.call.fields, case.call.message
-
-
-# ---- beside the checks ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", ["approve", "limit-update-desk", "cancel-request"])
-def test_a_plan_is_drafted_from_a_transaction_or_it_is_said_why_not(step: str) -> None:
-    header, items, _ = parse_requests(to_bytes(_good(step)))
-    try:
-        drafted = draft_plan(header, items, deployment())
-    except AirlockError:
-        return
-    parse_plan(drafted.encode())
+    return decode_call(bytes.fromhex(original[2:]))

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.possession import Challenge, challenge_of, registrations
-from airlock_shared.checks.batch import examine_header, examine_steps, part_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import examine
-from airlock_shared.checks.library_opinion import opinion_on
+from airlock_shared.checks.document import Steps, part_of, steps_are_planned
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
+from airlock_shared.checks.possession import Challenge, challenge_of, registrations
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.ethereum.library_opinion import opinion_on
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise
@@ -107,9 +109,27 @@ def to_bytes(document: Any) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
+NOTHING = Known()
+RESULTS = {"pass", "refused", "not-applicable", "not-reached", "not-judged"}
+
+
+def examined(
+    request: Request, where: Situation | None = None, signed: Signed | None = None, known: Known = NOTHING
+) -> Examined:
+    """Return an item with the verdicts of every check, by somebody who knows nothing beside plan and deployment."""
+    return judge_item(request, where or situation(), known, signed)
+
+
+def examined_of(document: dict[str, Any], where: Situation | None = None, position: int = 0) -> Examined:
+    """Return one item of a document, examined."""
+    return examined(request_of(document, position), where)
+
+
 def case_of(document: dict[str, Any], where: Situation | None = None, position: int = 0) -> Case:
-    """Return one item of a document as a case to examine."""
-    return Case(request_of(document, position), where or situation())
+    """Return one item of a document as it can be shown and signed."""
+    found = examined_of(document, where, position).case
+    assert found is not None
+    return found
 
 
 def request_of(document: dict[str, Any], position: int = 0) -> Request:
@@ -131,12 +151,13 @@ def judge(
         header, items, _ = parse_requests(to_bytes(document))
     except Refusal as refusal:
         return {refusal.check}
-    found = refusals(examine_header(header, where))
+    found = refusals(judge_header(header, where, Known()).all())
     for item in items:
-        found |= refusals(examine(Case(item, where)))
+        found |= refusals(examined(item, where).verdicts.all())
     if steps is not None:
         part = part_of(where.plan, header.signer)
-        found |= refusals([examine_steps([item.step for item in items], [step for step in steps if step in part])])
+        told = steps_are_planned.run(Steps([item.step for item in items], [step for step in steps if step in part]))
+        found |= set() if told is not None and told.ok else {steps_are_planned.id}
     return found
 
 

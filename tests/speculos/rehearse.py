@@ -19,10 +19,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from eth_account import Account  # noqa: E402
 
-from airlock_rehearsal.machines import Stage  # noqa: E402
+from airlock_rehearsal.machines import Play  # noqa: E402
 from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
 from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402
-from airlock_rehearsal.services import RehearsalServices  # noqa: E402
+from airlock_rehearsal.services.server import RehearsalServices  # noqa: E402
 from airlock_rehearsal.services.venue.chain_record import ChainRecord  # noqa: E402
 from airlock_shared.catalogue.eip1559 import raw_transaction  # noqa: E402
 from airlock_shared.documents.requests import Transaction  # noqa: E402
@@ -45,8 +45,8 @@ def main(elf: Path, folder: Path) -> int:
             return app.port
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
-            on_chain = ChainRecord(services.world, (DELEGATE,)).since
-            stage = Stage(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print, "file", on_chain)
+            on_chain = ChainRecord(services.state, (DELEGATE,)).since
+            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print, "file", on_chain)
             rows = rehearse(stage)
             _seal(folder, app.port)
         app.configure(raw_messages=True, blind_signing=True)

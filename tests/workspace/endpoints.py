@@ -5,16 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_shared.documents.services import ROUTES
+
 SPEC_LIST = Path(__file__).parents[1] / "vectors/endpoints/spec-endpoints.txt"
 
-SERVICES = {
-    "builder": "The builder",
-    "batched": "The batched market",
-    "twap": "The TWAP service",
-    "core": "The core API",
-    "relayer": "The relayer, whose paths and body are configuration, because no specification documents them",
-    "node": "The operator's own node, by JSON-RPC 2.0; nothing needs it where nonce, gas and fees are given by hand",
-}
 DONE, GENERIC = "done", "generic `call`"
 
 
@@ -58,7 +52,7 @@ def _called(path: str, what: str, test: str) -> Endpoint:
 
 
 def _node(method: str, what: str, command: str, test: str) -> Endpoint:
-    return Endpoint("node", "POST", method, what, command, _RPC_TESTS + test)
+    return Endpoint("rpc", "POST", method, what, command, _RPC_TESTS + test)
 
 
 _BUILDER = (
@@ -88,20 +82,28 @@ _BUILDER = (
     _built("/v2/delegate/set", "register a delegate"),
     _built("/v2/delegate/remove", "end a delegate's registration"),
     _built("/v2/token/approve", "let the trading storage take USDC"),
-    Endpoint("builder", "POST", "/v2/relay", "send a signed transaction", "submit", _RAW),
-    _read("/v2/relay/{hash}", "what became of a relayed transaction", "relay"),
     _called("/v2/trade/*", "transactions whose shapes are not shown", _CALLED),
     _called("/v2/margin/*", "transactions whose shapes are not shown", _NOT_THERE),
     _called("/v2/lp/*", "of the tag lp, whose paths are not shown", _NOT_THERE),
 )
-_EXECUTION = (
-    Endpoint("batched", "POST", "/market/execute-batched", "opens, closes and increases", "submit", _DELIVERED),
-    Endpoint("batched", "GET", "/tracking-id/{trackingId}/status", "an order's events again", "follow", _DELIVERED),
-    Endpoint("twap", "POST", "/twaps/cancel", "a signed cancellation", "submit", _TWAP),
-    Endpoint("core", "POST", "/price-triggers", "store a trigger", "submit", _STORED),
-    Endpoint("core", "PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit", _REPLACED),
-    Endpoint("relayer", "POST", "/intents", "delegate and referral intents", "submit", _RELAYED),
-    Endpoint("relayer", "GET", "/intents/{id}", "what became of one", "follow", _RELAYED),
+_PROVED = {
+    "POST /market/execute-batched": _DELIVERED,
+    "GET /tracking-id/{trackingId}/status": _DELIVERED,
+    "POST /intents": _RELAYED,
+    "GET /intents/{id}": _RELAYED,
+    "POST /price-triggers": _STORED,
+    "PUT /price-triggers/{entityId}": _REPLACED,
+    "POST /twaps/cancel": _TWAP,
+    "POST /v2/relay": _RAW,
+    "GET /v2/relay/{hash}": _READS,
+    "POST eth_sendRawTransaction": _RPC_TESTS + "test_a_transaction_is_sent_and_its_hash_returned",
+}
+"""The test of each endpoint that a signed thing goes to."""
+
+_EXECUTION = tuple(
+    Endpoint(route.service.name, *endpoint, _PROVED[f"{endpoint.method} {endpoint.path}"])
+    for route in ROUTES.values()
+    for endpoint in route.endpoints
 )
 _RPC = (
     _node(
@@ -114,12 +116,6 @@ _RPC = (
     _node("eth_estimateGas", "the gas limit", "prepare", "test_a_call_is_estimated_and_called_as_it_would_be_sent"),
     _node("eth_feeHistory", "the base fee of the next block", "prepare", "test_the_fee_covers_a_base_fee_that_doubles"),
     _node("eth_maxPriorityFeePerGas", "the tip", "prepare", "test_the_fee_covers_a_base_fee_that_doubles"),
-    _node(
-        "eth_sendRawTransaction",
-        "send a signed transaction, once",
-        "submit",
-        "test_a_transaction_is_sent_and_its_hash_returned",
-    ),
     _node(
         "eth_getTransactionReceipt",
         "whether it is in the chain",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from airlock_online.code_explanations import DELIVERY_CHECKS
-from airlock_online.error_codes import ENTRIES, PLACES, Entry
-from workspace.endpoints import ENDPOINTS, SERVICES
+from airlock_online.error_codes import ERROR_CODES, PLACES, ErrorCode
+from airlock_shared.documents.services import SERVICES
+from workspace.endpoints import ENDPOINTS
 
 _ERRORS = """\
 # Error codes
 
-What the services answer with, and what to do about it; `airlock-online explain CODE` says the same. The code alone
-decides, never the message; a code that is not here is a failure of its kind, and is kept. This page is written from
-`airlock_online.error_codes` by `make docs`.
+What the services answer with, and what to do about it. `airlock-online explain CODE` says the same. The code alone
+decides, never the message. A code that is not here is a failure of its kind, and is kept.
 
 A code in an `AttemptFailed` ends nothing. The column "order over" says whether an `Error` with it ends the order. The
-exit codes are those of [exit-codes.md](exit-codes.md)."""
+last number is the [exit code](exit-codes.md). This page is written from `airlock_online.error_codes` by `make docs`."""
 
 _ENDPOINTS = """\
 # Endpoints
@@ -26,35 +25,30 @@ page is written from `tests/workspace/endpoints.py` by `make docs`."""
 
 
 def errors() -> str:
-    """Return ``docs/errors.md``."""
+    """Return the page ``errors.md``."""
     lines = [_ERRORS]
     for where, title in PLACES.items():
         over = " order over |" if where in ("batched", "contract") else ""
-        lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit code |{over} source |"]
+        lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit |{over} source |"]
         lines += ["|---" * (6 + bool(over)) + "|"]
-        lines += [_error(entry, bool(over)) for entry in ENTRIES.values() if entry.where == where]
-    lines += ["", "## Checks of submission alone", "", "The other checks are in [checks.md](checks.md).", ""]
-    lines += ["| check | refuses | protects from | what to do |", "|---|---|---|---|"]
-    lines += [
-        f"| `{check}` | {info.refusal} | {info.protects} | {info.do} |" for check, info in DELIVERY_CHECKS.items()
-    ]
+        lines += [_error(entry, bool(over)) for entry in ERROR_CODES.values() if entry.where == where]
     return "\n".join(lines) + "\n"
 
 
-def _error(entry: Entry, of_orders: bool) -> str:
+def _error(entry: ErrorCode, of_orders: bool) -> str:
     over = f" {'yes' if entry.terminal else 'no'} |" if of_orders else ""
     cells = f"`{entry.code}` | {entry.http} | {entry.meaning} | {entry.do} | {int(entry.exit_code)}"
     return f"| {cells} |{over} {entry.source} |"
 
 
 def endpoints() -> str:
-    """Return ``docs/endpoints.md``."""
+    """Return the page ``endpoints.md``."""
     lines = [_ENDPOINTS]
-    for service, title in SERVICES.items():
-        lines += ["", f"## {title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
+    for service in SERVICES.values():
+        lines += ["", f"## {service.title}", "", "| endpoint | for | command | test | state |", "|---|---|---|---|---|"]
         lines += [
             f"| `{row.method}` `{row.path}` | {row.what} | `{row.command}` | `{row.test}` | {row.state} |"
             for row in ENDPOINTS
-            if row.service == service
+            if row.service == service.name
         ]
     return "\n".join(lines) + "\n"

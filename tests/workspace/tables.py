@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from airlock_offline.ledger.models import MODELS
+from airlock_online.code_explanations import EXIT_CODES, everything
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.checks.descriptions import FAMILIES
+from airlock_shared.errors import ExitCode
+from workspace import trusted_path
+from workspace.floors import write_floors
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "reference/generated"
 
-_FAMILIES = {
-    "DOC": "The document as a whole",
-    "QR": "Documents and requests as QR codes",
-    "PIN": "The pinned deployment",
-    "AIRGAP": "The network guard",
-    "TYPES": "The type definitions",
-    "DOMAIN": "The EIP-712 domain",
-    "MSG": "The message's values",
-    "DIGEST": "The digest",
-    "ENC": "The ABI encoding",
-    "PLAN": "The plan",
-    "ROLE": "The people of a ceremony",
-    "SIGNER": "The signer",
-    "TIME": "Times",
-    "NONCE": "Nonces",
-    "TEXT": "Texts",
-    "TX": "Transactions",
-    "ORDER": "Route and order type",
-    "SIG": "Signatures",
-    "PROOF": "A delegate key's proof",
-    "KIT": "The kit, and what was installed from it",
-    "REPORT": "The report of a ceremony",
-}
+PART = re.compile(r"<!-- ([a-z ]+): written by make docs -->\n(.*?)<!-- end -->", re.DOTALL)
+_FAMILIES = FAMILIES | {"ROUTE": "Delivery, on the online machine alone"}
 _RULES = {
     "plan": "the plan",
     "plan-or-zero": "the plan, else zero",
@@ -48,27 +34,32 @@ _RULES = {
 
 
 def checks() -> str:
-    """Return ``docs/checks.md``."""
+    """Return the page ``checks.md``."""
     lines = [
         "# The checks",
         "",
-        "Every check has one id, the same in the code, in messages, in JSON, in the transcript, here and in the tests.",
-        "Both halves run all of them; only the offline verdict counts, and there is no way to skip one. This page is",
-        "written from `airlock_shared.checks.catalogue` by `make docs`.",
+        "Every check has one id, the same in code, messages, JSON, transcript, documentation and tests. Both halves run",
+        "all that judge a payload; only the offline verdict counts. There is no way to skip one. An exit code stands",
+        f"beside a check unless it is {int(ExitCode.REFUSED)}, refused. This page is written by `make docs`.",
     ]
-    if unknown := {check.partition("-")[0] for check in CHECKS} - set(_FAMILIES):
+    known = {item.name: item for item in everything() if item.kind == "check"}
+    if unknown := {check.partition("-")[0] for check in known} - set(_FAMILIES):
         raise ValueError(f"no title for the families {sorted(unknown)}")
-    for family, title in _FAMILIES.items():
+    for family, (title, _) in FAMILIES.items():
         lines += ["", f"## {family}: {title.lower()}"]
-        for check, info in CHECKS.items():
-            if check.split("-")[0] == family:
-                lines += ["", f"### {check}", "", f"Refuses: {info.refusal}.", "", f"Protects from: {info.protects}"]
-                lines += ["", f"What to do: {info.do}"]
+        for check, item in known.items():
+            if check.partition("-")[0] == family:
+                lines += ["", f"### {check}", "", item.meaning.replace(" Protects from: ", "\n\nProtects from: "), ""]
+                lines += [f"What to do: {item.do}" + _unless_refused(item.exit_code)]
     return "\n".join(lines) + "\n"
 
 
+def _unless_refused(code: ExitCode) -> str:
+    return "" if code is ExitCode.REFUSED else f" Exit code {int(code)}."
+
+
 def intents() -> str:
-    """Return ``docs/intents.md``."""
+    """Return the page ``intents.md``."""
     lines = [
         "# The catalogue of intents",
         "",
@@ -105,35 +96,23 @@ def intents() -> str:
 
 
 def exit_codes() -> str:
-    """Return ``docs/exit-codes.md``."""
+    """Return the page ``exit-codes.md``."""
     lines = [
         "# Exit codes",
         "",
-        "Nothing ever exits 0 without having done what was asked. This page is written from `airlock_shared.errors` by",
-        "`make docs`.",
+        "Nothing ever exits 0 without having done what was asked. `echo $?`, right after the command, shows the code. This",
+        "page is written from `airlock_online.code_explanations` by `make docs`.",
         "",
-        "| code | name | when |",
-        "|---|---|---|",
-        "| 0 | done | what was asked was done |",
+        "| code | name | means | what to do |",
+        "|---|---|---|---|",
     ]
-    kinds = {kind.exit_code: kind for kind in reversed(AirlockError.__subclasses__() + _below(AirlockError))}
-    for code in ExitCode:
-        if code in kinds and code is not ExitCode.DONE:
-            said = (kinds[code].__doc__ or "").split("\n")[0]
-            lines += [f"| {int(code)} | {code.name.lower().replace('_', ' ')} | {said} |"]
-    return (
-        "\n".join([*lines, "| 130 | interrupted | Ctrl-C; what was done is recorded, the same command goes on |"])
-        + "\n"
-    )
-
-
-def _below(kind: type[AirlockError]) -> list[type[AirlockError]]:
-    shared = [sub for sub in kind.__subclasses__() if sub.__module__ == "airlock_shared.errors"]
-    return [sub for child in shared for sub in (child, *_below(child))]
+    for code, (means, do) in EXIT_CODES.items():
+        lines += [f"| {int(code)} | {code.name.lower().replace('_', ' ')} | {means} | {do} |"]
+    return "\n".join(lines) + "\n"
 
 
 def journal() -> str:
-    """Return ``docs/journal.md``."""
+    """Return the page ``journal.md``."""
     lines = [
         "# The journal's states",
         "",
@@ -151,6 +130,23 @@ def journal() -> str:
     return "\n".join(lines) + "\n"
 
 
+def models() -> str:
+    """Return the table of models in ``docs/reference/ledger.md``."""
+    lines = ["| model | `--model` | app recorded | USB product | what `preflight` advises |", "|---|---|---|---|---|"]
+    for model in MODELS.values():
+        option, app = (f"`{model.name}`", model.screen.app_version) if model.screen else ("none", "none")
+        lines += [f"| {model.product} | {option} | {app} | {model.usb_product:02x}xx | {model.advice} |"]
+    return "\n".join(lines) + "\n"
+
+
+def parts_of(page: str) -> dict[str, str]:
+    """Return the generated parts of a page by name."""
+    return {found[1]: found[2] for found in PART.finditer((DOCS / page).read_text())}
+
+
+PARTS = {("reference/ledger.md", "models"): models, ("auditors.md", "trusted path"): trusted_path.table}
+"""Generated parts of pages that people write: the page, and the name in the part's mark."""
+
 PAGES = {
     "errors.md": errors,
     "endpoints.md": endpoints,
@@ -164,4 +160,9 @@ PAGES = {
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (DOCS / name).write_text(page())
+        (GENERATED / name).write_text(page())
+    for (name, part), write in PARTS.items():
+        text = (DOCS / name).read_text()
+        before = next(found for found in PART.finditer(text) if found[1] == part)
+        (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
+    write_floors()

@@ -8,7 +8,8 @@ from pathlib import Path
 import airlock_online.clients.rpc
 from airlock_online.cli.main import COMMANDS
 from airlock_shared.catalogue.actions import ACTIONS
-from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SERVICES, SPEC_LIST
+from airlock_shared.documents.services import SERVICES
+from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SPEC_LIST
 from workspace.test_claims import _missing, _parts
 
 ROWS = {(row.service, row.path) for row in ENDPOINTS}
@@ -36,7 +37,7 @@ def test_every_endpoint_of_an_action_is_in_the_table() -> None:
 
 def test_every_json_rpc_method_that_is_asked_is_in_the_table_and_no_other() -> None:
     asked = set(re.findall(r'"(eth_\w+)"', Path(airlock_online.clients.rpc.__file__).read_text()))
-    assert asked == {row.path for row in ENDPOINTS if row.service == "node"}
+    assert asked == {row.path for row in ENDPOINTS if row.service == "rpc"}
 
 
 def test_every_command_that_the_table_names_is_in_the_program() -> None:

@@ -15,8 +15,9 @@ from airlock_online.cli import main as online
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"airlock-online": online.program, "airlock-offline": offline.program}
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/guides").glob("*.md")])
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+PAGES = sorted([path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.name != "CHANGELOG.md"])
+MAKE = re.compile(r"(?:^|`)make ([a-z][a-z-]*)", re.MULTILINE)
+MAKE_TO_COME = {"quick"}  # named by CONTRIBUTING.md, and not in the Makefile yet
 COMMAND = re.compile(r"(?<![\w/-])airlock-(?:online|offline)(?![\w/-])(?:(?!airlock-)[^|`\n])*")
 
 
@@ -72,7 +73,8 @@ def test_a_command_line_that_does_not_exist_is_noticed() -> None:
     assert sum(len(list(_lines(page))) for page in PAGES) > 60
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
-    broken = [target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
-    assert broken == []
+def test_every_target_of_make_in_the_documentation_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for page in PAGES for target in MAKE.findall(page.read_text())}
+    assert {"rehearse", "test", "offline-kit", "docs", "lint"} <= named
+    assert named - targets <= MAKE_TO_COME

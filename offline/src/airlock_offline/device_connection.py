@@ -11,6 +11,7 @@ import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.cli.console import say
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.host.files import require_new
@@ -27,7 +28,7 @@ def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | No
     context.meta[APDU_LOG] = path
 
 
-emulator_option = click.option(
+_emulator_option = click.option(
     "--emulator",
     "emulator_port",
     type=click.IntRange(1, 65535),
@@ -43,9 +44,23 @@ _log_option = click.option(
 )
 
 
-def ledger_option(command: _Command) -> _Command:
-    """Add ``--ledger`` and ``--apdu-log``."""
-    return _ledger_option(_log_option(command))
+_model_option = click.option(
+    "--model",
+    type=click.Choice(shown_models()),
+    default=DEFAULT_MODEL,
+    show_default=True,
+    help="Your Ledger's model.",
+)
+
+
+def device_options(command: _Command) -> _Command:
+    """Add ``--emulator``, ``--ledger`` and ``--apdu-log``: which Ledger, and where its exchanges are written too."""
+    return _emulator_option(_ledger_option(_log_option(command)))
+
+
+def signing_device_options(command: _Command) -> _Command:
+    """Add ``--model``, whose pages are told before they come, and the options of :func:`device_options`."""
+    return _model_option(device_options(command))
 
 
 def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
@@ -89,11 +104,12 @@ class Device:
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
         if self._app is None:
-            from airlock_offline.ledger.apdu_log import LoggedTransport
             from airlock_offline.ledger.ethereum_app import open_app
 
             self._transport = self._open()
             if self._log is not None:
+                from airlock_offline.ledger.apdu_log import LoggedTransport
+
                 self._transport = LoggedTransport(self._transport, self._log)
             self._app = open_app(self._transport)
         return self._app

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from airlock_offline import child_process
 from airlock_shared.host.print_pdf import print_page
-from airlock_shared.report.verify import HTML, PDF
+from airlock_shared.report.evidence.artefacts import HTML, PDF
 
 BEGIN = b"print\n"
 

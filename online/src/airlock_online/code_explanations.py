@@ -5,9 +5,10 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from airlock_online.error_codes import ENTRIES, Entry
-from airlock_online.journal.order_states import ANOMALIES, MEANINGS, State
-from airlock_shared.checks.catalogue import CHECKS, Info
+from airlock_online.error_codes import ERROR_CODES, ErrorCode
+from airlock_online.journal.order_states import ANOMALIES, MEANINGS, OrderState
+from airlock_shared.checks.case import Info
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
 
 DELIVERY_CHECKS: dict[str, Info] = {
@@ -32,20 +33,21 @@ DELIVERY_CHECKS: dict[str, Info] = {
 
 _NEVER_AGAIN = "It is never sent again; sign nothing in its place before it is known what became of it."
 _FOLLOW = f"Run `airlock-online follow`. {_NEVER_AGAIN}"
-OUTCOMES: dict[State, tuple[str, ExitCode]] = {
-    State.PREPARED: ("Submit it again: not a byte of it was sent.", ExitCode.SERVICE),
-    State.SENDING: (_FOLLOW, ExitCode.UNKNOWN),
-    State.REJECTED: ("Remove the cause, and submit it again.", ExitCode.SERVICE),
-    State.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
-    State.UNKNOWN: (f"Run `airlock-online resolve`, which says what it waits for, and what to do. {_NEVER_AGAIN}",
+OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
+    OrderState.PREPARED: ("Submit it again: not a byte of it was sent.", ExitCode.SERVICE),
+    OrderState.SENDING: (_FOLLOW, ExitCode.UNKNOWN),
+    OrderState.REJECTED: ("Remove the cause, and submit it again.", ExitCode.SERVICE),
+    OrderState.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
+    OrderState.UNKNOWN: (f"Run `airlock-online resolve`, which says what it waits for, and what to do. {_NEVER_AGAIN}",
                     ExitCode.UNKNOWN),
-    State.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.", ExitCode.UNKNOWN),
-    State.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    State.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    State.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",
+    OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.",
+                          ExitCode.UNKNOWN),
+    OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
+    OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
+    OrderState.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",
                             ExitCode.MARKET_DECLINED),
-    State.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
-    State.EXPIRED_UNUSED: ("This signature is worthless now: prepare and sign again if it is still wanted.",
+    OrderState.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
+    OrderState.EXPIRED_UNUSED: ("This signature is worthless now: prepare and sign again if it is still wanted.",
                            ExitCode.EXPIRED),
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
@@ -90,7 +92,7 @@ class Explanation(NamedTuple):
 def everything() -> list[Explanation]:
     """Return all that can be explained, a kind after the other. Some names have two meanings: 3 is one."""
     return [
-        *map(_of_entry, ENTRIES.values()),
+        *map(_of_entry, ERROR_CODES.values()),
         *(_of_check(check, info) for check, info in (CHECKS | DELIVERY_CHECKS).items()),
         *(Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()),
         *(
@@ -114,7 +116,7 @@ def nearest(name: str) -> list[str]:
     return [names[found] for found in get_close_matches(name[:80].casefold(), names, n=3, cutoff=0.5)]
 
 
-def _of_entry(entry: Entry) -> Explanation:
+def _of_entry(entry: ErrorCode) -> Explanation:
     kind = "HTTP status" if entry.where == "http" else f"{entry.where} code"
     ends = entry.terminal if entry.where in ("batched", "contract", "relay") else None
     return Explanation(entry.code, kind, entry.meaning, entry.do, entry.exit_code, ends, entry.http, entry.source)

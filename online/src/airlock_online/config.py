@@ -6,14 +6,16 @@ nor the pair catalogue nor the relayer's endpoint: the defaults are those of com
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_online.delivery.routes.context import RelayerTemplate
+from airlock_shared.documents.services import RELAY, RELAYER, ROUTES
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
 MAX_CONFIRMATIONS = 1000
+_RELAYER = ROUTES[RELAYER]
 
 
 class MetaPaths(NamedTuple):
@@ -39,9 +41,21 @@ class ReadPaths(NamedTuple):
     nonce: str = "/v2/nonce"
     delegation: str = "/v2/reads/delegation"
     pairs: str = "/v2/pairs"
-    referral: str = "/v2/reads/referral"  # in no specification; a promise that it cannot tell stays open
+    referral: str = "/v2/reads/referral"  # in no specification; an expectation that it cannot tell stays open
     positions: str = "/v2/positions"
-    relay: str = "/v2/relay"
+    relay: str = ROUTES[RELAY].endpoints[0].path
+
+
+class RelayerTemplate(NamedTuple):
+    """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
+
+    submit_path: str = _RELAYER.endpoints[0].path
+    status_path: str = _RELAYER.endpoints[1].path
+    body: Mapping[str, str] = {
+        "primaryType": "primary_type",
+        "userIntent": "encoded_intent",
+        "userSignature": "signature",
+    }
 
 
 class ReferralViews(NamedTuple):
@@ -63,7 +77,7 @@ class RpcSettings(NamedTuple):
     confirmations: int = 1
 
 
-class Config(NamedTuple):
+class OnlineConfig(NamedTuple):
     """The whole configuration."""
 
     meta: MetaPaths = MetaPaths()
@@ -73,9 +87,9 @@ class Config(NamedTuple):
     referral: ReferralViews = ReferralViews()
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> OnlineConfig:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for unknown names."""
-    config = read_settings(path, Config())
+    config = read_settings(path, OnlineConfig())
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"

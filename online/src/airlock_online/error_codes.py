@@ -2,7 +2,7 @@
 
 The code alone decides, never the message. A code that is not here is a failure of its kind, its code kept. Sources: the
 specification, "Errors"; for the codes marked ``VENUES``, comparable venues; for the numbers of JSON-RPC, its own section 5.1
-and EIP-1474. ``docs/errors.md`` is written from this table.
+and EIP-1474. ``docs/reference/generated/errors.md`` is written from this table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLACES = {
 """Where a code comes from, and how that is called in the documentation."""
 
 
-class Entry(NamedTuple):
+class ErrorCode(NamedTuple):
     """One code. ``http`` is the status that it comes with, or empty; ``exit_code`` ends the command it is the last word of.
 
     ``terminal`` tells whether an order is over when this is the code of its ``Error``; False where there is no order yet.
@@ -48,20 +48,20 @@ _READY = "Ask `airlock-online ready`, wait, then run it again."
 _NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."
 
 
-def _builder(code: str, http: str, meaning: str, do: str, source: str = SPEC) -> Entry:
-    return Entry(code, "builder", http, meaning, do, ExitCode.SERVICE, False, source)
+def _builder(code: str, http: str, meaning: str, do: str, source: str = SPEC) -> ErrorCode:
+    return ErrorCode(code, "builder", http, meaning, do, ExitCode.SERVICE, False, source)
 
 
-def _failed(where: str, code: str, meaning: str, do: str, source: str = SPEC) -> Entry:
-    return Entry(code, where, "", meaning, do, ExitCode.EXECUTION_FAILED, True, source)
+def _failed(where: str, code: str, meaning: str, do: str, source: str = SPEC) -> ErrorCode:
+    return ErrorCode(code, where, "", meaning, do, ExitCode.EXECUTION_FAILED, True, source)
 
 
-def _rpc(code: str, meaning: str, do: str) -> Entry:
-    return Entry(code, "rpc", "", meaning, do, ExitCode.SERVICE, False, JSON_RPC)
+def _rpc(code: str, meaning: str, do: str) -> ErrorCode:
+    return ErrorCode(code, "rpc", "", meaning, do, ExitCode.SERVICE, False, JSON_RPC)
 
 
-def _http(code: str, meaning: str, do: str, source: str = SPEC) -> Entry:
-    return Entry(code, "http", code, meaning, do, ExitCode.SERVICE, False, source)
+def _http(code: str, meaning: str, do: str, source: str = SPEC) -> ErrorCode:
+    return ErrorCode(code, "http", code, meaning, do, ExitCode.SERVICE, False, source)
 
 
 _BUILDER = (
@@ -83,11 +83,11 @@ _BUILDER = (
 )  # fmt: skip
 
 _RELAY = (
-    Entry("SIMULATION_FAILED", "relay", "",
+    ErrorCode("SIMULATION_FAILED", "relay", "",
           "The relay tried the transaction, and it would have reverted. "
           "The details give target, revertData and decodedError.",
           "Nothing was sent. Read the decoded error, correct the request and build it again.", ExitCode.SERVICE, False),
-    Entry("TX_REJECTED", "relay", "400",
+    ErrorCode("TX_REJECTED", "relay", "400",
           "The relay did not take the transaction: the contract is not whitelisted, or the node refused it.",
           "Check nonce, fees and target; then build it again, or send it by a node of your own.",
           ExitCode.SERVICE, False, VENUES),
@@ -107,7 +107,7 @@ _BATCHED = (
     _failed("batched", "ATTEMPTS_EXHAUSTED", "Every attempt failed; the AttemptFailed events before it say why.",
             "Read the codes of the attempts, and remove that cause. " + _NEW_INTENT),
     _failed("batched", "TX_NOT_EXECUTED", "The transaction was sent and the order was not executed.", _READ_FIRST),
-    Entry("STREAM_TIMEOUT", "batched", "",
+    ErrorCode("STREAM_TIMEOUT", "batched", "",
           "The time of this stream is up. It is no outcome: the order may still execute; the status endpoint tells.",
           "Run `airlock-online follow`. It is never sent again.", ExitCode.UNKNOWN, False),
     _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + _NEW_INTENT),
@@ -169,10 +169,12 @@ _HTTP = (
           "Ask `airlock-online ready`, wait, then run it again; after a submission run `airlock-online follow`."),
 )  # fmt: skip
 
-ENTRIES: dict[str, Entry] = {entry.code: entry for entry in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)}
+ERROR_CODES: dict[str, ErrorCode] = {
+    each.code: each for each in (*_BUILDER, *_RELAY, *_BATCHED, *_CONTRACT, *_RPC, *_HTTP)
+}
 """Every known code. The codes are unique over all services."""
 
 
-def entry(code: str) -> Entry | None:
+def known_code(code: str) -> ErrorCode | None:
     """Return what is known of a code, which is compared as it is, or None."""
-    return ENTRIES.get(code)
+    return ERROR_CODES.get(code)

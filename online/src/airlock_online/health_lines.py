@@ -19,13 +19,13 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Call, Http
+from airlock_online.clients.http import Http, HttpCall
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.journal.engine import wrapped
 from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.machine import LOOK, Observed, fault
+from airlock_shared.host.observed import LOOK, Observed, fault
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
@@ -131,7 +131,7 @@ def service_lines(deployment: Deployment, http: Http, now_s: float) -> Iterator[
             yield node_line(url, [deployment], http, group)
             continue
         try:
-            reply = http.exchange(Call("GET", url))
+            reply = http.exchange(HttpCall("GET", url))
         except AirlockError as error:
             yield _fault(group, name, error)
             continue

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from airlock_online.journal.journal import Journal, Submission
-from airlock_online.journal.order_states import FINAL, MEANINGS, OrderEvent, State
+from airlock_online.journal.order_states import FINAL, MEANINGS, OrderEvent, OrderState
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED
 
-_DONE = frozenset({State.FILLED, State.CONFIRMED})
+_DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
 _OF_SUBMISSION = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")
 

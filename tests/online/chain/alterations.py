@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from airlock_rehearsal.chain.evm import CHAIN_ID
-from airlock_rehearsal.chain.venue import Venue
+from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.plan.model import Bounds
 from online.chain.altered_bytes import encodings, signatures
@@ -38,7 +38,7 @@ CONTRACT_IS_STRICTER = {
 """Where the contract rejects what the gate lets pass; nothing is lost but a signature that nobody takes."""
 
 
-def alterations(venue: Venue, step: str) -> Iterator[Altered]:
+def alterations(venue: ChainVenue, step: str) -> Iterator[Altered]:
     """Yield every alteration of a step."""
     bench = Bench(venue, step)
     for family in (_messages, _shown, _types, _domains, _signers, _times, encodings, signatures, _lies):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from airlock_offline.emulator.keys import sign
 from airlock_rehearsal.chain.sending import Sender
-from airlock_rehearsal.chain.venue import Venue
+from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.signatures import Signed
 from online.chain.ground import TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import seal
@@ -40,7 +40,7 @@ class Altered(NamedTuple):
 class Bench:
     """One step's good document, its digest and signature, from which the bad ones are made."""
 
-    def __init__(self, venue: Venue, step: str) -> None:
+    def __init__(self, venue: ChainVenue, step: str) -> None:
         self.step = step
         self.venue = venue
         self.good = document(venue, step)

@@ -6,8 +6,8 @@ from typing import Any
 
 from eth_account import Account
 
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC
 from airlock_rehearsal.chain.sending import Sender
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, USDC
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.calls import encode_call as our_calldata
 from online.chain.ground import (

@@ -21,11 +21,11 @@ from eth_account import Account
 
 from airlock_online.clients.http import Http
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, Call, Evm, Receipt
-from airlock_rehearsal.chain.interface import encode_call
+from airlock_rehearsal.chain.evm import CHAIN_ID, Evm, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
 from airlock_rehearsal.chain.node import NodeEvm
 from airlock_rehearsal.chain.sending import Sender, signed, transact
-from airlock_rehearsal.chain.venue import ROUTER, STORAGE, USDC, Action, Venue
+from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
@@ -56,7 +56,7 @@ class Clock:
 class Ground(NamedTuple):
     """A venue on a chain, and the clock that both follow."""
 
-    venue: Venue
+    venue: ChainVenue
     clock: Clock
     backend: str
 
@@ -64,13 +64,13 @@ class Ground(NamedTuple):
     def evm(self) -> Evm:
         return self.venue.evm
 
-    def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> Receipt:
+    def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""
         return transact(self.evm, sender, self.venue.address(contract), encode_call(contract, function, *arguments))
 
     def raw(self, sender: Sender, contract: str, data: bytes, gas: int = 1_500_000) -> bytes:
         """Return a signed transaction of a person's."""
-        return signed(self.evm, sender, Call(self.venue.address(contract), data, gas))
+        return signed(self.evm, sender, EvmCall(self.venue.address(contract), data, gas))
 
 
 @contextmanager
@@ -99,18 +99,18 @@ def chain(backend: str, clock: Callable[[], int]) -> Iterator[Evm]:
 
 def set_up(evm: Evm, clock: Clock, backend: str) -> Ground:
     """Deploy the venue with pairs, positions and money, and make the desk a delegate of the treasury."""
-    venue = Venue(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
+    venue = ChainVenue(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
     ground = Ground(venue, clock, backend)
     for account in (TREASURY, DESK, OTHER, STRANGER.address):
         evm.fund(account, 10**18)
-    venue.act_together([Action(*row) for row in _start(venue)])
+    venue.act_together([OperatorCall(*row) for row in _start(venue)])
     ground.send(TREASURY_SENDER, USDC, "approve", venue.contracts.trading_storage, 50_000 * USDC_ONE)
     ground.send(TREASURY_SENDER, ROUTER, "setDelegate", DESK, EXPIRY_S)
     clock.now_s = NOW_S
     return ground
 
 
-def _start(venue: Venue) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+def _start(venue: ChainVenue) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     yield USDC, "mint", (venue.contracts.trading_storage, 10**6 * USDC_ONE)
     yield USDC, "mint", (TREASURY, 10**5 * USDC_ONE)
     for number, low, high, pnl in ((0, 1, 100, False), (1, 1, 100, False), (7, 75, 500, True)):
@@ -158,7 +158,7 @@ def code(text: str) -> bytes:
 # ---- payloads for this venue ---------------------------------------------------------------------------------------
 
 
-def pinned(venue: Venue) -> dict[str, Any]:
+def pinned(venue: ChainVenue) -> dict[str, Any]:
     """Return the good deployment with this chain's id and contracts, as JSON."""
     document: dict[str, Any] = json.loads(DEPLOYMENT_TEXT)
     contracts = venue.contracts
@@ -172,12 +172,12 @@ def pinned(venue: Venue) -> dict[str, Any]:
     return document
 
 
-def situation(venue: Venue) -> Situation:
+def situation(venue: ChainVenue) -> Situation:
     """Return what the gate judges against: the plan with every struct, and this deployment."""
     return Situation(plan(), parse_deployment(to_bytes(pinned(venue))), NOW_MS)
 
 
-def document(venue: Venue, step: str) -> dict[str, Any]:
+def document(venue: ChainVenue, step: str) -> dict[str, Any]:
     """Return the good requests document of a step, its domain and its seal this chain's."""
     made = good(step)
     payload = made["requests"][0]["payload"]

@@ -10,11 +10,11 @@ import pytest
 from airlock_online.clients.http import Http
 from airlock_rehearsal.chain.deploy import created_at
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import Call, Log, Reverted
-from airlock_rehearsal.chain.interface import decode_log, encode_call, revert_name
+from airlock_rehearsal.chain.evm import EvmCall, Log, Reverted
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, decode_log, encode_call, revert_name
 from airlock_rehearsal.chain.node import NodeEvm
 from airlock_rehearsal.chain.sending import transact_together
-from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, Action
+from airlock_rehearsal.chain.venue import OperatorCall
 from airlock_shared.errors import ServiceError, UsageError
 from online.chain.ground import NOW_S, STRANGER, TREASURY_SENDER, Clock, Ground, code
 from online.loopback import Wire
@@ -27,7 +27,7 @@ READS_TIME = bytes.fromhex(
 
 @pytest.fixture
 def clock_contract(ground: Ground) -> str:
-    (receipt,) = transact_together(ground.evm, STRANGER, [Call("", READS_TIME, 200_000)])
+    (receipt,) = transact_together(ground.evm, STRANGER, [EvmCall("", READS_TIME, 200_000)])
     return receipt.contract
 
 
@@ -63,7 +63,7 @@ def test_the_way_back_forgets_state_receipts_and_blocks(ground: Ground) -> None:
 
 def test_an_action_that_reverts_among_others_is_told(ground: Ground) -> None:
     with pytest.raises(Reverted, match="EmptyCode"):
-        ground.venue.act_together([Action(REFERRAL, "seedRequest", (STRANGER.address, bytes(32)))])
+        ground.venue.act_together([OperatorCall(REFERRAL, "seedRequest", (STRANGER.address, bytes(32)))])
 
 
 def test_the_contracts_are_where_they_were_said_to_be(ground: Ground) -> None:

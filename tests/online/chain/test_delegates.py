@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.interface import encode_call
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, USDC
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC, encode_call
 from airlock_shared.catalogue.intents import CATALOGUE, types_of
 from airlock_shared.ethereum.abi import encode_struct
 from online.chain.bench import Bench, intent_of, signature_by

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.errors import Refusal
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER, alterations
 from online.chain.bench import Altered, Bench
 from online.chain.ground import ROOT, Ground, situation
 from shared.world import STEPS, request_of
 
-DOCUMENT = Path(ROOT / "docs/chain.md")
+DOCUMENT = Path(ROOT / "docs/reference/chain.md")
 ALTERATIONS_AT_LEAST = 1_000
 NAMED = {  # the custom error of a kind, where there is one alone
     "domain": {"NotAuthorized"},
@@ -40,8 +40,7 @@ def gate_refuses(altered: Altered, where: Situation) -> set[str]:
         request = request_of(altered.document)
     except Refusal as refusal:
         return {refusal.check}
-    verdicts = examine(Case(request, where, altered.signed))
-    return {verdict.check for verdict in refused(verdicts) if verdict.result == "refused"}
+    return {verdict.check for verdict in judge_item(request, where, Known(), altered.signed).verdicts.refused()}
 
 
 def contract_rejects(ground: Ground, struct: str, altered: Altered) -> str:

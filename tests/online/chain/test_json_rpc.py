@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE
-from airlock_rehearsal.chain.interface import encode_call
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC, encode_call
 from airlock_rehearsal.chain.json_rpc import JsonRpc, RpcFault
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, USDC
 from online.chain.ground import STRANGER, Ground, code
 from shared.make_payloads import DESK, TREASURY
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from online.chain.bench import intent_of
 from online.chain.calls import CLOSE, GOOD, opening, sent, word
 from online.chain.ground import (

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_rehearsal.chain.evm import PRIORITY_FEE, Call, NotTaken, Reverted
-from airlock_rehearsal.chain.interface import encode_call, revert_name
+from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, NotTaken, Reverted
+from airlock_rehearsal.chain.interface import REFERRAL, encode_call, revert_name
 from airlock_rehearsal.chain.sending import derived, signed, transact_together
-from airlock_rehearsal.chain.venue import REFERRAL
 from online.chain.calls import OTHER_SENDER
 from online.chain.ground import (
     STRANGER,
@@ -37,7 +36,7 @@ def test_a_transaction_sent_twice_or_with_another_nonce_is_not_taken(ground: Gro
     raw = ground.raw(STRANGER, REFERRAL, data)
     ground.evm.send_raw_transaction(raw)
     before = ground.evm.block_number()
-    call = Call(ground.venue.contracts.referral, data, 100_000)
+    call = EvmCall(ground.venue.contracts.referral, data, 100_000)
     nonce = ground.evm.transaction_count(STRANGER.address)
     for bad in (raw, signed(ground.evm, STRANGER, call, nonce - 1), b"", b"\x02", b"\x02\xc0", raw[:-1]):
         with pytest.raises(NotTaken):
@@ -56,7 +55,7 @@ def test_an_account_without_funds_is_not_taken(ground: Ground) -> None:
 def test_several_transactions_share_a_block_and_its_time(ground: Ground) -> None:
     before = ground.evm.block_number()
     to = ground.venue.contracts.referral
-    calls = [Call(to, encode_call(REFERRAL, "requestAccess", code(text)), 200_000) for text in ("A", "B", "C")]
+    calls = [EvmCall(to, encode_call(REFERRAL, "requestAccess", code(text)), 200_000) for text in ("A", "B", "C")]
     receipts = transact_together(ground.evm, STRANGER, calls)
     assert {receipt.block_number for receipt in receipts} == {before + 1}
     assert ground.venue.read(REFERRAL, "accessRequests", STRANGER.address) == code("C")

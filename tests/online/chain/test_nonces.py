@@ -7,11 +7,9 @@ import random
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.interface import encode_call
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, examine_nonces
-from airlock_shared.checks.nonces import NonceLedger, use_of
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, encode_call
+from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.nonces import UsedNonces, use_of
 from online.chain.bench import Bench, intent_of, signature_by
 from online.chain.ground import (
     DESK_SENDER,
@@ -35,17 +33,16 @@ def test_of_two_intents_with_one_nonce_one_wins(ground: Ground) -> None:
 
 
 def test_the_gate_refuses_a_second_intent_with_a_nonce_that_was_signed(ground: Ground) -> None:
-    where, ledger = situation(ground.venue), NonceLedger()
-    case = Case(request_of(document(ground.venue, "close")), where)
-    examine(case)
-    assert all(verdict.result != "refused" for verdict in examine_nonces(case, ledger))
-    ledger.add(use_of(case))
+    where, used = situation(ground.venue), UsedNonces()
+    found = judge_item(request_of(document(ground.venue, "close")), where, Known(used=used))
+    assert not found.verdicts.refused()
+    assert found.case is not None
+    used.add(use_of(found.case))
     again = document(ground.venue, "close-coin")
     again["requests"][0]["payload"]["message"]["_nonce"] = "4"
     seal(again["requests"][0]["payload"])
-    other = Case(request_of(again), where)
-    examine(other)
-    assert any(verdict.result == "refused" for verdict in examine_nonces(other, ledger))
+    other = judge_item(request_of(again), where, Known(used=used)).verdicts
+    assert any(verdict.check.startswith("NONCE-") for verdict in other.refused())
 
 
 def test_the_spaces_of_trading_and_referral_are_independent(ground: Ground) -> None:

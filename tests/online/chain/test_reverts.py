@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.interface import revert_name
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, USDC
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, revert_name
 from online.chain.calls import CLOSE, COIN, LIMIT, opening, sent, update, word
 from online.chain.ground import (
     ONE,

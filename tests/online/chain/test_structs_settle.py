@@ -11,10 +11,11 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.signing.sign_item import typed_data_of
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.venue import ENTRY_POINTS, REFERRAL, STORAGE, USDC, Outcome
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import examine, refused
+from airlock_shared.checks.case import IntentCase
+from airlock_shared.checks.judge import Known, judge_item
 from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of
@@ -27,14 +28,16 @@ MARKET_PRICE = {0: 62_500 * ONE, 1: 3_200 * ONE + ONE // 2, 7: 63_500 * ONE}
 def signed_by_ledger(ground: Ground, step: str) -> tuple[str, bytes, bytes]:
     """Return struct, intent and signature of a step: examined by the gate, signed field by field on the software Ledger."""
     request = request_of(document(ground.venue, step))
-    case = Case(request, situation(ground.venue))
-    assert refused(examine(case)) == []
+    found = judge_item(request, situation(ground.venue), Known())
+    assert found.verdicts.stopping() == []
+    case = found.case
+    assert isinstance(case, IntentCase)
     path = PATHS[signer_of(step).address]
     signature = open_app(SoftwareLedger(seed=SEED)).sign_typed_data(path, typed_data_of(case)).rsv
     return request.payload["primaryType"], bytes.fromhex(request.payload["encodedIntent"][2:]), signature
 
 
-def filled(ground: Ground, outcome: Outcome, price: int = 0) -> dict[str, Any]:
+def filled(ground: Ground, outcome: CallOutcome, price: int = 0) -> dict[str, Any]:
     """Return the terminal event of the order that an outcome has registered, at a price or the market's."""
     (initiated,) = [e for e in outcome.events if e.name in ("MarketOrderInitiated", "IncreasePositionRequested")]
     arguments = initiated.arguments
@@ -50,7 +53,7 @@ def position(ground: Ground, pair: int, index: int) -> dict[str, Any]:
     return found
 
 
-def _opened(ground: Ground, outcome: Outcome) -> None:
+def _opened(ground: Ground, outcome: CallOutcome) -> None:
     before = ground.venue.trades_of(TREASURY)
     event = filled(ground, outcome)
     (new,) = [t for t in ground.venue.trades_of(TREASURY) if t not in before]
@@ -61,7 +64,7 @@ def _opened(ground: Ground, outcome: Outcome) -> None:
     assert new["timestamp"] >= ground.clock.now_s
 
 
-def _closed(ground: Ground, outcome: Outcome) -> None:
+def _closed(ground: Ground, outcome: CallOutcome) -> None:
     held = ground.venue.read(USDC, "balanceOf", TREASURY)
     event = filled(ground, outcome, 64_000 * ONE)
     assert event["open"] is False
@@ -69,27 +72,27 @@ def _closed(ground: Ground, outcome: Outcome) -> None:
     assert position(ground, 0, 2)["initialPosToken"] == 1_000 * USDC_ONE - 250_000_001
 
 
-def _closed_dust(ground: Ground, outcome: Outcome) -> None:
+def _closed_dust(ground: Ground, outcome: CallOutcome) -> None:
     assert (
         filled(ground, outcome)["isCoinExposureFixed"] is True
     )  # a ten-thousand-millionth of a coin: no raw USDC at all
     assert position(ground, 7, 0)["initialPosToken"] == 250 * USDC_ONE
 
 
-def _increased(ground: Ground, outcome: Outcome) -> None:
+def _increased(ground: Ground, outcome: CallOutcome) -> None:
     event = filled(ground, outcome)
     assert event["t"]["initialPosToken"] == 110 * USDC_ONE
     assert event["t"] == position(ground, 0, 1)
 
 
-def _increased_coin(ground: Ground, outcome: Outcome) -> None:
+def _increased_coin(ground: Ground, outcome: CallOutcome) -> None:
     event = filled(ground, outcome)
     assert event["coinExposureAdded"] == 3 * ONE // 10
     assert event["t"] == position(ground, 1, 0)
 
 
-def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, Outcome], None]:
-    def check(ground: Ground, outcome: Outcome) -> None:
+def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, CallOutcome], None]:
+    def check(ground: Ground, outcome: CallOutcome) -> None:
         (stored,) = outcome.events
         before = position(ground, pair, index)["initialPosToken"]
         with pytest.raises(Reverted, match="TriggerNotHit"):
@@ -105,28 +108,28 @@ def _trigger(price: int, pair: int, index: int) -> Callable[[Ground, Outcome], N
     return check
 
 
-def _delegate(delegate: str) -> Callable[[Ground, Outcome], None]:
-    def check(ground: Ground, outcome: Outcome) -> None:
+def _delegate(delegate: str) -> Callable[[Ground, CallOutcome], None]:
+    def check(ground: Ground, outcome: CallOutcome) -> None:
         assert ground.venue.delegation_expiry(TREASURY, delegate) == EXPIRY_S
         assert outcome.events[0].arguments["delegate"] == delegate
 
     return check
 
 
-def _twap(ground: Ground, outcome: Outcome) -> None:
+def _twap(ground: Ground, outcome: CallOutcome) -> None:
     assert outcome.events[-1].arguments == {"twapId": 41, "trader": TREASURY, "refund": 75 * USDC_ONE}
     assert ground.venue.read(STORAGE, "twaps", 41)[1] == 0
 
 
-def _adopted(ground: Ground, _outcome: Outcome) -> None:
+def _adopted(ground: Ground, _outcome: CallOutcome) -> None:
     assert ground.venue.read(REFERRAL, "traderReferralCodes", TREASURY) == code("TREASURY")
 
 
-def _registered(ground: Ground, _outcome: Outcome) -> None:
+def _registered(ground: Ground, _outcome: CallOutcome) -> None:
     assert ground.venue.read(REFERRAL, "codeOwners", code("Desk-7!!")) == TREASURY
 
 
-CHANGES: dict[str, Callable[[Ground, Outcome], None]] = {
+CHANGES: dict[str, Callable[[Ground, CallOutcome], None]] = {
     "open": _opened,
     "open-pnl": _opened,
     "open-coin": _opened,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_rehearsal.chain.interface import selector
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, USDC
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, selector
 from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, selectors
 from online.chain.calls import CONTRACTS, GOOD, sent
 from online.chain.ground import (

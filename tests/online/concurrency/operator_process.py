@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 
 from airlock_online.clients.http import Http
-from airlock_online.delivery.routes.context import World
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.journal import open_journal
 from online.concurrency.many import orders
@@ -22,7 +22,7 @@ def main(where: str, base_url: str, count: int) -> None:
     states: Counter[str] = Counter()
     told: list[tuple[str, int | None]] = []
     with open_journal(where, lambda: NOW) as journal, Http() as http:
-        world = World(
+        world = DeliveryContext(
             journal, http, lambda: NOW, lambda _: None, on_event=lambda e: told.append((e.tracking_id, e.seq))
         )
         print("ready", flush=True)

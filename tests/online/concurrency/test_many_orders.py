@@ -15,7 +15,7 @@ from sqlalchemy import insert
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.engine import open_engine
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
 from online.concurrency.many import orders
 from online.crash.venue import EVENTS as LIFE
@@ -49,7 +49,7 @@ def accept(journal: Path, deliveries: list[Delivery]) -> None:
     for delivery in deliveries:
         own = {name: value for name, value in delivery._asdict().items() if name in Record._fields}
         record = Record(**own | {"trader": delivery.signer}, url=delivery.base_url, body_sha256="00" * 32)
-        known = {"state": State.ACCEPTED.value, "created_ms": NOW, "updated_ms": NOW, "last_seq": 0}
+        known = {"state": OrderState.ACCEPTED.value, "created_ms": NOW, "updated_ms": NOW, "last_seq": 0}
         order = tracking_id(delivery.encoded_intent)
         submissions.append({**record._asdict(), **known, "tracking_id": order})
         payload = json.dumps({"trackingId": order}, separators=(",", ":"))
@@ -90,7 +90,7 @@ def test_a_thousand_orders_are_followed_at_once_with_bounded_memory(tmp_path: Pa
     assert set(told.values()) == {1}
     with open_journal(str(tmp_path / str(ORDERS) / "journal.sqlite3"), lambda: NOW) as journal:
         rows = journal.submissions()
-        assert Counter(row.state for row in rows) == {State.FILLED: ORDERS}
+        assert Counter(row.state for row in rows) == {OrderState.FILLED: ORDERS}
         assert all([event.seq for event in journal.events(row.record.digest)] == [0, 1, 2, 3] for row in rows)
     growth_mib = many.peak_mib - one.peak_mib
     print(f"peak {one.peak_mib:.0f} MiB for one order, {many.peak_mib:.0f} MiB for {ORDERS}")

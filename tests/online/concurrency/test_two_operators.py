@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from online.crash.venue import EVENTS, Venue
 from online.desk import NOW
 
@@ -49,7 +49,7 @@ def check(where: str) -> None:
         assert (venue.started, venue.taken, len(set(venue.bodies))) == (SIGNATURES, SIGNATURES, SIGNATURES)
     with open_journal(where, lambda: NOW) as journal:
         rows = journal.submissions()
-        assert Counter(row.state for row in rows) == {State.FILLED: SIGNATURES}
+        assert Counter(row.state for row in rows) == {OrderState.FILLED: SIGNATURES}
         assert all([event.seq for event in journal.events(row.record.digest)] == [0, 1, 2, 3] for row in rows)
     told = Counter((order, seq) for one in said for order, seq in one["told"])
     assert len(told) == SIGNATURES * len(EVENTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from online.crash.orders import SERVICES
@@ -16,7 +16,7 @@ STEPS = ("open", "desk-key", "stop-twap", "take-profit")
 
 def lay_out(home: Path, base_url: str) -> Path:
     """Write the deployment and the requests into a machine's folder; return the signatures' file."""
-    state = State(home)
+    state = OnlineHome(home)
     pinned = to_bytes({**json.loads(DEPLOYMENT_TEXT), "base_urls": dict.fromkeys(SERVICES, base_url)})
     deployment = parse_deployment(pinned)
     state.keep_deployment(deployment, pinned)

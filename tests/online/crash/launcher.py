@@ -20,7 +20,7 @@ from airlock_online.cli import main as cli
 from airlock_online.cli import submit as _submit  # noqa: F401
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
@@ -84,7 +84,7 @@ def command(run: dict[str, Any]) -> dict[str, Any]:
     raise AssertionError("the command did not exit")
 
 
-def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) -> World:
+def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) -> DeliveryContext:
     told, slept = Path(run["folder"]) / "told", [0.0]
 
     def sleep(seconds: float) -> None:
@@ -99,7 +99,7 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
     def nonce_used(_contract: str, _account: str, _nonce: int) -> bool:
         return bool(http.read_json(run["venue"] + "/nonce")["used"])
 
-    return World(
+    return DeliveryContext(
         journal=journal,
         http=http,
         clock_ms=lambda: int(run["now_ms"] + 1000 * slept[0]),

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from airlock_online.journal.order_states import FINAL, State
+from airlock_online.journal.order_states import FINAL, OrderState
 from online.crash.orders import order
 from online.crash.venue import Venue
 from online.desk import NOW
@@ -121,7 +121,7 @@ def at_once(launchers: list[Launcher], names: Iterable[Any], check: Callable[[La
             done.result()
 
 
-def recover(stand: Stand, whole: list[list[Any]]) -> State:
+def recover(stand: Stand, whole: list[list[Any]]) -> OrderState:
     """Restart as a person would after a crash, and check all that must hold. ``whole`` is what an unharmed run tells.
 
     Follow, submit the same file again, follow: the venue is asked once at most; no event is lost or told twice; the state
@@ -142,14 +142,14 @@ def recover(stand: Stand, whole: list[list[Any]]) -> State:
         unanswered = [whole[1:]] if stand.delivery.raw_transaction else []
         assert back.events in [whole, *unanswered], f"an event was lost: {back.events}"
     if back.state in FINAL:
-        return State(back.state)
-    assert back.state == State.UNKNOWN
+        return OrderState(back.state)
+    assert back.state == OrderState.UNKNOWN
     assert back.reason, "a state that nothing explains"
     deadline_ms = stand.delivery.deadline_ms
     late = stand.run("follow", now_ms=(deadline_ms or NOW) + LATE_MS)
     expires = deadline_ms is not None
-    assert (late.state == State.EXPIRED_UNUSED) == (expires and stand.venue.taken == 0), late
-    return State(late.state)
+    assert (late.state == OrderState.EXPIRED_UNUSED) == (expires and stand.venue.taken == 0), late
+    return OrderState(late.state)
 
 
 def killed(ran: Ran) -> bool:

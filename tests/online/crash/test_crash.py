@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.journal.order_states import FINAL, State
+from airlock_online.journal.order_states import FINAL, OrderState
 from online.crash.orders import WAYS
 from online.crash.points import named
 from online.crash.runs import WORKERS, Launcher, Stand, at_once, killed, recover, stand
@@ -123,7 +123,7 @@ def test_a_service_that_cannot_be_reached_gets_the_order_when_it_is_back(
 ) -> None:
     with stand(way, tmp_path / "down", launchers[0]) as place:
         place.venue.die()
-        assert place.run("submit").state == State.PREPARED
+        assert place.run("submit").state == OrderState.PREPARED
         assert recover(place, lives[way].events) in FINAL
         assert (place.venue.started, place.told) == (1, lives[way].events)
 

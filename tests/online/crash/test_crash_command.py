@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import FINAL, State
+from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_shared.host.transcript_file import read_transcript
 from online.crash.ceremony import STEPS, lay_out
 from online.crash.runs import WORKERS, Launcher, Ran, at_once, killed
@@ -63,7 +63,7 @@ class Machine:
             rows = journal.submissions()
             assert len(rows) == len(STEPS)
             for row in rows:
-                assert row.state in FINAL or (row.state is State.UNKNOWN and not row.tracking_id and row.note)
+                assert row.state in FINAL or (row.state is OrderState.UNKNOWN and not row.tracking_id and row.note)
                 events = [(row.record.digest, event.seq) for event in journal.events(row.record.digest)]
                 assert {one for one in told if one[0] == row.record.digest} <= set(events)
 

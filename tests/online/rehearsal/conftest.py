@@ -7,13 +7,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from airlock_rehearsal.services import RehearsalServices, Settings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
 
-OpenDesk = Callable[[Settings], Desk]
+OpenDesk = Callable[[RehearsalSettings], Desk]
 
 
-def _desk(stack: ExitStack, settings: Settings) -> Desk:
+def _desk(stack: ExitStack, settings: RehearsalSettings) -> Desk:
     clock = Clock()
     services = stack.enter_context(RehearsalServices(trader=TRADER.address, settings=settings, now_ms=clock))
     desk = Desk(services, clock)

@@ -11,14 +11,16 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services import Faults, RehearsalServices, Settings
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
 
 START_MS = 1_800_000_000_000
 TRADER = Account.from_key(keccak(b"the rehearsal's trader"))
 DELEGATE = Account.from_key(keccak(b"the rehearsal's delegate"))
 STRANGER = Account.from_key(keccak(b"the rehearsal's stranger"))
-PROMPT = Settings(pacing_s=0, slow_s=0)
+PROMPT = RehearsalSettings(pacing_s=0, slow_s=0)
 """Settings of a rehearsal that does not wait."""
 
 Json = dict[str, Any]
@@ -50,7 +52,7 @@ class Desk:
 
     def __init__(self, services: RehearsalServices, clock: Clock) -> None:
         self.services = services
-        self.world = services.world
+        self.state = services.state
         self.clock = clock
         self.http = httpx.Client(timeout=10)
 
@@ -146,7 +148,7 @@ def signature(payload: Json, key: Any = TRADER) -> str:
 
 def handmade(desk: Desk, primary: str, message: Json, space: str = "trading") -> Json:
     """Return a payload that no builder endpoint builds."""
-    domain, types = desk.world.settings.domain(space), types_of(primary)
+    domain, types = desk.state.settings.domain(space), types_of(primary)
     digest = "0x" + digest_of(types, primary, domain, message).hex()
     return {
         "primaryType": primary, "types": types, "domain": domain, "message": message, "digest": digest,

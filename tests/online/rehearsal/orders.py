@@ -49,11 +49,11 @@ def coin_close(desk: Desk, pair_index: int, price: int, coins: str) -> Json:
 
 
 def refused(desk: Desk, body: Any, words: str) -> None:
-    before = desk.world.venue.evm.block_number()
+    before = desk.state.venue.evm.block_number()
     reply = desk.post_order(body)
     assert reply.status_code == 400
     assert reply.headers["x-airlock-rehearsal"] == "simulator"
     assert set(reply.json()) == {"statusCode", "message", "error"}
     assert (reply.json()["statusCode"], reply.json()["error"]) == (400, "Bad Request")
     assert words in str(reply.json()["message"])
-    assert desk.world.venue.evm.block_number() == before
+    assert desk.state.venue.evm.block_number() == before

@@ -58,7 +58,7 @@ def test_a_payload_has_the_members_of_the_specification(shared_desk: Desk, name:
     assert payload["intent"] == payload["primaryType"] == GOOD[name][0]
     assert payload["signerRule"] == ("trader-only" if name == "delegate" else "trader-or-delegate")
     assert payload["digest"] == digest_in(payload)
-    contract = shared_desk.world.settings.domain("referral" if "referral" in name else "trading")
+    contract = shared_desk.state.settings.domain("referral" if "referral" in name else "trading")
     assert payload["domain"] == contract
 
 

@@ -7,9 +7,9 @@ import time
 import httpx
 import pytest
 
-from airlock_rehearsal.services import FAULTS, Faults
-from airlock_rehearsal.services.faults import EVERYWHERE, IN_EXECUTION, IN_PAYLOADS, PLACES
+from airlock_rehearsal.services.faults import EVERYWHERE, FAULTS, IN_EXECUTION, IN_PAYLOADS, PLACES, Faults
 from airlock_rehearsal.services.transport import another_hash
+from airlock_rehearsal.services.venue.initial_state import set_up
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in
@@ -38,7 +38,7 @@ def stream_until_cut(desk: Desk, body: Json) -> bytes:
 
 def only_tracking_id(desk: Desk) -> str:
     """Return the id that the seed gives the first order."""
-    return type(desk.world)(desk.world.settings, T, desk.clock).draw_id("tracking-id")
+    return set_up(desk.state.settings, T, desk.clock).draw_id("tracking-id")
 
 
 @pytest.mark.parametrize("failing", [1, 4])
@@ -201,7 +201,7 @@ def test_what_was_done_may_never_be_answered_or_answered_with_500(desk: Desk, se
     body, url = trigger_or_cancel(desk, service), desk.services.urls[service] + path
     desk.faults(f"http-500-after@{service}")
     assert desk.http.post(url, json=body).status_code == 500
-    assert (desk.world.twap_trader(41) == T, len(desk.world.triggers)) == {"twap": (False, 0), "core": (True, 1)}[
+    assert (desk.state.twap_trader(41) == T, len(desk.state.triggers)) == {"twap": (False, 0), "core": (True, 1)}[
         service
     ]
     desk.faults(f"silent-after@{service}")
@@ -229,7 +229,7 @@ def test_a_lost_reply_does_not_undo_what_was_asked(desk: Desk, service: str) -> 
         desk.http.post(desk.services.urls[service] + {"twap": "/twaps/cancel", "core": "/price-triggers"}[service],
                        json=trigger_or_cancel(desk, service))  # fmt: skip
     assert desk.services.posts[service] == {"7": 1}
-    assert (desk.world.twap_trader(41) == T, len(desk.world.triggers)) == {"twap": (False, 0), "core": (True, 1)}[
+    assert (desk.state.twap_trader(41) == T, len(desk.state.triggers)) == {"twap": (False, 0), "core": (True, 1)}[
         service
     ]
 

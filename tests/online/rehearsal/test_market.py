@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_rehearsal.chain.venue import STORAGE
+from airlock_rehearsal.chain.interface import STORAGE
 from online.rehearsal.desk import (
     START_MS,
     Desk,
@@ -51,7 +51,7 @@ def test_a_short_is_closed_at_a_profit_when_the_price_fell(desk: Desk) -> None:
 
 
 def test_a_loss_is_negative_and_pays_out_less(desk: Desk) -> None:
-    desk.world.prices[0] = 60_000 * ONE
+    desk.state.prices[0] = 60_000 * ONE
     executed = desk.execute(1, desk.close_payload())[-1].data
     assert executed["percentProfit"].startswith("-")
     assert int(executed["usdcSentToTrader"]) < 1_000_000_000
@@ -96,7 +96,7 @@ def test_a_coin_sized_open_keeps_its_exposure(
 def test_a_coin_sized_close_of_everything_ends_the_position(
     desk: Desk, order_type: int, pair_index: int, price: int
 ) -> None:
-    held = next(p for p in desk.world.positions_of(T) if p.pair_index == pair_index)
+    held = next(p for p in desk.state.positions_of(T) if p.pair_index == pair_index)
     executed = desk.execute(order_type, coin_close(desk, pair_index, price, str(held.coins)))[-1]
     assert executed.type == "MarketOrderExecuted"
     assert desk.position(pair_index) is None
@@ -133,7 +133,7 @@ def test_a_coin_sized_increase_adds_exactly_that(desk: Desk) -> None:
 @pytest.mark.parametrize(("market", "expected"), [("63360", "MarketOrderExecuted"), ("63359", "MarketOrderCanceled")])
 def test_a_long_closes_down_to_one_per_cent_below_the_wanted_price(desk: Desk, market: str, expected: str) -> None:
     payload = desk.close_payload(expectedPrice="64000")
-    desk.world.prices[0] = int(market) * ONE
+    desk.state.prices[0] = int(market) * ONE
     last = desk.execute(1, payload)[-1]
     assert last.type == expected
     assert (desk.position(0) is None) == (expected == "MarketOrderExecuted")
@@ -142,7 +142,7 @@ def test_a_long_closes_down_to_one_per_cent_below_the_wanted_price(desk: Desk, m
 @pytest.mark.parametrize(("side", "market"), [("long", 64_641), ("short", 63_359)])
 def test_an_open_beyond_its_slippage_is_declined(desk: Desk, side: str, market: int) -> None:
     payload = desk.build("open", trader=T, side=side, collateralUsdc="100", leverage="10", pairIndex=0)
-    desk.world.prices[0] = market * ONE
+    desk.state.prices[0] = market * ONE
     last = desk.execute(0, payload)[-1]
     assert (last.type, set(last.data)) == (
         "MarketOrderCanceled",
@@ -161,12 +161,12 @@ def test_an_order_whose_position_went_away_ends_with_an_error(desk: Desk) -> Non
 
     def when_accepted() -> None:
         """Take the position away as soon as the order's nonce is held."""
-        if not desk.world.reserved_nonces:
+        if not desk.state.reserved_nonces:
             desk.clock.surprises.append(when_accepted)
             return
-        held = desk.world.position(T, 0, 0)
+        held = desk.state.position(T, 0, 0)
         assert held is not None
-        desk.world.venue.act(STORAGE, "seedTrade", held._replace(collateral=0, size=0).as_trade())
+        desk.state.venue.act(STORAGE, "seedTrade", held._replace(collateral=0, size=0).as_trade())
 
     desk.clock.surprises.append(when_accepted)
     events = desk.execute(1, payload)

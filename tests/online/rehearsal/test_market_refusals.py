@@ -187,7 +187,7 @@ def test_a_stale_open_timestamp_is_a_position_mismatch(shared_desk: Desk) -> Non
 
 
 def test_closing_more_than_there_is_is_refused(shared_desk: Desk) -> None:
-    held = next(p for p in shared_desk.world.positions_of(T) if p.pair_index == 0)
+    held = next(p for p in shared_desk.state.positions_of(T) if p.pair_index == 0)
     refused(shared_desk, shared_desk.order(15, coin_close(shared_desk, 0, 64_000, str(held.coins + 1))), "the part")
 
 

@@ -54,7 +54,7 @@ def test_domain_crossed_names_the_other_contract(shared_desk: Desk, name: str) -
     honest, lie = pair_of_payloads(shared_desk, name, "domain-crossed")
     other = "trading" if name == "referral-set-code" else "referral"
     assert differing(honest, lie) == {"domain", "digest"}
-    assert lie["domain"] == shared_desk.world.settings.domain(other)
+    assert lie["domain"] == shared_desk.state.settings.domain(other)
     assert lie["digest"] == digest_in(lie)
 
 

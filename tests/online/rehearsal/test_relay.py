@@ -10,7 +10,7 @@ from eth_abi import abi
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.venue import REFERRAL
+from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.conftest import OpenDesk
@@ -85,7 +85,7 @@ def test_a_code_is_adopted_a_request_withdrawn_and_rewards_paid(desk: Desk) -> N
     built_and_relayed(desk, "/v2/referral/set-code", caller=T, code="DESK")
     assert desk.read("/v2/reads/referral", trader=T)["codeText"] == "DESK"
     built_and_relayed(desk, "/v2/referral/cancel-request", caller=T)
-    assert desk.world.venue.read(REFERRAL, "accessRequests", T) == bytes(32)
+    assert desk.state.venue.read(REFERRAL, "accessRequests", T) == bytes(32)
     built_and_relayed(desk, "/v2/misc/claim-keeper-rewards", caller=T)
     data = "0x" + (keccak(b"balanceOf(address)")[:4] + abi.encode(["address"], [T])).hex()
     assert int(node(desk, "eth_call", {"to": settings.USDC, "data": data}, "latest"), 16) == 1_000_025 * USDC_ONE

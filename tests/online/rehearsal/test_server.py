@@ -17,7 +17,9 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal import services as package
-from airlock_rehearsal.services import RehearsalServices, Settings, settings
+from airlock_rehearsal.services import settings
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenDesk
 from online.rehearsal.desk import PROMPT, TRADER, Clock
@@ -51,7 +53,7 @@ def test_each_service_has_its_prefix() -> None:
 def test_two_rehearsals_do_not_meet() -> None:
     with RehearsalServices() as first, RehearsalServices() as second:
         assert first.url != second.url
-        assert first.world is not second.world
+        assert first.state is not second.state
 
 
 def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenDesk) -> None:
@@ -90,7 +92,7 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
 @pytest.mark.parametrize("chain_id", [1, 10, 56, 100, 137, 8453, 42161, 43114, 11155111, 84532, 0, -1, 31338])
 def test_a_chain_that_is_not_for_development_is_refused(chain_id: int) -> None:
     with pytest.raises(UsageError, match="do not serve chain id"):
-        RehearsalServices(settings=Settings(chain_id=chain_id))
+        RehearsalServices(settings=RehearsalSettings(chain_id=chain_id))
 
 
 @pytest.mark.parametrize("trader", ["", "0x", "me", "0x" + "1" * 39])
@@ -101,17 +103,17 @@ def test_a_trader_who_is_no_address_is_refused(trader: str) -> None:
 
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(UsageError, match="no execution mode"):
-        RehearsalServices(settings=Settings(execution="eip1559"))
+        RehearsalServices(settings=RehearsalSettings(execution="eip1559"))
 
 
 def test_the_contracts_are_where_the_chain_has_put_them_and_the_stranger_is_nobody() -> None:
-    contracts = RehearsalServices(settings=PROMPT).world.venue.contracts
+    contracts = RehearsalServices(settings=PROMPT).state.venue.contracts
     assert contracts == (settings.USDC, settings.TRADING_STORAGE, settings.REFERRAL, settings.TRADING_ROUTER)
     assert to_checksum_address(keccak(b"airlock rehearsal stranger")[-20:]) == settings.STRANGER
 
 
 def test_the_world_depends_on_seed_and_clock_alone() -> None:
-    first, second = (RehearsalServices(settings=PROMPT, now_ms=Clock()).world for _ in range(2))
+    first, second = (RehearsalServices(settings=PROMPT, now_ms=Clock()).state for _ in range(2))
     assert first.positions_of(first.trader) == second.positions_of(second.trader) != []
     assert [first.draw_id("x") for _ in range(3)] == [second.draw_id("x") for _ in range(3)]
 
@@ -128,7 +130,7 @@ def test_nothing_of_the_gate_is_imported() -> None:
 
 def test_a_rate_limit_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="rate limit of 0"):
-        RehearsalServices(settings=Settings(rate_limit=0))
+        RehearsalServices(settings=RehearsalSettings(rate_limit=0))
 
 
 SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]

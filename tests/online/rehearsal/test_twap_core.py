@@ -102,7 +102,7 @@ def test_a_trigger_is_stored(desk: Desk, fields: Json) -> None:
     reply = arm(desk, trigger_body(payload))
     assert reply.status_code == 201
     assert list(reply.json()) == ["entityId"]
-    assert desk.world.triggers[reply.json()["entityId"]] == payload["message"]
+    assert desk.state.triggers[reply.json()["entityId"]] == payload["message"]
 
 
 def test_a_trigger_is_replaced_under_a_new_id(desk: Desk) -> None:
@@ -111,7 +111,7 @@ def test_a_trigger_is_replaced_under_a_new_id(desk: Desk) -> None:
     reply = desk.http.put(url, json=trigger_body(trigger_payload(desk, price="71000")))
     assert reply.status_code == 200
     assert reply.json()["oldEntityId"] == old != reply.json()["newEntityId"]
-    assert list(desk.world.triggers) == [reply.json()["newEntityId"]]
+    assert list(desk.state.triggers) == [reply.json()["newEntityId"]]
     assert desk.http.put(url, json=trigger_body(trigger_payload(desk))).status_code == 404
 
 
@@ -137,7 +137,7 @@ BAD_TRIGGERS: list[Json] = [
 def test_a_trigger_that_was_not_signed_is_refused(shared_desk: Desk, change: Json) -> None:
     reply = arm(shared_desk, trigger_body(trigger_payload(shared_desk)) | change)
     assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
-    assert shared_desk.world.triggers == {}
+    assert shared_desk.state.triggers == {}
 
 
 @pytest.mark.parametrize("change", [

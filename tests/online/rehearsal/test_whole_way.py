@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC
-from airlock_rehearsal.services import RehearsalServices
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.services.builder.transactions import TRANSACTIONS
+from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
@@ -77,10 +77,10 @@ KINDS: dict[str, tuple[Json, str, Read, object]] = {
     ),
     "/v2/referral/cancel-request": (
         {"caller": T}, "AccessRequestCancelled",
-        lambda desk: desk.world.venue.read(REFERRAL, "accessRequests", T), bytes(32),
+        lambda desk: desk.state.venue.read(REFERRAL, "accessRequests", T), bytes(32),
     ),
     "/v2/misc/claim-keeper-rewards": (
-        {"caller": T}, "RewardsClaimed", lambda desk: desk.world.venue.read(STORAGE, "keeperRewards", T), 0,
+        {"caller": T}, "RewardsClaimed", lambda desk: desk.state.venue.read(STORAGE, "keeperRewards", T), 0,
     ),
     "/v2/delegate/set": (
         {"trader": T, "delegate": S, "expirySeconds": EXPIRY}, "DelegateSet",
@@ -92,7 +92,7 @@ KINDS: dict[str, tuple[Json, str, Read, object]] = {
     ),
     "/v2/token/approve": (
         {"trader": T, "amountUsdc": "2500.5"}, "Approval",
-        lambda desk: desk.world.venue.read(USDC, "allowance", T, desk.world.venue.contracts.trading_storage),
+        lambda desk: desk.state.venue.read(USDC, "allowance", T, desk.state.venue.contracts.trading_storage),
         2_500_500_000,
     ),
 }  # fmt: skip
@@ -115,7 +115,7 @@ def completed(desk: Desk, payload: Json) -> Json:
 
 def settled(desk: Desk, path: str, key: Any, fields: Json) -> list[str]:
     """Take a transaction the whole way; return the labels and texts of what it emitted."""
-    record = ChainRecord(desk.world)
+    record = ChainRecord(desk.state)
     reply = relay(desk, raw_of(completed(desk, unsigned(desk, path, **fields)), key))
     assert reply.status_code == 200, reply.text
     transaction_hash = reply.json()["data"]["hash"]
@@ -152,7 +152,7 @@ def test_a_delegated_transaction_goes_the_whole_way(desk: Desk, path: str) -> No
 
 def test_an_unlisted_contract_and_a_reverting_call_are_refused_with_reasons(desk: Desk) -> None:
     whole = completed(desk, unsigned(desk, "/v2/token/approve", trader=T, amountUsdc="1"))
-    blocks = desk.world.venue.evm.block_number()
+    blocks = desk.state.venue.evm.block_number()
     error = relay(desk, raw_of(whole | {"to": S})).json()["error"]
     assert (error["code"], error["details"]) == ("TX_REJECTED", {"target": S})
     reverting = unsigned(desk, "/v2/misc/claim-keeper-rewards", caller=S)
@@ -160,8 +160,8 @@ def test_an_unlisted_contract_and_a_reverting_call_are_refused_with_reasons(desk
     raw = raw_of(whole | {"to": reverting["to"], "data": reverting["data"], "nonce": nonce}, STRANGER)
     error = relay(desk, raw).json()["error"]
     assert (error["code"], error["details"]["decodedError"]) == ("SIMULATION_FAILED", "NothingToClaim")
-    assert desk.world.receipts == []
-    assert desk.world.venue.evm.block_number() - blocks <= 1  # on a node, a stranger's gas money is a transaction
+    assert desk.state.receipts == []
+    assert desk.state.venue.evm.block_number() - blocks <= 1  # on a node, a stranger's gas money is a transaction
     mined = outcome(desk, relay(desk, raw, skipSimulation=True).json()["data"]["hash"])
     assert (mined["status"], mined["decodedError"]) == ("reverted", "NothingToClaim")
 
@@ -187,11 +187,11 @@ def test_an_order_that_the_contract_reverts_ends_with_an_error_and_keeps_its_non
 
 def test_a_declined_fill_gives_the_collateral_back_and_spends_the_nonce(desk: Desk) -> None:
     payload = opening(desk, "78")
-    desk.world.prices[0] = 70_000 * ONE
-    before = desk.world.venue.read(USDC, "balanceOf", T)
+    desk.state.prices[0] = 70_000 * ONE
+    before = desk.state.venue.read(USDC, "balanceOf", T)
     events = desk.execute(0, payload)
     assert [event.type for event in events[1:]] == ["MarketOrderInitiated", "MarketOrderCanceled"]
-    assert desk.world.venue.read(USDC, "balanceOf", T) == before
+    assert desk.state.venue.read(USDC, "balanceOf", T) == before
     assert desk.nonce_used(payload)
 
 
@@ -199,7 +199,7 @@ def test_events_say_what_the_receipts_say(desk: Desk) -> None:
     events = desk.execute(0, opening(desk, "79"))[1:]
     for event in events:
         receipt = node(desk, "eth_getTransactionReceipt", event.data["transactionHash"])
-        logs = [log for log in receipt["logs"] if log["address"] == desk.world.venue.contracts.trading_storage.lower()]
+        logs = [log for log in receipt["logs"] if log["address"] == desk.state.venue.contracts.trading_storage.lower()]
         assert [int(log["topics"][1], 16) for log in logs] == [event.data["orderId"]]
     stored, filled = events[-1].data["t"], events[-1].data
     assert [type(stored[name]) for name in ("pairIndex", "index", "timestamp")] == [int] * 3
@@ -210,4 +210,4 @@ def test_events_say_what_the_receipts_say(desk: Desk) -> None:
 
 def test_a_chain_that_has_a_venue_already_is_refused(desk: Desk) -> None:
     with pytest.raises(UsageError, match="on this chain already"):
-        RehearsalServices(trader=T, settings=PROMPT, evm=desk.world.venue.evm)
+        RehearsalServices(trader=T, settings=PROMPT, evm=desk.state.venue.evm)

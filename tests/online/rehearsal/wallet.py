@@ -85,6 +85,6 @@ def waited(desk: Desk) -> None:
     """Poll until the keeper has executed every stored order."""
     for _ in range(500):
         desk.read("/v2/pairs")
-        if not desk.world.pending_orders:
+        if not desk.state.pending_orders:
             return
     raise AssertionError("a stored order was never executed")

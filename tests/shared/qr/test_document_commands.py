@@ -14,14 +14,15 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr import animation
-from airlock_shared.cli.qr.documents import incoming, keep_file, require_output, scan_to_file, show_file
+from airlock_shared.cli.qr.documents import keep_file, scan_to_file, show_file
+from airlock_shared.cli.qr.file_or_light import incoming, require_output
 from airlock_shared.cli.qr.transfer import scan_message
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.pictures import picture, write_sequence
 from airlock_shared.qr.symbol import matrix

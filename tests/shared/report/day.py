@@ -11,7 +11,7 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.ceremony.possession import PROVED, challenge_of, registrations
+from airlock_shared.checks.possession import PROVED, challenge_of, registrations
 from airlock_shared.documents import requests as requests_document
 from airlock_shared.documents import signatures as signatures_document
 from airlock_shared.documents.signatures import parse_signatures

@@ -11,16 +11,18 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.possession import challenge_of, registrations
+from airlock_shared.checks.possession import challenge_of, registrations
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
 from airlock_shared.report.compare import Difference, first_difference
-from airlock_shared.report.evidence.artefacts import FILES, read_evidence
+from airlock_shared.report.evidence.artefacts import FILES
+from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import parse_withheld, withheld_steps, withhold
 from airlock_shared.report.evidence.screens import parse_screens
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.model import report_of
+from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make, verify
 from shared.make_payloads import KEYS
 from shared.report.day import (
@@ -48,7 +50,7 @@ OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
 def _refused(files: dict[str, bytes]) -> Refusal:
     with pytest.raises(Refusal) as caught:
-        make(files)
+        make(files, judge)
     return caught.value
 
 
@@ -57,12 +59,12 @@ def _refused(files: dict[str, bytes]) -> Refusal:
 
 def test_the_same_artefacts_give_the_same_bytes() -> None:
     for files in (offline_files(), online_files()):
-        one, other = make(files), make(dict(reversed(files.items())))
+        one, other = make(files, judge), make(dict(reversed(files.items())), judge)
         assert (one.json, one.html) == (other.json, other.html)
 
 
 def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed() -> None:
-    steps = make(offline_files()).value["steps"]
+    steps = make(offline_files(), judge).value["steps"]
     assert len(steps) == len(digests()) == 14
     for step, digest in zip(steps, digests(), strict=True):
         request = step["request"]
@@ -74,7 +76,7 @@ def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed(
 
 
 def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
-    report = make(offline_files()).value
+    report = make(offline_files(), judge).value
     events = offline_events()
     before = next(n for n, (event, _) in enumerate(events) if event == "signed") - 1
     entry = json.loads(offline_files()[OFFLINE].splitlines()[before])
@@ -86,14 +88,14 @@ def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
 def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
     whole = {item.digest: item.signature[2:] for item in parse_signatures(signatures_bytes())[1]}
     for files, shown in ((offline_files(), set()), (online_files(), {digests()[0], digests()[2]})):
-        report = make(files)
+        report = make(files, judge)
         everything = b"".join([*files.values(), report.json, report.html]).replace(b" ", b"")
         assert {digest for digest, signature in whole.items() if signature.encode() in everything} == shown
 
 
 def test_each_thing_that_is_missing_has_its_sentence() -> None:
     files = online_files()
-    given = make(files).value["missing"]
+    given = make(files, judge).value["missing"]
     assert "step open-pnl: its outcome is not known yet (UNKNOWN)" in given
     assert "step close: signed, and not submitted from this machine" in given
     assert "the offline machine's transcript is not sealed by a signer of the plan" in given
@@ -105,21 +107,21 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
     ):
         assert sentence not in given
         without = chain([(name, data) for name, data in events if name != event])
-        assert sentence in make(files | {OFFLINE: without}).value["missing"]
+        assert sentence in make(files | {OFFLINE: without}, judge).value["missing"]
 
 
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
-    found = make(offline_files() | {OFFLINE: chain(refused)}).value["missing"]
+    found = make(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]
     assert "the preflight before the signing was refused: AIRGAP-ROUTE" in found
     late = [each for each in offline_events() if each[0] != "preflight"]
     late += [each for each in offline_events() if each[0] == "preflight"]
-    found = make(offline_files() | {OFFLINE: chain(late)}).value["missing"]
+    found = make(offline_files() | {OFFLINE: chain(late)}, judge).value["missing"]
     assert "no preflight is on record before the signing" in found
 
 
 def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
-    report = make(online_files())
+    report = make(online_files(), judge)
     look = report.value["look"]
     assert "step open-coin ended as FAILED: it is so" in look
     assert f"step open: {HOSTILE} is not what was promised: that" in look
@@ -127,7 +129,7 @@ def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
 
 
 def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
-    html = make(online_files()).html.decode()
+    html = make(online_files(), judge).html.decode()
     assert HIDDEN not in html
     for tag in ("<script", "<img", "onerror=alert(1)>"):
         assert tag not in html
@@ -138,14 +140,17 @@ def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
 
 def test_a_text_that_pretends_to_be_an_escape_is_told_apart() -> None:
     events = [(e, d | {"reason": "a\\u{202e}"} if e == "exception" else d) for e, d in offline_events()]
-    assert '<td data-name="reason">a\\\\u{202e}</td>' in make(offline_files() | {OFFLINE: chain(events)}).html.decode()
+    assert (
+        '<td data-name="reason">a\\\\u{202e}</td>'
+        in make(offline_files() | {OFFLINE: chain(events)}, judge).html.decode()
+    )
 
 
 def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
     files = part_files("desk")
     mine = [step.id for step in plan().steps.values() if step.signer.name == "desk"]
     assert 0 < len(mine) < 14
-    report = make(files)
+    report = make(files, judge)
     others = [step.id for step in plan().steps.values() if step.id not in mine]
     what = "part of the plan: the steps that desk signs"
     assert report.value["part"] == {"signer": "desk", "what": what, "not_in_it": others}
@@ -162,7 +167,7 @@ def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
 
 
 def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
-    report = make(online_files())
+    report = make(online_files(), judge)
     assert report.value["part"] is None
     assert all(step["in_part"] for step in report.value["steps"])
     assert b"PART OF THE PLAN" not in report.html
@@ -171,16 +176,16 @@ def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
 def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> None:
     before, heading, fields = PLAN_TEXTS["requests"].partition('id = "desk-key"')
     waived = before + heading + fields.replace("[steps.fields]", '[steps.fields]\npossession = "waived"', 1)
-    report = make({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()})
+    report = make({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}, judge)
     (sentence,) = [each for each in report.value["look"] if "waives the proof" in each]
     assert sentence.startswith("step desk-key: ")
     assert [step["id"] for step in report.value["steps"] if step["waived"]] == ["desk-key"]
     assert report.html.count(b"The plan waives the proof that anybody holds this delegate key.") == 1
-    assert b"waives the proof" not in make(online_files()).html
+    assert b"waives the proof" not in make(online_files(), judge).html
 
 
 def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None:
-    steps = {step["id"]: step for step in make(offline_files()).value["steps"]}
+    steps = {step["id"]: step for step in make(offline_files(), judge).value["steps"]}
     for step in registrations(plan()):
         challenge = challenge_of(plan(), deployment(), step)
         (proof,) = steps[step.id]["proofs"]
@@ -190,7 +195,7 @@ def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None
 
 
 def test_what_was_read_of_a_code_is_at_its_step_and_what_is_in_the_way_on_the_first_page() -> None:
-    report = make(online_files())
+    report = make(online_files(), judge)
     steps = {step["id"]: step for step in report.value["steps"]}
     (read,) = steps["own-code"]["reads"]
     assert [step for step, row in steps.items() if row["reads"]] == ["own-code"]
@@ -211,7 +216,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     events = [
         referral_read(**{member: "f" * 64}) if e == "referral-read" else (e, d) for e, d in online_events(timeline)
     ]
-    report = make(online_files() | {ONLINE: chain(events)}).value
+    report = make(online_files() | {ONLINE: chain(events)}, judge).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["look"])
 
@@ -219,7 +224,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
 def test_a_later_read_takes_the_warnings_from_the_first_page_and_both_stay_at_the_step() -> None:
     events = online_events(timeline_bytes())
     later = referral_read(disagreements=[], warnings=[])
-    report = make(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}).value
+    report = make(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}, judge).value
     assert [len(step["reads"]) for step in report["steps"] if step["reads"]] == [2]
     assert not any("read before" in sentence for sentence in report["look"])
 
@@ -242,12 +247,12 @@ def test_the_pages_are_of_the_model_that_the_signing_recorded(told: Any, expecte
         assert _refused(files).check == "REPORT-MATCH"
         return
     what = "the Ledger's pages are of a model that the offline transcript names"
-    assert [row["result"] for row in make(files).value["matches"] if row["what"] == what] == [expected]
+    assert [row["result"] for row in make(files, judge).value["matches"] if row["what"] == what] == [expected]
 
 
 def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
     files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
-    report = make(files | {"requests.json": to_bytes(whole("transactions"))})
+    report = make(files | {"requests.json": to_bytes(whole("transactions"))}, judge)
     for step in report.value["steps"]:
         request = step["request"]
         assert request["kind"] == "transaction"
@@ -264,12 +269,12 @@ def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
     given = ("plan.toml", "deployment.json", "requests.json")
     files = {n: d for n, d in offline_files().items() if n in given}
     files |= {"signatures.json": withhold(to_bytes(document), ())}
-    report = make(files).value
+    report = make(files, judge).value
     assert "signed by another wallet" in [row["result"] for row in report["matches"]]
     exported = {"requests": requests_fingerprint(), "sha256": hashlib.sha256().hexdigest()}
     prepared = next(each for each in online_events(b"") if each[0] == "prepared")
     online = chain([prepared, ("timeline-exported", exported)])
-    report = make(files | {ONLINE: online, "timeline.jsonl": b""}).value
+    report = make(files | {ONLINE: online, "timeline.jsonl": b""}, judge).value
     assert "the offline machine's transcript was not given" not in report["missing"]
 
 
@@ -277,8 +282,8 @@ def test_a_resumed_signing_is_judged_as_when_each_step_was_signed() -> None:
     events = offline_events()
     begun = next(each for each in events if each[0] == "sign-begun")
     later = chain([*events, begun, events[-1]])
-    one = make(offline_files()).value["steps"][0]
-    other = make(offline_files() | {OFFLINE: later}).value["steps"][0]
+    one = make(offline_files(), judge).value["steps"][0]
+    other = make(offline_files() | {OFFLINE: later}, judge).value["steps"][0]
     assert one["request"]["checks"] == other["request"]["checks"]
     assert other["signature"]["at"] is not None
 
@@ -291,10 +296,10 @@ def test_the_signing_of_other_requests_does_not_count_for_these() -> None:
 
 def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     some = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
-    report = make(some)
+    report = make(some, judge)
     assert report.value["missing"] == ["the requests were not given", "the signatures were not given"]
     assert report.html.count(b"not given") > 5
-    assert verify(report.json, report.html, some).value["complete"] is False
+    assert verify(report.json, report.html, some, judge).value["complete"] is False
 
 
 # ---- what is refused --------------------------------------------------------------------------------------------------
@@ -355,7 +360,7 @@ TREASURY, STRANGER = next(iter(KEYS)), "0x70997970C51812dc3A010C7d01b50e0d17dc79
 
 
 def test_a_seal_by_a_signer_of_the_plan_holds_and_is_shown() -> None:
-    report = make(offline_files() | {OFFLINE: sealed(TREASURY)}).value
+    report = make(offline_files() | {OFFLINE: sealed(TREASURY)}, judge).value
     (seal,) = report["transcripts"][0]["seals"]
     assert (seal["by"], seal["entries"]) == (TREASURY, report["transcripts"][0]["entries"] - 1)
     assert not any("sealed" in sentence for sentence in report["missing"])
@@ -384,7 +389,7 @@ def test_a_seal_over_fewer_entries_than_are_before_it_is_refused() -> None:
 
 
 def test_a_seal_of_another_ceremony_is_not_this_ones() -> None:
-    report = make(offline_files() | {OFFLINE: sealed(TREASURY, ceremony="another")}).value
+    report = make(offline_files() | {OFFLINE: sealed(TREASURY, ceremony="another")}, judge).value
     assert report["transcripts"][0]["seals"] == []
 
 
@@ -393,7 +398,7 @@ def test_a_seal_before_the_signatures_does_not_cover_them() -> None:
     last = read_entries(lines.splitlines())[-1]
     marks = next(data for event, data in offline_events() if event == "signatures-written")
     later = lines + next_entry(last, last.at_ms, "signatures-written", marks).line() + b"\n"
-    found = make(offline_files() | {OFFLINE: later}).value["missing"]
+    found = make(offline_files() | {OFFLINE: later}, judge).value["missing"]
     assert "the offline machine's transcript was sealed before these signatures were written" in found
 
 
@@ -457,7 +462,7 @@ def _altered(value: Any) -> Iterator[Any]:
 
 def _settles(files: dict[str, bytes]) -> None:
     with suppress(AirlockError):
-        report_of(read_evidence(files))
+        report_of(read_evidence(files), judge(read_evidence(files)))
 
 
 @pytest.mark.parametrize("name", [OFFLINE, ONLINE])
@@ -505,8 +510,8 @@ def test_entries_of_the_wrong_types_are_refused_although_their_chain_holds(at_ms
 
 def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
     files = online_files()
-    made = make(files)
-    assert verify(made.json, made.html, files).value == made.value
+    made = make(files, judge)
+    assert verify(made.json, made.html, files, judge).value == made.value
     value = copy.deepcopy(made.value)
     value["steps"][3]["request"]["decided"][0]["raw"] += "0"
     for report, html, given, check, where in (
@@ -537,20 +542,20 @@ def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
         ),
     ):
         with pytest.raises(DocumentError) as caught:
-            verify(report, html, given)
+            verify(report, html, given, judge)
         assert (caught.value.check, caught.value.where, caught.value.exit_code) == (check, where, 4)
 
 
 def test_every_signature_is_recovered_again_with_the_whole_document() -> None:
     files = offline_files()
-    made = make(files)
-    assert any("withheld" in sentence for sentence in verify(made.json, made.html, files).open)
-    found = verify(made.json, made.html, files, signatures=signatures_bytes())
+    made = make(files, judge)
+    assert any("withheld" in sentence for sentence in verify(made.json, made.html, files, judge).open)
+    found = verify(made.json, made.html, files, judge, signatures=signatures_bytes())
     assert not any("withheld" in sentence for sentence in found.open)
     document = json.loads(signatures_bytes())
     document["header"]["created_ms"] += 1
     with pytest.raises(Refusal, match="not the one that the report was made from"):
-        verify(made.json, made.html, files, signatures=json.dumps(document).encode())
+        verify(made.json, made.html, files, judge, signatures=json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ COMMANDS = {
 }
 
 
-class Commands(LazyCommands):
+class OfflineCommands(LazyCommands):
     """The commands of this half; ``before`` is called when a command's words are read, before the command begins."""
 
     package = "airlock_offline.cli"
@@ -94,7 +94,7 @@ def confine_command(context: click.Context) -> None:
     gc.enable()
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.command(cls=OfflineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
@@ -104,19 +104,22 @@ def confine_command(context: click.Context) -> None:
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's air-gapped half: checks, shows and signs on a Ledger. It uses no network."""
-    from airlock_offline.config import option_defaults
-    from airlock_offline.state import State, default_home
+    from airlock_offline.home import OfflineHome, default_home
 
-    context.obj = State(home or default_home())
+    state = context.obj = OfflineHome(home or default_home())
     _read_pictures_elsewhere(context)
-    if context.invoked_subcommand != "doctor":  # which goes on, and says what is wrong with the file
-        context.default_map = option_defaults(context.obj.home)
+    if (
+        state.settings_file.exists() and context.invoked_subcommand != "doctor"
+    ):  # which says what is wrong with the file
+        from airlock_offline.config import option_defaults
+
+        context.default_map = option_defaults(state.settings_file)
 
 
 def main() -> None:
     """Run the program and leave with its exit code."""
     airgap.install()
-    assert isinstance(program, Commands)  # noqa: S101 (it was declared so)
+    assert isinstance(program, OfflineCommands)  # noqa: S101 (it was declared so)
     program.before = confine_command
     gc.disable()  # until the command begins: a collection among imports finds nothing, and a start has a dozen
     code = run(program)

@@ -6,23 +6,16 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_offline.state import State
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
-from airlock_shared.cli.plan import check_plan, new_plan, show_plan
+from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
-
-@click.group("plan")
-def plan() -> None:
-    """Write, check or show a ceremony plan, or draft one from a request."""
-
-
-for each in (show_plan, check_plan, new_plan):
-    plan.add_command(each)
+plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
 
 
 @plan.command("draft")
@@ -30,7 +23,7 @@ for each in (show_plan, check_plan, new_plan):
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
 @json_option
 @click.pass_obj
-def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
+def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     r"""Write a plan from the requests document FILE, for a person to read, correct and agree on.
 
     What the draft says is what the payload says: nothing is checked by it. Read every line.

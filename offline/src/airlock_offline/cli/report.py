@@ -7,23 +7,23 @@ from pathlib import Path
 import click
 
 from airlock_offline.config import read_config
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.report_pages import model_of, screens_of
-from airlock_offline.state import State
-from airlock_shared.cli.console import INPUT, json_option
+from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
     make_report,
-    plan_option,
     read_artefacts,
     signatures_option,
-    verify_report,
+    verify_command,
 )
 from airlock_shared.host.files import require_new
-from airlock_shared.host.settings import FILE
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS, read_evidence
+from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS
+from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.screens import write_screens
+from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -41,7 +41,7 @@ def report() -> None:
 @json_option
 @click.pass_obj
 def make_command(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     requests_file: Path | None,
     signatures_file: Path | None,
@@ -71,24 +71,9 @@ def make_command(
         files[SIGNATURES] = withhold(files[SIGNATURES], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
-        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
-    make_report(folder, files, state.printing, as_json=as_json)
+    make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
-@report.command("verify")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@signatures_option
-@json_option
-@click.pass_obj
-def verify_command(state: State, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
-    r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
-
-    Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
-    signatures document every signer is recovered again.
-
-    \b
-    Example:
-      airlock-offline report verify evidence --signatures signatures.json
-    """
-    verify_report(folder, signatures_file, screens_of, as_json=as_json)
+report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -1,21 +1,23 @@
-"""``transcript show``, ``transcript seal`` and ``transcript verify``."""
+"""``transcript show``, ``seal``, ``void-seal`` and ``verify``."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.device_connection import choose_signer, opened, require_rehearsal, signing_device_options
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.typed_data_screens import MESSAGE, MODELS, message_fields, review_pages
-from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields, review_pages
+from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_offline.state import State
-from airlock_shared.ceremony.seals import SEALED, check_seals, seal_of, signer_of
+from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, late_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -23,10 +25,14 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import read_transcript
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.ethereum_app import EthereumApp
+    from airlock_shared.plan.model import Plan, Signer
 
 
 @click.group("transcript")
@@ -34,7 +40,7 @@ def transcript() -> None:
     """Show, seal or verify this machine's transcript, or one in a file."""
 
 
-def _entries(state: State, file: Path | None) -> list[Entry]:
+def _entries(state: OfflineHome, file: Path | None) -> list[Entry]:
     return state.transcript.entries() if file is None else read_transcript(file)
 
 
@@ -42,7 +48,7 @@ def _entries(state: State, file: Path | None) -> list[Entry]:
 @click.argument("file", type=INPUT, required=False)
 @json_option
 @click.pass_obj
-def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
+def show_transcript(state: OfflineHome, file: Path | None, as_json: bool) -> None:
     r"""Show every entry, after verifying the chain.
 
     \b
@@ -61,13 +67,11 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
 @transcript.command("seal")
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
 @click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
-@emulator_option
-@ledger_option
+@signing_device_options
 @json_option
 @click.pass_obj
 def seal_transcript(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     signer_name: str | None,
     model: str,
@@ -83,37 +87,82 @@ def seal_transcript(
     """
     plan = parse_plan(read_input(plan_file))
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    fit = Fitness(state.home, emulator_port, state.confinement)
-    fit.begin()
+    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation.begin()
     signer = choose_signer(plan, signer_name)
+    with opened(emulator_port, ledger_path) as device:
+        app = isolation.guarded(device.app)
+        while (entry := _seal_once(state, plan, signer, app, model)) is None:
+            pass
+    if as_json:
+        data = entry.data
+        show_json(
+            {"ok": True, "sealed": data["head"], "entries": data["entries"], "by": data["address"], "head": entry.hash}
+        )
+    else:
+        show("\n".join(hash_lines("head after the seal", entry.hash)))
+
+
+def _seal_once(
+    state: OfflineHome, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str
+) -> Entry | None:
+    """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
-    seal = seal_of(entries, plan.id)
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
-        return
+        return entries[-1]
     state.record_unenforced(now_ms())
-    seal = seal_of(state.transcript.entries(), plan.id)
+    entries = state.transcript.entries()
+    seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
     for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
         say(line)
     ask_yes("Seal the transcript with this head?")
-    with opened(emulator_port, ledger_path) as device:
-        app = fit.guarded(device.app)()
-        address = require_account(app, signer.path, signer.address)
-        rsv = app.sign_personal_message(signer.path, seal.text()).rsv
+    address = require_account(app(), signer.path, signer.address)
+    rsv = app().sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
         state.transcript.record(QUARANTINED, data, now_ms())
         raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
                       got=recovered, expected=checksum_address(address))  # fmt: skip
-    entry = state.transcript.record(SEALED, seal.as_data(address, rsv), now_ms())
+    entry = state.transcript.record_after(seal.head, SEALED, seal.as_data(address, rsv), now_ms())
+    if entry is None:
+        state.transcript.record(VOID, seal.as_data(address, rsv), now_ms())
+        say("This seal is void: something was recorded while it was made. Seal the transcript as it is now.")
+        return None
     say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
+    return entry
+
+
+@transcript.command("void-seal")
+@json_option
+@click.pass_obj
+def void_seal(state: OfflineHome, as_json: bool) -> None:
+    r"""Declare a seal void that an earlier version recorded too late, so that the transcript can go on.
+
+    Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any other
+    way is never void, it is evidence.
+
+    \b
+    Example:
+      airlock-offline transcript void-seal
+    """
+    entries = state.transcript.entries()
+    late = late_seals(entries)
+    for number, seal in late:
+        say(f"The seal at entry {number} is over {seal.entries} entries. These came before it was recorded:")
+        for entry in entries[seal.entries : number]:
+            say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
+    if late:
+        ask_yes("Declare void, for good?")
+    for number, seal in late:
+        state.transcript.record(VOID, {"entry": number, "entries": seal.entries, "head": seal.head}, now_ms())
+    if not late:
+        say("No seal was recorded too late; nothing to do.")
     if as_json:
-        show_json({"ok": True, "sealed": seal.head, "entries": seal.entries, "by": recovered, "head": entry.hash})
-    else:
-        show("\n".join(hash_lines("head after the seal", entry.hash)))
+        show_json({"ok": True, "void": [number for number, _ in late]})
 
 
 @transcript.command("verify")
@@ -121,7 +170,7 @@ def seal_transcript(
 @click.option("--plan", "plan_file", type=INPUT, help="Also require that every seal is by a signer of this plan.")
 @json_option
 @click.pass_obj
-def verify_transcript(state: State, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
+def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
     r"""Verify the chain and its seals, and show its head, to compare with what was written down.
 
     \b

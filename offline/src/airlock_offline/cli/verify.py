@@ -13,21 +13,21 @@ from typing import Any, BinaryIO
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_offline.state import State
-from airlock_shared.checks.batch import examine_header, examine_steps, part_of
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.checks.examine import examine, examine_nonces, refused
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
+from airlock_offline.home import OfflineHome
+from airlock_shared.checks.case import Situation, Verdict
+from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
+from airlock_shared.checks.nonces import nonces_of
+from airlock_shared.checks.possession import proved
+from airlock_shared.checks.verdicts import NotJudged, Verdicts
 from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.stream import BatchReader
@@ -43,7 +43,7 @@ from airlock_shared.wire.stream import BatchReader
 @json_option
 @click.pass_obj
 def verify(
-    state: State,
+    state: OfflineHome,
     source: Path,
     plan_file: Path,
     signatures_file: Path | None,
@@ -54,7 +54,8 @@ def verify(
 ) -> None:
     r"""Run every check over the requests document SOURCE and print a verdict per item.
 
-    Exit codes: 0 all passed, 3 something was refused, 4 the document is damaged.
+    What this machine cannot judge, such as a clock that nobody has stated, is listed as not judged; sign refuses it.
+    Exit codes: 0 nothing was refused, 3 something was refused, 4 the document is damaged.
 
     \b
     Example:
@@ -75,23 +76,23 @@ def verify(
             signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
             signatures.read_header(signed.header)
         entries = state.transcript.entries()
-        situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
-        situation = situation._replace(structs=state.structs(deployment.name))
-        header_verdicts = examine_header(header, situation)
+        clock = clock_of(entries, now_ms())
+        situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
+        known = Known(clock, nonces_of(entries), proved(entries) if entries else None)
         report = _report_json if as_json else _report_text
-        report(reader, signed, situation, ledger_of(entries), header_verdicts)
+        report(reader, signed, situation, known, judge_header(header, situation, known))
 
 
-def _opened(state: State, source: Path, *, restart: bool) -> BinaryIO:
+def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
-    from airlock_shared.cli.qr.documents import incoming
+    from airlock_shared.cli.qr.file_or_light import incoming
 
     return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
 
 
 def _items(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, ledger: NonceLedger
-) -> Iterator[tuple[str, list[Verdict]]]:
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known
+) -> Iterator[tuple[str, Verdicts]]:
     """Yield each item's step and verdicts; with signatures, the two documents are read side by side."""
     answers = iter(signed) if signed is not None else None
     for number, item in enumerate(reader, start=1):
@@ -103,38 +104,36 @@ def _items(
                 raise DocumentError("DOC-COUNT", "the signatures are not those of the requests", got=answer.step,
                                     expected=request.step, do="give the signatures of this document")  # fmt: skip
             answer = answer if answer.result == "signed" else None
-        case = Case(request, situation, answer)
-        yield request.step, examine(case) + examine_nonces(case, ledger)
+        yield request.step, judge_item(request, situation, known, answer).verdicts
     if answers is not None:
         for _ in answers:
             raise DocumentError("DOC-COUNT", "there are more signatures than requests", do="check which file this is")
 
 
 def _report_text(
-    reader: BatchReader,
-    signed: BatchReader | None,
-    situation: Situation,
-    ledger: NonceLedger,
-    header_verdicts: list[Verdict],
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
 ) -> None:
-    steps, wrong = [], len(refused(header_verdicts))
-    for verdict in refused(header_verdicts):
+    steps, wrong = [], len(header.refused())
+    unjudged = NotJudged()
+    unjudged.of_document(header)
+    for verdict in header.refused():
         show(_line("document", verdict))
-    for step, verdicts in _items(reader, signed, situation, ledger):
+    for step, verdicts in _items(reader, signed, situation, known):
         steps.append(step)
-        stopped = [v for v in verdicts if v.result == "refused"]
+        unjudged.of_item(verdicts)
+        stopped = verdicts.refused() if verdicts.hinder() else []
         wrong += len(stopped)
-        passed = [v.result for v in verdicts].count("pass")
         word = "REFUSED" if stopped else "pass   "
-        sys.stdout.write(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused\n")
+        sys.stdout.write(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused\n")
         for verdict in stopped:
             sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
     sys.stdout.flush()
-    order = examine_steps(steps, part_of(situation.plan, _part(reader)))
-    if order.result == "refused":
+    for verdict in judge_steps(steps, situation, _part(reader)).refused():
         wrong += 1
-        show(_line("document", order))
+        show(_line("document", verdict))
     for line in part_lines(situation.plan, _part(reader)):
+        say(line)
+    for line in unjudged.lines():
         say(line)
     say(f"items {len(steps)}, refusals {wrong}")
     for line in fingerprint_lines("requests", reader.fingerprint):
@@ -152,32 +151,31 @@ def _line(place: str, verdict: Verdict) -> str:
     lines = [safe_again(f"{place}: {verdict.check}{where}: {verdict.what}", limit=600)]
     lines += rows("    got:      ", str(verdict.got), limit=300)
     lines += rows("    expected: ", str(verdict.expected), limit=300)
-    lines += rows("    do:       ", CHECKS[verdict.check].do)
+    lines += rows("    do:       ", verdict.do)
     return "\n".join(lines)
 
 
 def _report_json(
-    reader: BatchReader,
-    signed: BatchReader | None,
-    situation: Situation,
-    ledger: NonceLedger,
-    header_verdicts: list[Verdict],
+    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
 ) -> None:
     """Write one JSON document piece by piece, so that a long batch is never in memory."""
     steps: list[str] = []
-    ok = not refused(header_verdicts)
-    show(f'{{"document": {json.dumps([_row(v) for v in header_verdicts])},\n"items": [')
-    for step, verdicts in _items(reader, signed, situation, ledger):
-        item_ok = not refused(verdicts)
+    ok, unjudged = not header.hinder(), NotJudged()
+    unjudged.of_document(header)
+    show(f'{{"document": {json.dumps([_row(v) for v in header.all()])},\n"items": [')
+    for step, verdicts in _items(reader, signed, situation, known):
+        unjudged.of_item(verdicts)
+        item_ok = not verdicts.hinder()
         ok = ok and item_ok
-        row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts]}
-        show(("," if steps else "") + json.dumps(row))
+        row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts.all()]}
+        sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
         steps.append(step)
     part = _part(reader)
-    order = examine_steps(steps, part_of(situation.plan, part))
+    [order] = judge_steps(steps, situation, part).all()
     ok = ok and order.result == "pass"
     end = {
         "steps": _row(order),
+        "not_judged": unjudged.as_json(),
         "signer": part,
         "fingerprint": reader.fingerprint,
         "words": spoken(reader.fingerprint),
@@ -190,7 +188,7 @@ def _report_json(
 def _row(verdict: Verdict) -> dict[str, Any]:
     row: dict[str, Any] = {"check": verdict.check, "result": verdict.result}
     row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
-    return row | ({"where": verdict.where, "what": verdict.what} if verdict.result == "refused" else {})
+    return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
 
 
 def _plain(value: object) -> object:

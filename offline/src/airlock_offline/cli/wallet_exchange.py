@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_offline.clock import now_ms
-from airlock_offline.preflight.stated_time import uncertainty_ms
-from airlock_offline.state import State
-from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.home import OfflineHome
+from airlock_offline.wallets.answers import answer_of
+from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
 from airlock_offline.wallets.requests import choose_step, request_of
-from airlock_shared.checks.case import Case, Situation
-from airlock_shared.checks.examine import examine, refused
-from airlock_shared.cli.comparison_lines import fingerprint_lines
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
-from airlock_shared.errors import ExitCode, Refusal
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
@@ -28,7 +30,7 @@ from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 
 def scan_request(
-    state: State,
+    state: OfflineHome,
     sources: Sequence[str],
     plan_file: Path,
     step: str | None,
@@ -46,8 +48,8 @@ def scan_request(
     planned = choose_step(plan, step)
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)
-    situation = Situation(plan, deployment, now_ms(), clock_uncertainty_ms=uncertainty_ms(entries, now_ms()) or 0)
-    situation = situation._replace(structs=state.structs(deployment.name))
+    clock = clock_of(entries, now_ms())
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
     kept = kept_frames(state.home, "wallet-request", restart=restart)
     message = scan_message(sources, kept=kept)
     with forgotten_when_wrong(kept):
@@ -59,8 +61,8 @@ def scan_request(
     data = write_requests(_header(plan, situation), [request])
     fingerprint = parse_requests(data)[2]
     request_id = str(asked.request_id or "")
-    remembered = Asked(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
-    WalletRequests(state.home).keep(fingerprint, remembered)
+    remembered = WalletRequest(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
+    keep_request(state, fingerprint, remembered)
     write_new(output, data)
     facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
     state.transcript.record("wallet-asked", facts, now_ms())
@@ -68,17 +70,18 @@ def scan_request(
 
 
 def _require_passed(request: Request, situation: Situation) -> bytes:
-    """Return the digest of a request that every check passes. Raises the first ``Refusal``; too late is exit code 7."""
-    case = Case(request, situation)
-    stopped = refused(examine(case))
-    for verdict in stopped:
-        if verdict.result == "refused":
-            refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got), expected=str(verdict.expected))
-            refusal.where = verdict.where
-            if all(other.check.startswith("TIME-") for other in stopped):
-                refusal.exit_code = ExitCode.EXPIRED
-            raise refusal
-    return case.digest
+    """Return the digest of a request that no check refuses. Raises the first ``Refusal``; too late is exit code 7.
+
+    Nonces and proofs are judged where it is signed: what was only asked for spends nothing.
+    """
+    examined = judge_item(request, situation, Known())
+    for verdict in examined.verdicts.refused():
+        refusal = refusal_of(verdict)
+        refusal.exit_code = exit_code_of(examined.verdicts.stopping())
+        raise refusal
+    for verdict in examined.verdicts.not_judged():
+        say(f"  not judged yet: {verdict.check}: {verdict.what}")
+    return examined.digest
 
 
 def _header(plan: Plan, situation: Situation) -> Header:
@@ -105,20 +108,20 @@ def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json:
         show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})
 
 
-def answer_transfer(state: State, file: Path) -> Transfer:
+def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     """Return the signature in a signatures document as ``ur:eth-signature``, for the wallet that asked.
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
     header, signed, _ = parse_signatures(read_input(file))
-    asked = WalletRequests(state.home).require(header.requests)
+    asked = require_request(state, header.requests)
     answer = answer_of(asked, header, signed)
     say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
     return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")
 
 
 def show_answer(
-    state: State, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
+    state: OfflineHome, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
 ) -> None:
     """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
     transfer = answer_transfer(state, file)

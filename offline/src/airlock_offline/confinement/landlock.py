@@ -1,7 +1,7 @@
 """Which files and ports a process may still use, by Landlock: this process and every child, and never more again.
 
-Rights that a kernel does not know are left out; what an older one does not enforce stands in docs/kernel.md. Source: Linux
-``Documentation/userspace-api/landlock.rst``, ``linux/landlock.h``.
+Rights that a kernel does not know are left out; what an older one does not enforce stands in docs/reference/kernel.md.
+Source: Linux ``Documentation/userspace-api/landlock.rst``, ``linux/landlock.h``.
 """
 
 from __future__ import annotations

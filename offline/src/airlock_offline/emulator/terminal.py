@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from airlock_offline.ledger.typed_data_screens import Page
-
-WIDTH = 80
+from airlock_shared.text.safe import WIDTH
 
 
 def tell(text: str) -> None:

@@ -27,7 +27,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
 _MAX_BYTES = 16 << 20  # of a list, or of one module
 
 
-class Finding(NamedTuple):
+class KitFinding(NamedTuple):
     """One difference: the check's id, the file (relative to what was examined), what is wrong with it."""
 
     check: str
@@ -48,7 +48,7 @@ class Installation(NamedTuple):
     kit: str
     fingerprint: str
     files: int
-    findings: tuple[Finding, ...]
+    findings: tuple[KitFinding, ...]
 
     @property
     def from_a_kit(self) -> bool:
@@ -56,7 +56,7 @@ class Installation(NamedTuple):
         return bool(self.kit or self.findings)
 
 
-class Library(NamedTuple):
+class KitLibrary(NamedTuple):
     """A shared library of the system: its soname, Debian's package, what needs it, whether it does without."""
 
     soname: str
@@ -73,7 +73,7 @@ def read_fingerprint(text: str) -> str:
     return digits
 
 
-def examine_kit(folder: Path, fingerprint: str) -> tuple[Finding, ...]:
+def examine_kit(folder: Path, fingerprint: str) -> tuple[KitFinding, ...]:
     """Compare a kit's folder with its MANIFEST, and that with the fingerprint. Nothing found means: it is this kit, whole.
 
     Raises ``UsageError`` when the fingerprint is not one.
@@ -102,17 +102,17 @@ def examine_installation(root: Path | None = None, fingerprint: str = "") -> Ins
         return Installation("", expected, 0, (wrong,))
     findings = [*_examine_tree(root, listed)]
     if _kept(root, FINGERPRINT) != expected:
-        findings.append(Finding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
+        findings.append(KitFinding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
     return Installation(_name(root), expected, len(listed), tuple(findings))
 
 
-def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
+def system_libraries(root: Path | None = None) -> tuple[KitLibrary, ...]:
     """Return what the kit's SYSTEM-LIBRARIES asks of the system; nothing when not installed from a kit."""
     rows = (line.split("\t") for line in _text(root or Path(sys.prefix), "SYSTEM-LIBRARIES").splitlines())
-    return tuple(Library(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
+    return tuple(KitLibrary(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
 
 
-def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[Finding]:
+def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]:
     tree = _Tree(root)
     compiled: set[str] = set()
     for path, finding in tree.differences(listed, "KIT-INSTALLED"):
@@ -127,9 +127,9 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[Finding]:
     yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
     if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
-        yield Finding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
+        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
     if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
-        yield Finding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
+        yield KitFinding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
 
 
 def environment(interpreter: str) -> str:
@@ -137,13 +137,13 @@ def environment(interpreter: str) -> str:
     return f"home = {PurePosixPath(interpreter).parent}\ninclude-system-site-packages = false\n"
 
 
-def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[Finding]:
+def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[KitFinding]:
     name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
     made = bytecode.make(_bytes(root / path), name)
     if there != (made is not None):
-        yield Finding("KIT-INSTALLED", place, "unexpected" if there else "missing")
+        yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
     elif made is not None and _bytes(root / place) != made:
-        yield Finding("KIT-INSTALLED", place, "bytecode that does not come from its source")
+        yield KitFinding("KIT-INSTALLED", place, "bytecode that does not come from its source")
 
 
 class _Tree:
@@ -172,30 +172,30 @@ class _Tree:
         except OSError as error:
             self.others[prefix or "."] = f"cannot be read: {error.strerror}"
 
-    def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[Finding]:
+    def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[KitFinding]:
         """Yield what is there and should not be."""
         wrong = dict.fromkeys(self.files - known, "not in the list")
         wrong |= {path: "a symbolic link" for path in self.links if path not in links}
         for path, what in sorted((wrong | self.others).items()):
-            yield Finding(check, path, what)
+            yield KitFinding(check, path, what)
 
-    def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, Finding | None]]:
+    def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, KitFinding | None]]:
         """Yield every listed path, with what is wrong with its contents."""
         for path, expected in listed.items():
             if path not in self.files:
-                yield path, None if path in self.links else Finding(check, path, "missing")
+                yield path, None if path in self.links else KitFinding(check, path, "missing")
                 continue
             got = _sha256(self.folder / path)
-            yield path, None if got == expected else Finding(check, path, "changed", got, expected)
+            yield path, None if got == expected else KitFinding(check, path, "changed", got, expected)
 
 
-def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], Finding | None]:
+def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], KitFinding | None]:
     """Return a list of hashes by path, or why it is not the expected one: then nothing in it is believed."""
     data = _bytes(folder / name)
     got = hashlib.sha256(data).hexdigest()
     if got != expected:
         what = "changed, or of another kit" if data else "missing"
-        return {}, Finding("KIT-MANIFEST", name, what, got, expected)
+        return {}, KitFinding("KIT-MANIFEST", name, what, got, expected)
     lines = [_LINE.fullmatch(line) for line in data.decode("ascii", "replace").splitlines()]
     return {line[2]: line[1] for line in lines if line}, None
 

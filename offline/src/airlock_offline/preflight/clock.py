@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_offline.preflight.stated_time import advice
-from airlock_shared.host.machine import LOOK, Observed
+from airlock_shared.checks.clock import advice
+from airlock_shared.host.observed import LOOK, Observed
 from airlock_shared.units import utc_text
 
 

@@ -17,11 +17,15 @@ from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.cli.doctor import current
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import read_input
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.files import current, read_input
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 
 FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
@@ -49,7 +53,7 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def require_fit(lines: Sequence[Observed]) -> None:
+def require_isolation(lines: Sequence[Observed]) -> None:
     """Raise ``Refusal`` when a line is refused: the first check's id, and every line with its id in ``got``."""
     refused = [line for line in lines if line.verdict == REFUSED]
     if refused:
@@ -59,7 +63,7 @@ def require_fit(lines: Sequence[Observed]) -> None:
                       expected=expected, do=refused[0].do)  # fmt: skip
 
 
-class Fitness:
+class Isolation:
     """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
 
     def __init__(
@@ -85,7 +89,7 @@ class Fitness:
         """
         lines = self._lines()
         if is_production(self._pins, software_ledger=True):
-            require_fit(lines)
+            require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
             note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
@@ -96,7 +100,7 @@ class Fitness:
         def looked() -> _App:
             client = app()
             if is_production(self._pins, software_ledger=self._software):
-                require_fit(self._lines())
+                require_isolation(self._lines())
             return client
 
         return looked

@@ -7,9 +7,10 @@ recovered to.
 
 from __future__ import annotations
 
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Case
-from airlock_shared.checks.examine import check_signature
+from airlock_shared.checks.signature import check_signature
+from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
@@ -29,15 +30,15 @@ def recovered_by(digest: bytes, signature: bytes) -> str:
         return f"nobody: {refusal.check}"
 
 
-def require_signature(case: Case, state: State, at_ms: int) -> None:
-    """Check the case's signature over our own digest; one that fails is quarantined.
+def require_signature(case: Case, signed: Signed, state: OfflineHome, at_ms: int) -> None:
+    """Check a case's signature over our own digest; one that fails is quarantined.
 
     Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.
     """
     try:
-        check_signature(case)
+        check_signature(case, signed)
     except Refusal as refusal:
-        signature = bytes.fromhex(case.signed.signature[2:]) if case.signed is not None else b""
+        signature = bytes.fromhex(signed.signature[2:])
         data = {
             "step": case.request.step,
             "check": refusal.check,
@@ -45,7 +46,6 @@ def require_signature(case: Case, state: State, at_ms: int) -> None:
             "recovered": recovered_by(case.digest, signature),
             "expected": checksum_address(case.step.signer.address),
         }
-        case.signed = None
         state.transcript.record(QUARANTINED, data, at_ms)
         refusal.do = _DO
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.typed_data_screens import MODELS
+from airlock_offline.ledger.models import shown_models
 from airlock_offline.signing.device_pages import pages_of
 from airlock_shared.report.consistency import ELSEWHERE, models_told
 from airlock_shared.report.evidence.artefacts import Evidence
@@ -12,15 +12,15 @@ from airlock_shared.report.reexamined import judge
 
 def model_of(evidence: Evidence, otherwise: str) -> str:
     """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell."""
-    return next((model for model in reversed(models_told(evidence)) if model in MODELS), otherwise)
+    return next((model for model in reversed(models_told(evidence)) if model in shown_models()), otherwise)
 
 
 def screens_of(evidence: Evidence, model: str) -> Screens:
     """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
     shown = []
     for each in judge(evidence):
-        signed = each.answer.signed if each.answer else None
-        if signed is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
-            pages = [list(page) for page in pages_of(each.case, model, by_hashes=signed.shown == "hashes")]
-            shown.append(Shown(each.case.request.step, each.digest, pages))
+        signed, case = each.answer.signed if each.answer else None, each.examined.case
+        if signed is not None and case is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
+            pages = [list(page) for page in pages_of(case, model, by_hashes=signed.shown == "hashes")]
+            shown.append(Shown(case.request.step, each.digest, pages))
     return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))

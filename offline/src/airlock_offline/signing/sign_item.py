@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
-from airlock_offline.state import State
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
-from airlock_shared.ceremony.possession import examine_possession
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
-from airlock_shared.checks.nonces import SIGNED, NonceLedger, record_of, use_of
+from airlock_shared.checks.case import Case, IntentCase, Situation
+from airlock_shared.checks.judge import Examined, Known, judge_item
+from airlock_shared.checks.nonces import SIGNED, UsedNonces, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.second_opinion import compare, document_of
+from airlock_shared.checks.signature import check_signature
+from airlock_shared.checks.verdicts import exit_code_of
+from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Declined, ExitCode
 from airlock_shared.ethereum.addresses import checksum_address
@@ -28,35 +29,35 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
 
 
-class Station(NamedTuple):
+class SigningDesk(NamedTuple):
     """What signing needs of the world: the state folder, how to reach the device, the clock, and how to show and ask.
 
-    ``ledger`` holds what the transcript says was signed, and grows with every signature.
+    ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next; ``opinion`` begins to
     ask somebody else what is to be signed.
     """
 
-    state: State
-    ledger: NonceLedger
+    state: OfflineHome
+    used: UsedNonces
     app: Callable[[], EthereumApp]
     now_ms: Callable[[], int]
-    show: Callable[[Case, list[Verdict]], None]
+    show: Callable[[Examined], None]
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
     opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
 
 
-class Result(NamedTuple):
+class ItemResult(NamedTuple):
     """What became of an item, and the exit code that it alone would give."""
 
     signed: Signed
     code: ExitCode
 
 
-def typed_data_of(case: Case) -> TypedData:
+def typed_data_of(case: IntentCase) -> TypedData:
     """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
     domain = case.situation.deployment.domains[case.intent.domain]
     values = {
@@ -70,34 +71,33 @@ def typed_data_of(case: Case) -> TypedData:
     return TypedData(structs, case.intent.name, values, case.message)
 
 
-def sign_item(case: Case, station: Station) -> Result:
+def sign_item(request: Request, situation: Situation, station: SigningDesk) -> ItemResult:
     """Examine, show, confirm and sign one item.
 
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
     """
-    verdicts = examine(case) + examine_nonces(case, station.ledger)
-    verdicts.append(examine_possession(case, station.proofs))
-    if stopped := refused(verdicts):
-        station.show(case, verdicts)
-        return _refused(case, stopped, station)
-    digest = "0x" + case.digest.hex()
-    if kept := station.state.signed(digest):
-        station.show(case, verdicts)
-        check_signature(_with(case, kept))
+    examined = judge_item(request, situation, Known(used=station.used, proofs=station.proofs))
+    case = examined.case
+    if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+        station.show(examined)
+        return _refused(examined, station)
+    if kept := station.state.signed("0x" + case.digest.hex()):
+        station.show(examined)
+        check_signature(case, kept)
         station.tell("This was signed before; the signature that was kept is used again.")
-        return Result(kept, ExitCode.DONE)
+        return ItemResult(kept, ExitCode.DONE)
     opinion = station.opinion(document_of(case))  # it computes while the person reads
     try:
-        station.show(case, verdicts)
+        station.show(examined)
         return _confirm_and_sign(case, station, opinion)
     finally:
         opinion.end()
 
 
-def _confirm_and_sign(case: Case, station: Station, opinion: Opinion) -> Result:
+def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     digest = "0x" + case.digest.hex()
-    for earlier in station.ledger.earlier(use_of(case)):
+    for earlier in station.used.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
         )
@@ -108,24 +108,24 @@ def _confirm_and_sign(case: Case, station: Station, opinion: Opinion) -> Result:
     except Declined as declined:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
-        return Result(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+        return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     station.state.transcript.record(SIGNED, data, station.now_ms())
-    station.ledger.add(use_of(case))
+    station.used.add(use_of(case))
     station.state.keep_signed(signed)
-    return Result(signed, ExitCode.DONE)
+    return ItemResult(signed, ExitCode.DONE)
 
 
-def _refused(case: Case, stopped: list[Verdict], station: Station) -> Result:
-    first = next(v for v in stopped if v.result == "refused")
-    data = {"step": case.request.step, "checks": [v.check for v in stopped if v.result == "refused"]}
-    station.state.transcript.record("refused", data, station.now_ms())
-    only_time = all(v.check.startswith("TIME-") for v in stopped)
-    code = ExitCode.EXPIRED if only_time else ExitCode.REFUSED
-    return Result(Signed(case.request.step, "refused", first.check), code)
+def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
+    """Sign nothing of what a check refused or could not judge here."""
+    step, verdicts = examined.received.request.step, examined.verdicts
+    named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
+    station.state.transcript.record("refused", {"step": step, "checks": named}, station.now_ms())
+    stopped = [*verdicts.stopping(), *verdicts.not_judged()]
+    return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
 
-def _sign(case: Case, station: Station, opinion: Opinion) -> Signed:
+def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> Signed:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
     compare(case, opinion.answer())
     app, signer = station.app(), case.step.signer
@@ -142,20 +142,19 @@ def _sign(case: Case, station: Station, opinion: Opinion) -> Signed:
         shown=shown,
         app=version,
     )
-    require_signature(_with(case, signed), station.state, station.now_ms())
+    require_signature(case, signed, station.state, station.now_ms())
     return signed
 
 
-def _ask_device(case: Case, app: EthereumApp) -> tuple[Signature, str]:
+def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
-    if filled is not None:
+    if not isinstance(case, IntentCase):
+        from airlock_shared.catalogue.eip1559 import unsigned_bytes
+
+        if filled is None:
+            raise ValueError("a call is signed as the transaction that was filled in")
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
     return app.sign_typed_data(signer.path, typed_data_of(case)), "fields"
-
-
-def _with(case: Case, signed: Signed) -> Case:
-    case.signed = signed
-    return case

@@ -13,8 +13,8 @@ from airlock_offline.wallets.eip1559_reader import read_unsigned
 from airlock_shared.catalogue.intents import Intent, leaf, types_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.payload import definitions, encoding_of
-from airlock_shared.checks.transaction import ROUTE as RELAY
 from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airlock_rehearsal import play
-from airlock_rehearsal.machines import Stage
+from airlock_rehearsal.machines import Play
+from airlock_rehearsal.play import rehearse as play_all
+from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_shared.cli.console import say, show
@@ -84,10 +85,10 @@ def rehearse(
         def ledger(blind: bool) -> int:
             return blind_port if blind else port
 
-        on_chain = ChainRecord(services.world, (DELEGATE,)).since
-        stage = Stage(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
-        rows = play.rehearse(stage)
-    for line in play.summary_lines(rows, folder):
+        on_chain = ChainRecord(services.state, (DELEGATE,)).since
+        play = Play(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
+        rows = play_all(play)
+    for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
         raise Refusal(
@@ -142,9 +143,11 @@ def serve(
       airlock-online rehearse serve --port 8787
     """
     _require_services()
-    from airlock_rehearsal.services import Faults, RehearsalServices, Settings, serve_forever
+    from airlock_rehearsal.services.faults import Faults
+    from airlock_rehearsal.services.server import RehearsalServices, serve_forever
+    from airlock_rehearsal.services.settings import RehearsalSettings
 
-    settings = Settings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
+    settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)
     with _outside_chain(chain) as evm:
         serve_forever(RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm), port=port)

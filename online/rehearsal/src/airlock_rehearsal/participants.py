@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import Stage, ledger, offline, online
+from airlock_rehearsal.machines import Play, ledger, offline, online
 
-PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Charles Babbage", "witness": "Mary Somerville"}
+PARTICIPANTS = {"signer": "Ada Lovelace", "facilitator": "Charles Babbage", "witness": "Mary Somerville"}
 _RUN = {"online": online, "offline": offline}
 
 
-class People(NamedTuple):
+class Participants(NamedTuple):
     """The people of one ceremony, and its plan on each machine. Where a plan names no roles nothing is recorded."""
 
-    stage: Stage
+    play: Play
     plans: dict[str, str]
     named: bool
 
@@ -25,55 +25,55 @@ class People(NamedTuple):
         if not self.named:
             return
         for machine, run in _RUN.items():
-            words = [word for role, name in PEOPLE.items() for word in ("--role", f"{role}={name}")]
-            run(self.stage, "ceremony", "begin", "--plan", self.plans[machine], *words)
-        look_at_the_machine(self.stage)
+            words = [word for role, name in PARTICIPANTS.items() for word in ("--role", f"{role}={name}")]
+            run(self.play, "ceremony", "begin", "--plan", self.plans[machine], *words)
+        look_at_the_machine(self.play)
         self.confirm("online", "plan", "deployment")
         self.confirm("offline", "plan", "deployment", "address")
         self.confirm("offline", "preflight", by="facilitator")
 
-    def confirm(self, machine: str, *stations: str, by: str = "") -> None:
-        """Have the stations confirmed by the witness and who sits there: the facilitator online, else the signer."""
+    def confirm(self, machine: str, *checkpoints: str, by: str = "") -> None:
+        """Have the checkpoints confirmed by the witness and who sits there: the facilitator online, else the signer."""
         by = by or {"online": "facilitator", "offline": "signer"}[machine]
-        for station in stations if self.named else ():
+        for checkpoint in checkpoints if self.named else ():
             words = ("--plan", self.plans[machine], "--by", by, "--by", "witness")
-            _RUN[machine](self.stage, "ceremony", "confirm", station, *words)
+            _RUN[machine](self.play, "ceremony", "confirm", checkpoint, *words)
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""
         if not self.named:
             return
-        words = ("--plan", self.plans["offline"], "--model", self.stage.model, *ledger(self.stage))
-        offline(self.stage, "transcript", "seal", *words)
+        words = ("--plan", self.plans["offline"], "--model", self.play.model, *ledger(self.play))
+        offline(self.play, "transcript", "seal", *words)
         self.confirm("offline", "seal")
         for machine, run in _RUN.items():
-            run(self.stage, "ceremony", "end", "--plan", self.plans[machine])
+            run(self.play, "ceremony", "end", "--plan", self.plans[machine])
 
     def report(self, requests: str, signatures: str) -> None:
         """Write the evidence on both machines and verify it; by light, the air-gapped transcript stays where it is."""
         if not self.named:
             return
         name = Path(signatures).name.replace("signatures.json", "evidence")
-        folders = {machine: str(self.stage.folder / machine / name) for machine in _RUN}
+        folders = {machine: str(self.play.folder / machine / name) for machine in _RUN}
         words = ("--requests", requests, "--signatures", signatures)
         self._write("offline", folders["offline"], *words)
         brought: list[str] = []
-        if self.stage.channel == "file":
+        if self.play.channel == "file":
             for option, file in (("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")):
-                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, self.stage.folder / "online" / file)
-                self.stage.say(f"\n=== {file} crosses the gap: offline -> online")
-                brought += [option, str(self.stage.folder / "online" / file)]
-        signatures_online = str(self.stage.folder / "online" / Path(signatures).name)
+                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, self.play.folder / "online" / file)
+                self.play.say(f"\n=== {file} crosses the gap: offline -> online")
+                brought += [option, str(self.play.folder / "online" / file)]
+        signatures_online = str(self.play.folder / "online" / Path(signatures).name)
         self._write("online", folders["online"], "--signatures", signatures_online, *brought)
         for machine, run in _RUN.items():
-            run(self.stage, "report", "verify", folders[machine])
+            run(self.play, "report", "verify", folders[machine])
 
     def _write(self, machine: str, folder: str, *words: str) -> None:
-        _RUN[machine](self.stage, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
+        _RUN[machine](self.play, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
 
 
-def look_at_the_machine(stage: Stage) -> None:
+def look_at_the_machine(play: Play) -> None:
     """State the time from a watch, look at the air-gapped machine, and compare the Ledger's address."""
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    offline(stage, "preflight", "--time", watch, "--uncertainty", "60", *ledger(stage))
-    offline(stage, "address", "--confirm", *ledger(stage))
+    offline(play, "preflight", "--time", watch, "--uncertainty", "60", *ledger(play))
+    offline(play, "address", "--confirm", *ledger(play))

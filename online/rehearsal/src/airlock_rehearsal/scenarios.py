@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from airlock_shared.documents.services import SERVICES
+
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 """The software Ledger's account at the path below: its seed is public, so nothing of value is ever behind it."""
 
@@ -15,14 +17,11 @@ DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
 
 DELEGATE_PATH = "m/44'/60'/1'/0/0"
 
-_SERVICE_OPTIONS = {
-    "builder": "--builder", "batched": "--batched-market", "relayer": "--relayer", "twap": "--twap", "core": "--core-api",
-}  # fmt: skip
-
 
 def service_words(urls: dict[str, str]) -> list[str]:
     """Return the options of ``deployment fetch`` that name the rehearsal's services, by their names in ``urls``."""
-    return [word for name, option in _SERVICE_OPTIONS.items() for word in (option, urls[name])]
+    asked = [service for service in SERVICES.values() if service.asked_for]
+    return [word for service in asked for word in (service.option, urls[service.name])]
 
 
 class Ceremony(NamedTuple):

@@ -9,6 +9,7 @@ import click
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.plan.examples import literal
+from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S
 
 
@@ -36,7 +37,7 @@ def actions(name: str | None, as_json: bool) -> None:
                 show(line)
         words = " ".join(["build", action.name, *example(action)])
         for line in textwrap.wrap(
-            words, 74, break_long_words=False, break_on_hyphens=False, subsequent_indent="      "
+            words, WIDTH - 6, break_long_words=False, break_on_hyphens=False, subsequent_indent="      "
         ):
             show(f"    {line}")
 
@@ -54,7 +55,7 @@ def _parameter_lines(parameter: Parameter) -> list[str]:
     if parameter.sent != parameter.name:
         told.append(f"sent as {parameter.sent}" if parameter.sent else "not sent")
     indent = " " * 29
-    wrapped = textwrap.wrap("; ".join(told), 80, initial_indent=indent, subsequent_indent=indent)
+    wrapped = textwrap.wrap("; ".join(told), WIDTH, initial_indent=indent, subsequent_indent=indent)
     return [f"  {parameter.name:<26} {parameter.unit.name}{optional}{default}", *wrapped]
 
 

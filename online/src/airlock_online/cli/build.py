@@ -7,25 +7,25 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.fee_options import filling_of, filling_options
+from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import accepted, filled_lines
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_online.state import State
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import decode_call
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.nonces import NonceLedger
+from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
 from airlock_shared.text.safe import safe
-from airlock_shared.units import UNLIMITED, raw_text
+from airlock_shared.units import PERCENT, UNLIMITED, raw_text, to_raw
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")
 """The fields that name the account which an action speaks for."""
@@ -35,11 +35,11 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 @click.argument("action_name", metavar="ACTION", type=click.Choice(list(ACTIONS)))
 @click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option("--deployment", "name", help="The fetched deployment to build on (default: the only one).")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def build(
-    state: State, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **filling: Any
+    home: OnlineHome, /, action_name: str, values: tuple[str, ...], name: str | None, as_json: bool, **fee_values: Any
 ) -> None:
     r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
 
@@ -49,22 +49,27 @@ def build(
     Example:
       airlock-online build twap-cancel trader=0x… twapId=7
     """
-    deployment = state.choose_deployment(name)
+    deployment = home.choose_deployment(name)
     step = one_step(action_name, values)
-    limits = Limits(deployment.intent_deadline_ms, 100 * 10**10, max_fee_at_most_wei=UNLIMITED, remaining_at_least_ms=0)
+    limits = Limits(
+        deployment.intent_deadline_ms,
+        to_raw("100", PERCENT),
+        max_fee_at_most_wei=UNLIMITED,
+        remaining_at_least_ms=0,
+    )
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with Http() as http:
-        filler = filling_of(filling).filler(steps, state, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
-        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, NonceLedger())
-    wrong = [v for v in prepared.verdicts if v.result == "refused"]
+        gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
+        prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
+    wrong = prepared.verdicts.refused()
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
         for line in _payload_lines(prepared):
             show(line)
-        show(f"checks: {len(prepared.verdicts) - len(wrong)} not refused, {len(wrong)} refused")
+        show(f"checks: {len(prepared.verdicts.checks) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
 
 

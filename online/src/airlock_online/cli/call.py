@@ -10,20 +10,21 @@ from urllib.parse import unquote
 import click
 
 from airlock_online.cli.build import fields_of
-from airlock_online.cli.fee_options import Filling, filling_of, filling_options
+from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
-from airlock_online.preparing.prepare import Asked, Sources, fields_to_send
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
+from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
-from airlock_shared.plan.model import Plan, Step, parse_plan
+from airlock_shared.plan.model import Plan, Step
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
 
@@ -39,11 +40,11 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.option("--plan", "plan_file", type=INPUT, help="Take the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def call(
-    state: State, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
+    home: OnlineHome, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
 ) -> None:
     r"""Ask the builder for any PATH, with fields as given, and print what it answers.
 
@@ -57,46 +58,46 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_harmless(asked_method, path, state.config().reads.relay)
-    asked = Asked(path, fields_of(values), asked_method)
+    require_harmless(asked_method, path, home.config().reads.relay)
+    asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
-    filling = filling_of(rest)
+    fees = read_fee_options(rest)
     if plan_file is not None and step_id is not None and output is not None:
-        _take(state, asked, parse_plan(read_input(plan_file)), step_id, name, output, filling, as_json)
+        _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
     if plan_file is not None or step_id is not None or output is not None:
         raise UsageError("--plan, --step and -o belong together", do="give all three, or none of them")
-    if filling.given:
+    if fees.given:
         raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan, --step and -o with them")
     with Http() as http:
-        builder = BuilderClient(state.choose_deployment(name).base_urls["builder"], http)
+        builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
         data = builder.ask(path, asked.fields, method=asked_method)
     show_json({"ok": True, "data": data} if as_json else data)
 
 
 def _take(
-    state: State,
-    asked: Asked,
+    home: OnlineHome,
+    asked: BuildRequest,
     plan: Plan,
     step_id: str,
     name: str | None,
     output: Path,
-    filling: Filling,
+    fees: FeeOptions,
     as_json: bool,
 ) -> None:
     """Take the answer to an ask as the payload of a plan's step, and write the requests of the whole plan."""
     require_new(output)
-    step, deployment = _step_of(plan, step_id), _deployment_of(state, plan, name)
+    step, deployment = _step_of(plan, step_id), _deployment_of(home, plan, name)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     with Http() as http:
-        filler = filling.filler(plan.steps, state, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        gas_and_fees = fees.gas_and_fees(plan.steps, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment)
-        url = filling.rpc or sources.config.rpc.url
-        look_before(state, plan, list(plan.steps), sources.builder, deployment, url, http)
+        url = fees.rpc or sources.config.rpc.url
+        look_before(home, plan, list(plan.steps), sources.builder, deployment, url, http)
         prepared = prepare_plan(plan, deployment, sources, {step.id: asked._replace(fields=sent)})
-    keep(state, plan, deployment, prepared, output, as_json)
+    keep(home, plan, deployment, prepared, output, as_json)
 
 
 def require_harmless(method: Method, path: str, relay: str) -> None:
@@ -125,7 +126,7 @@ def _step_of(plan: Plan, step_id: str) -> Step:
     return plan.steps[step_id]
 
 
-def _deployment_of(state: State, plan: Plan, name: str | None) -> Deployment:
+def _deployment_of(home: OnlineHome, plan: Plan, name: str | None) -> Deployment:
     if name is not None and name != plan.deployment:
         raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
-    return state.require_deployment(plan.deployment)
+    return home.require_deployment(plan.deployment)

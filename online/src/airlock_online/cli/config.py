@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from airlock_online.state import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, State, default_home
-from airlock_shared.cli.config import show_settings
+from airlock_online.home import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, OnlineHome, default_home
+from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
 
@@ -22,7 +22,7 @@ def config() -> None:
 @config.command("show")
 @json_option
 @click.pass_obj
-def show_config(state: State, as_json: bool) -> None:
+def show_config(home: OnlineHome, as_json: bool) -> None:
     r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
 
     Of an address only the service and the host are shown: what follows is often a key.
@@ -31,23 +31,17 @@ def show_config(state: State, as_json: bool) -> None:
     Example:
       airlock-online config show
     """
-    file = state.home / FILE
-    home = Setting("machine", "home", str(state.home), _home_origin(state))
-    show_settings(file, home, _settings(state), as_json=as_json)
+    file = home.folder / FILE
+    own = home_setting(home.folder, default_home(), HOME_VARIABLE)
+    show_settings(file, own, _settings(home), as_json=as_json)
 
 
-def _home_origin(state: State) -> str:
-    if state.home != default_home():
-        return "--home"
-    return f"{ENVIRONMENT} {HOME_VARIABLE}" if os.environ.get(HOME_VARIABLE) else DEFAULT
-
-
-def _settings(state: State) -> Iterator[Setting]:
+def _settings(home: OnlineHome) -> Iterator[Setting]:
     journal = os.environ.get(JOURNAL_VARIABLE)
-    place = _without_key(journal) if journal and "://" in journal else journal or str(state.home / "journal.sqlite3")
+    place = _without_key(journal) if journal and "://" in journal else journal or str(home.folder / "journal.sqlite3")
     yield Setting("machine", "journal", place, f"{ENVIRONMENT} {JOURNAL_VARIABLE}" if journal else DEFAULT)
     variables = {("rpc", "url"): RPC_VARIABLE} if os.environ.get(RPC_VARIABLE) else {}
-    for setting in settings_of(state.home / FILE, state.config(), variables):
+    for setting in settings_of(home.folder / FILE, home.config(), variables):
         hidden = (setting.section, setting.name) == ("rpc", "url") and setting.value
         yield setting._replace(value=_without_key(setting.value)) if hidden else setting
 

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import click
 
-from airlock_online.state import State
-from airlock_shared.ceremony.possession import (
-    Challenge,
-    challenge_of,
-    check_possession,
-    choose_step,
-    read_signature,
-    write_proof,
-)
-from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.cli.possession import plan_option, step_option, tell_challenge
+from airlock_online.home import OnlineHome
+from airlock_shared.ceremony.proofs import choose_step, read_signature, write_proof
+from airlock_shared.checks.possession import Challenge, challenge_of, check_possession
+from airlock_shared.cli.console import json_option, plan_option, show, show_json
+from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message
@@ -31,25 +25,12 @@ def delegate() -> None:
     """Prove a delegate key that lives on a server."""
 
 
-def _challenge(state: State, plan_file: Path, step_id: str | None) -> Challenge:
+def _challenge(home: OnlineHome, plan_file: Path, step_id: str | None) -> Challenge:
     plan = parse_plan(read_input(plan_file))
-    return challenge_of(plan, state.require_deployment(plan.deployment), choose_step(plan, step_id))
+    return challenge_of(plan, home.require_deployment(plan.deployment), choose_step(plan, step_id))
 
 
-@delegate.command("challenge")
-@plan_option
-@step_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
-@json_option
-@click.pass_obj
-def challenge_command(state: State, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
-    r"""Show the text that the delegate key has to sign.
-
-    \b
-    Example:
-      airlock-online delegate challenge --plan plan.toml -o challenge.txt
-    """
-    tell_challenge(_challenge(state, plan_file, step_id), output, _HOW, as_json=as_json)
+delegate.add_command(challenge_command(OnlineHome.require_deployment, _HOW))
 
 
 @delegate.command("proof")
@@ -60,7 +41,7 @@ def challenge_command(state: State, plan_file: Path, step_id: str | None, output
 @json_option
 @click.pass_obj
 def proof_command(
-    state: State, plan_file: Path, step_id: str | None, signature: str, output: Path, as_json: bool
+    home: OnlineHome, plan_file: Path, step_id: str | None, signature: str, output: Path, as_json: bool
 ) -> None:
     r"""Check a signature over the challenge, and write the proof to carry.
 
@@ -72,7 +53,7 @@ def proof_command(
         -o proof.json
     """
     require_new(output)
-    challenge, signed = _challenge(state, plan_file, step_id), read_signature(signature)
+    challenge, signed = _challenge(home, plan_file, step_id), read_signature(signature)
     check_possession(challenge, signed)
     write_new(output, write_proof(challenge, signed))
     if as_json:

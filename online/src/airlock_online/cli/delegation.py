@@ -6,14 +6,14 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, reading, show_one, venue
 from airlock_online.clients import builder_reads
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 
 
 @click.command("delegation")
 @click.argument("trader")
 @click.argument("delegate")
 @reading
-def delegation(state: State, trader: str, delegate: str, name: str | None, as_json: bool) -> None:
+def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, as_json: bool) -> None:
     r"""Tell what DELEGATE may do for TRADER, and until when.
 
     \b
@@ -22,6 +22,6 @@ def delegation(state: State, trader: str, delegate: str, name: str | None, as_js
         0x52908400098527886E0F7030069857D2E4169EE7
     """
     fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.delegation, fields)
     show_one(f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, builder_reads.DELEGATION, as_json)

@@ -1,4 +1,4 @@
-"""What submitting, following and resolving share: the world made of this machine, and what is told of each order.
+"""What submitting, following and resolving share: the context made of this machine, and what is told of each order.
 
 Several orders are told of at once, so that whatever is written is written whole, with the step that it belongs to.
 """
@@ -10,45 +10,60 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import click
 
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
+from airlock_online.delivery.deliveries import match
 from airlock_online.delivery.event_lines import event_json, event_lines
-from airlock_online.delivery.routes.context import Found, World
+from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, Outcome, State, error_of
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import nonce_reader
-from airlock_online.readback.promises import Promise, promise_lines
-from airlock_online.state import State as Machine
-from airlock_shared.cli.console import explain, rows, say, show
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode
+from airlock_online.readback.expectations import Expectation, expectation_lines
+from airlock_shared.cli.console import INPUT, explain, rows, say, show
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, UsageError
+from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 
-READS_AT_MOST = 3  # of a promise that looks broken: a read may lag behind the chain
-_SUCCESS = (State.FILLED, State.CONFIRMED)
+READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
+_SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
+
+patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
+                         help="For how many seconds to poll before giving up for now.")  # fmt: skip
+requests_option = click.option(
+    "--requests", "requests_file", type=INPUT, help="The requests answered, if not prepared on this machine."
+)
 
 
 class Desk:
-    """This machine at work: its world, and the telling of it. One a command."""
+    """This machine at work: its context, and the telling of it. One a command."""
 
-    def __init__(self, machine: Machine, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
-        self.machine, self.journal, self.http = machine, journal, http
-        self.config = machine.config()
+    def __init__(self, home: OnlineHome, journal: Journal, http: Http, patience_s: float, *, as_json: bool) -> None:
+        self.home, self.journal, self.http = home, journal, http
+        self.config = home.config()
         self._as_json = as_json
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
-        self._world = World(
+        self._context = DeliveryContext(
             journal,
             http,
             now_ms,
             self._sleep,
-            nonce_used=nonce_reader(machine.deployments(), http, self.config),
+            nonce_used=nonce_reader(home.deployments(), http, self.config),
             patience_s=patience_s,
             relayer=self.config.relayer,
             node=self.node,
@@ -57,9 +72,9 @@ class Desk:
             look=self._look,
         )
 
-    def world(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> World:
-        """Return the world of one order: what comes of it is told with its step."""
-        return self._world._replace(
+    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
+        """Return the context of one order: what comes of it is told with its step."""
+        return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),
             on_answered=answered,
@@ -95,7 +110,7 @@ class Desk:
             self._step = step
             show(f"  {step}")
 
-    def run(self, step: str, digest: str, act: Callable[[], Outcome]) -> ExitCode:
+    def run(self, step: str, digest: str, act: Callable[[], OrderOutcome]) -> ExitCode:
         """Run a submission or a following, tell what became of it, record it, and return its exit code."""
         facts: dict[str, object] = {"step": step, "digest": digest}
         try:
@@ -103,20 +118,22 @@ class Desk:
         except AirlockError as error:
             with self._writing:
                 say(explain(error))
-                self.machine.transcript.record("outcome", facts | {"error": error.what}, now_ms())
+                self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
             return error.exit_code
-        promises = self._read_back(digest) if outcome.state in _SUCCESS else []
-        failure = _broken(promises) or error_of(outcome)
+        expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
+        failure = _broken(expectations) or error_of(outcome)
         with self._writing:
-            self._tell(step, outcome, promises, failure)
+            self._tell(step, outcome, expectations, failure)
         return failure.exit_code if failure else ExitCode.DONE
 
-    def _tell(self, step: str, outcome: Outcome, promises: list[Promise], error: AirlockError | None) -> None:
+    def _tell(
+        self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None
+    ) -> None:
         facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
-        read = [promise._asdict() for promise in promises]
-        self.machine.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
+        read = [expectation._asdict() for expectation in expectations]
+        self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
             known = self.journal.get(outcome.digest)
             ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
@@ -128,8 +145,8 @@ class Desk:
             show(f"    outcome: {outcome.state.value}")
             if outcome.reason:
                 show("\n".join(rows("      ", outcome.reason, limit=1000)))
-            if promises:
-                show("\n".join(promise_lines(promises)))
+            if expectations:
+                show("\n".join(expectation_lines(expectations)))
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
         if error is not None:
@@ -138,18 +155,18 @@ class Desk:
     # ---- reading back -----------------------------------------------------------------------------------------------
 
     def _look(self, digest: str) -> list[Found]:
-        return [Found(p.what, p.found, p.kept) for p in self.promises(digest)]
+        return [Found(p.what, p.found, p.kept) for p in self.expectations(digest)]
 
-    def _read_back(self, digest: str) -> list[Promise]:
-        promises = self.promises(digest)
+    def _read_back(self, digest: str) -> list[Expectation]:
+        expectations = self.expectations(digest)
         for _ in range(READS_AT_MOST - 1):
-            if _broken(promises) is None:
+            if _broken(expectations) is None:
                 break
             self._sleep(POLL_S)
-            promises = self.promises(digest)
-        return promises
+            expectations = self.expectations(digest)
+        return expectations
 
-    def promises(self, digest: str) -> list[Promise]:
+    def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
         from airlock_online.clients.builder import BuilderClient
         from airlock_online.readback.read_back import read_back
@@ -158,7 +175,7 @@ class Desk:
         record = self.journal.get(digest).record
         try:
             header, requests = self._document(record.requests)
-            deployment = self.machine.require_deployment(header.deployment_name)
+            deployment = self.home.require_deployment(header.deployment_name)
         except AirlockError:  # prepared on another machine, or fetched again since
             return []
         request = requests.get(record.step)
@@ -172,13 +189,13 @@ class Desk:
     def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
         """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""
         if fingerprint not in self._documents:
-            header, items, _ = self.machine.require_requests(fingerprint)
+            header, items, _ = self.home.require_requests(fingerprint)
             self._documents[fingerprint] = header, {item.step: item for item in items}
         return self._documents[fingerprint]
 
 
-def _broken(promises: list[Promise]) -> AirlockError | None:
-    broken = [promise.what for promise in promises if promise.kept is False]
+def _broken(expectations: list[Expectation]) -> AirlockError | None:
+    broken = [expectation.what for expectation in expectations if expectation.kept is False]
     if not broken:
         return None
     return ExecutionFailed(
@@ -188,12 +205,50 @@ def _broken(promises: list[Promise]) -> AirlockError | None:
 
 
 @contextmanager
-def open_desk(machine: Machine, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
+def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with Http() as http, open_journal(machine.journal_url(), now_ms) as journal:
-        desk = Desk(machine, journal, http, patience_s, as_json=as_json)
+    with Http() as http, open_journal(home.journal_url(), now_ms) as journal:
+        desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk
         except KeyboardInterrupt:
             desk.stop()
             raise
+
+
+# ---- what was signed ------------------------------------------------------------------------------------------------
+
+
+class MatchedSignatures(NamedTuple):
+    """A signatures document with the requests that it answers."""
+
+    header: Header
+    pairs: list[tuple[Request, Signed]]
+    deployment: Deployment
+    requests: str
+    signatures: str
+    offline_head: str
+
+
+def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
+    """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
+    answer, signed, signatures_fingerprint = parse_signatures(data)
+    if requests_file is not None:
+        answered = read_input(requests_file)
+        header, items, fingerprint = parse_requests(answered)
+        home.keep_requests(fingerprint, answered)
+    else:
+        header, items, fingerprint = home.require_requests(answer.requests)
+    deployment = home.require_deployment(header.deployment_name)
+    if deployment.fingerprint != header.deployment:
+        raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
+    pairs = match(answer, signed, header, items, fingerprint)
+    return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
+
+
+def not_signed(request: Request, signed: Signed) -> ExitCode:
+    """Say why a step has no signature, and return the exit code that this has."""
+    why = safe(signed.why, limit=200)
+    say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
+    say("  do:       if it is still wanted, sign it again on the offline machine, into another file")
+    return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED

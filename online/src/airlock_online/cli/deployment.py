@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.state import State
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import require_new, write_new
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.wire.codec import to_json
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @click.group("deployment")
@@ -25,17 +30,20 @@ def deployment() -> None:
     """Fetch a venue's deployment, to be pinned on the offline machine."""
 
 
+def _service_options(command: F) -> F:
+    """Add an option for the address of each service; only the builder's is required."""
+    for service in reversed([service for service in SERVICES.values() if service.asked_for]):
+        command = click.option(service.option, required=service is BUILDER, help=service.asked_for)(command)
+    return command
+
+
 @deployment.command("fetch")
 @click.option("--name", required=True, help="What to call it, such as mainnet; plans name it.")
-@click.option("--builder", required=True, help="Base URL of the builder service.")
-@click.option("--batched-market", help="Base URL of the batched-market service.")
-@click.option("--relayer", help="Base URL of the relayer.")
-@click.option("--twap", help="Base URL of the TWAP service.")
-@click.option("--core-api", help="Base URL of the core API.")
+@_service_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
 @json_option
 @click.pass_obj
-def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool, **services: str | None) -> None:
+def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: bool, **others: str | None) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
     Nothing in it is believed until people have compared its fingerprint on the offline machine.
@@ -46,8 +54,8 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
         --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
-    config = state.config()
-    urls = {"builder": builder} | {label: url for label, url in services.items() if url}
+    config = home.config()
+    urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     with working("Waiting for the builder"), Http() as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
@@ -56,7 +64,7 @@ def fetch(state: State, /, name: str, builder: str, output: Path, as_json: bool,
     data = to_json(deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta))
     fetched = parse_deployment(data)
     write_new(output, data)
-    state.keep_deployment(fetched, data)
+    home.keep_deployment(fetched, data)
     if as_json:
         words = spoken(fetched.fingerprint)
         show_json({"ok": True, "file": str(output), "fingerprint": fetched.fingerprint, "words": words})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_online.wallets import erc7730
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.host.files import make_folder, require_new, write_new
@@ -21,7 +21,7 @@ from airlock_shared.host.files import make_folder, require_new, write_new
 @json_option
 @click.pass_obj
 def descriptors(
-    state: State, name: str | None, owner: str | None, url: str | None, output: Path, as_json: bool
+    home: OnlineHome, name: str | None, owner: str | None, url: str | None, output: Path, as_json: bool
 ) -> None:
     r"""Write clear-signing descriptors (ERC-7730) of a deployment.
 
@@ -32,7 +32,7 @@ def descriptors(
     Example:
       airlock-online descriptors --deployment mainnet --owner Venue -o erc7730
     """
-    deployment = state.choose_deployment(name)
+    deployment = home.choose_deployment(name)
     files = erc7730.descriptors(deployment, owner, url)
     make_folder(output)
     for file in files:

@@ -11,22 +11,21 @@ import click
 
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.health_lines import journal_line, node_line, service_lines
-from airlock_online.state import JOURNAL_VARIABLE, State
+from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
 from airlock_shared.cli.console import json_option, say
-from airlock_shared.cli.doctor import current, finish_doctor, read_deployments, transcript_line
+from airlock_shared.cli.doctor import finish_doctor, read_deployments, transcript_line
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
-    fault,
     home_line,
     library_lines,
     program_line,
 )
+from airlock_shared.host.observed import Observed, World, fault
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
@@ -36,7 +35,7 @@ PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
 @click.command("doctor")
 @json_option
 @click.pass_obj
-def doctor(state: State, as_json: bool) -> None:
+def doctor(home: OnlineHome, as_json: bool) -> None:
     r"""Find out why something does not work; change nothing.
 
     Versions, folder, disk, configuration, journal, deployments, transcript, libraries and camera; then whether the fetched
@@ -47,40 +46,40 @@ def doctor(state: State, as_json: bool) -> None:
     Example:
       airlock-online doctor
     """
-    deployments, deployment_lines = read_deployments(current(state.home / "deployments"), first=FETCH)
-    lines = [*_own_lines(state), *deployment_lines, *_reached(state, deployments)]
+    deployments, deployment_lines = read_deployments(current(home.folder / "deployments"), first=FETCH)
+    lines = [*_own_lines(home), *deployment_lines, *_reached(home, deployments)]
     finish_doctor(lines, as_json=as_json)
 
 
-def _own_lines(state: State) -> Iterator[Observed]:
+def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     world = World()
     yield program_line("airlock-online")
     yield closure_line(REQUIREMENTS)
-    yield home_line(state.home)
-    yield disk_line(state.home, world)
-    yield _config_line(state)
-    yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(state.home / "journal.sqlite3"))
-    yield transcript_line(state.transcript)
+    yield home_line(home.folder)
+    yield disk_line(home.folder, world)
+    yield _config_line(home)
+    yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
+    yield transcript_line(home.transcript)
     yield from library_lines(world)
     yield camera_line(world)
 
 
-def _config_line(state: State) -> Observed:
-    path = state.home / "config.toml"
+def _config_line(home: OnlineHome) -> Observed:
+    path = home.folder / "config.toml"
     try:
-        state.config()
+        home.config()
     except AirlockError as error:
         return fault("configuration", "config.toml", error.what, error.do, error.exit_code)
     return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
 
 
-def _reached(state: State, deployments: list[Deployment]) -> Iterator[Observed]:
+def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
     with Http(PATIENCE) as http:
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
         try:
-            url = state.config().rpc.url
+            url = home.config().rpc.url
         except AirlockError:  # its line says what is wrong
             return
         if url:

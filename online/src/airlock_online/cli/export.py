@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.delivery_context import open_desk
-from airlock_online.cli.submit import not_signed, read_signatures, requests_option
+from airlock_online.cli.delivery_context import not_signed, open_desk, read_signatures, requests_option
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import FORMAT, package
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
@@ -26,7 +25,9 @@ from airlock_shared.host.files import read_input, require_new, write_new
 @requests_option
 @json_option
 @click.pass_obj
-def export(state: State, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool) -> None:
+def export(
+    home: OnlineHome, file: Path, step: str | None, output: Path, requests_file: Path | None, as_json: bool
+) -> None:
     r"""Write the signatures in FILE as a package for another sender.
 
     From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
@@ -36,7 +37,7 @@ def export(state: State, file: Path, step: str | None, output: Path, requests_fi
     Example:
       airlock-online export signatures.json --step desk-key -o package.json
     """
-    whole = read_signatures(state, read_input(file), requests_file)
+    whole = read_signatures(home, read_input(file), requests_file)
     require_new(output)
     chosen = [pair for pair in whole.pairs if step in (None, pair[0].step)]
     if not chosen:
@@ -49,14 +50,14 @@ def export(state: State, file: Path, step: str | None, output: Path, requests_fi
     ]
     if not deliveries:
         finish(worst(codes))
-    with open_desk(state, 0, as_json=as_json) as desk:
+    with open_desk(home, 0, as_json=as_json) as desk:
         for delivery in deliveries:
             submit.check(delivery)
         for delivery in deliveries:
-            submit.export(delivery, desk.world(delivery.step, delivery.digest))
+            submit.export(delivery, desk.context(delivery.step, delivery.digest))
     digests = [delivery.digest for delivery in deliveries]
     facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
-    state.transcript.record("exported", facts, now_ms())
+    home.transcript.record("exported", facts, now_ms())
     write_new(output, package(whole.header, whole.deployment, deliveries))
     if as_json:
         show_json({"ok": True, "format": FORMAT, "file": str(output), "digests": digests})

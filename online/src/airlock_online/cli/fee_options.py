@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from airlock_online.clients.http import Http
-from airlock_online.preparing.gas_and_fees import ByHand, Filler, open_filler
-from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
+from airlock_online.home import OnlineHome
+from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Step
-from airlock_shared.units import to_raw
+from airlock_shared.units import GWEI, to_raw
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,8 +27,8 @@ _OPTIONS = (
 NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
 
 
-class Filling(NamedTuple):
-    """What the command line says of filling in transactions."""
+class FeeOptions(NamedTuple):
+    """What the command line says of nonce, gas and fees."""
 
     rpc: str | None
     by_hand: ByHand
@@ -39,10 +38,12 @@ class Filling(NamedTuple):
         """Whether the command line says anything."""
         return self.rpc is not None or self.by_hand != ByHand()
 
-    def filler(self, steps: Mapping[str, Step], state: State, deployment: Deployment, http: Http) -> Filler | None:
-        """Return the filler of these steps' transactions, None when there are none. Raises as ``open_filler``."""
+    def gas_and_fees(
+        self, steps: Mapping[str, Step], home: OnlineHome, deployment: Deployment, http: Http
+    ) -> GasAndFees | None:
+        """Return what fills in these steps' transactions, None when there are none. Raises as ``gas_and_fees_of``."""
         if any(step.action.call for step in steps.values()):
-            return open_filler(deployment, self.by_hand, self.rpc or state.config().rpc.url, http)
+            return gas_and_fees_of(deployment, self.by_hand, self.rpc or home.config().rpc.url, http)
         if self.given:
             raise UsageError(
                 "nonce, gas and fees are for transactions, and no step is one", do="leave those options out"
@@ -50,17 +51,17 @@ class Filling(NamedTuple):
         return None
 
 
-def filling_options(command: F) -> F:
+def fee_options(command: F) -> F:
     """Add the options to a command, which gets them under the names of ``NAMES``."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def filling_of(values: Mapping[str, Any]) -> Filling:
+def read_fee_options(values: Mapping[str, Any]) -> FeeOptions:
     """Return what the options say. Raises ``UsageError`` for a fee that is no amount of gwei."""
     fees = [_wei(values[name], f"--{name.replace('_', '-')}") for name in NAMES[3:]]
-    return Filling(values["rpc"], ByHand(values["nonce"], values["gas"], *fees))
+    return FeeOptions(values["rpc"], ByHand(values["nonce"], values["gas"], *fees))
 
 
 def _wei(text: str | None, option: str) -> int | None:

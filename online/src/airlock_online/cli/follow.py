@@ -7,13 +7,12 @@ from functools import partial
 
 import click
 
-from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.cli.submit import patience
+from airlock_online.cli.delivery_context import Desk, open_desk, patience
 from airlock_online.delivery import submit
-from airlock_online.delivery.parallel import Job, run_together
+from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record
-from airlock_online.state import State
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.errors import ExitCode
 
@@ -23,19 +22,19 @@ from airlock_shared.errors import ExitCode
 @patience
 @json_option
 @click.pass_obj
-def follow(state: State, digest: str | None, patience: int, as_json: bool) -> None:
+def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
     r"""Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent.
 
     \b
     Example:
       airlock-online follow
     """
-    with open_desk(state, float(patience), as_json=as_json) as desk:
+    with open_desk(home, float(patience), as_json=as_json) as desk:
         if digest is not None:
             chosen = [desk.journal.get(digest).record]
         else:
             chosen = [known.record for known in desk.journal.submissions() if known.state in OPEN]
-        codes = run_together([_job(record, desk) for record in chosen], in_turn=False)
+        codes = run_parallel([_job(record, desk) for record in chosen], in_turn=False)
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))
@@ -45,7 +44,7 @@ def _job(record: Record, desk: Desk) -> Job[ExitCode]:
     def job(_answered: Callable[[], None]) -> ExitCode:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
         return desk.run(
-            record.step, record.digest, partial(submit.follow, record.digest, desk.world(record.step, record.digest))
+            record.step, record.digest, partial(submit.follow, record.digest, desk.context(record.step, record.digest))
         )
 
     return job

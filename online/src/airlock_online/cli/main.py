@@ -11,6 +11,7 @@ import click
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.errors import UsageError
+from airlock_shared.text.safe import WIDTH
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
@@ -47,7 +48,7 @@ COMMANDS = {
 }
 
 
-class Commands(LazyCommands):
+class OnlineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_online.cli"
@@ -67,7 +68,7 @@ def _rehearse() -> click.Command:
     raise UsageError("the rehearsal is not installed", do="use `make rehearse`, or install airlock-rehearsal")
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
@@ -77,9 +78,9 @@ def _rehearse() -> click.Command:
 @click.pass_context
 def program(context: click.Context, home: Path | None) -> None:
     """Airlock's online half: builds requests, submits signatures, follows outcomes. It holds no key."""
-    from airlock_online.state import State, default_home
+    from airlock_online.home import OnlineHome, default_home
 
-    context.obj = State(home or default_home())
+    context.obj = OnlineHome(home or default_home())
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from airlock_online.cli.venue_reads import reading, venue
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.state import State
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import say, show, show_json
 from airlock_shared.errors import Refusal
@@ -14,14 +14,14 @@ from airlock_shared.errors import Refusal
 
 @click.command("meta")
 @reading
-def meta(state: State, name: str | None, as_json: bool) -> None:
+def meta(home: OnlineHome, name: str | None, as_json: bool) -> None:
     r"""Show what the venue says of itself now, and whether it is still what was fetched (exit code 3 if not).
 
     \b
     Example:
       airlock-online meta
     """
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         told = at.builder.meta()
     changed = decisive_differences(told.data, at.deployment, at.config.meta)
     if as_json and not changed:

@@ -8,7 +8,7 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, reading, show_one, venue
 from airlock_online.clients import builder_reads
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.errors import UsageError
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
@@ -20,7 +20,7 @@ _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 @click.option("--space", type=click.Choice(["trading", "referral"]), default="trading", show_default=True,
               help="Which contract's nonces.")  # fmt: skip
 @reading
-def nonce(state: State, account: str, nonce: str, space: str, name: str | None, as_json: bool) -> None:
+def nonce(home: OnlineHome, account: str, nonce: str, space: str, name: str | None, as_json: bool) -> None:
     r"""Tell whether NONCE is used for ACCOUNT, in the nonce space of a contract.
 
     \b
@@ -30,6 +30,6 @@ def nonce(state: State, account: str, nonce: str, space: str, name: str | None, 
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is no whole number below 2^256", do="give it in decimal digits")
     fields = {"trader": account_of(account), "check": nonce} | ({"space": space} if space == "referral" else {})
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.nonce, fields)
     show_one(f"nonce {nonce} of {fields['trader']}, {space}", reply, builder_reads.NONCE[1:], as_json)

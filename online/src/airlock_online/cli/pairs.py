@@ -6,20 +6,20 @@ import click
 
 from airlock_online.cli.venue_reads import reading, unreadable, venue
 from airlock_online.clients import builder_reads
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
 
 
 @click.command("pairs")
 @reading
-def pairs(state: State, name: str | None, as_json: bool) -> None:
+def pairs(home: OnlineHome, name: str | None, as_json: bool) -> None:
     r"""List the pairs of the venue, as it lists them now.
 
     \b
     Example:
       airlock-online pairs
     """
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.pairs)
     if type(reply) is not list:
         raise unreadable("pair catalogue", "pairs")

@@ -6,14 +6,14 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, reading, show_rows, unreadable, venue
 from airlock_online.clients import builder_reads
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
 
 
 @click.command("positions")
 @click.argument("trader")
 @reading
-def positions(state: State, trader: str, name: str | None, as_json: bool) -> None:
+def positions(home: OnlineHome, trader: str, name: str | None, as_json: bool) -> None:
     r"""List the open positions and the waiting limit orders of TRADER.
 
     \b
@@ -21,7 +21,7 @@ def positions(state: State, trader: str, name: str | None, as_json: bool) -> Non
       airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
     """
     account = account_of(trader)
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.positions, {"trader": account})
     trades, orders = builder_reads.entries(reply, "trades"), builder_reads.entries(reply, "orders")
     if trades is None and orders is None:

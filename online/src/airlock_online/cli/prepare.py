@@ -8,34 +8,34 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.fee_options import filling_of, filling_options
+from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.preparing.prepare import Asked, Prepared, Sources, prepare_step
-from airlock_online.state import State
-from airlock_shared.catalogue.eip1559 import GWEI
-from airlock_shared.checks.batch import part_of
+from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.examine import refused
-from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
+from airlock_shared.checks.document import part_of
+from airlock_shared.checks.judge import Known, judge_header
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.verdicts import NotJudged
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
-from airlock_shared.cli.qr.documents import outgoing, require_output
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.documents import outgoing
+from airlock_shared.cli.qr.file_or_light import require_output
 from airlock_shared.cli.qr.options import qr_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.units import Unit, to_human
-
-NATIVE = Unit("native", 18)  # wei
+from airlock_shared.units import GWEI, NATIVE, to_human
 
 
 @click.command("prepare")
@@ -44,11 +44,11 @@ NATIVE = Unit("native", 18)  # wei
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
-@filling_options
+@fee_options
 @json_option
 @click.pass_obj
 def prepare(
-    state: State,
+    home: OnlineHome,
     /,
     plan_file: Path,
     output: Path | None,
@@ -56,7 +56,7 @@ def prepare(
     even_if_not_ready: bool,
     signer: str,
     as_json: bool,
-    **filling: Any,
+    **fee_values: Any,
 ) -> None:
     r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
@@ -73,15 +73,15 @@ def prepare(
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     steps = _part(plan, signer)
-    deployment = state.require_deployment(plan.deployment)
+    deployment = home.require_deployment(plan.deployment)
     with Http() as http:
-        given = filling_of(filling)
-        filler = given.filler({step: plan.steps[step] for step in steps}, state, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), state.config(), filler)
+        given = read_fee_options(fee_values)
+        gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
+        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        look_before(state, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
+        look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, part=steps)
-    keep(state, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+    keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
 
 
 def _part(plan: Plan, signer: str) -> list[str]:
@@ -97,7 +97,7 @@ def prepare_plan(
     plan: Plan,
     deployment: Deployment,
     sources: Sources,
-    asked: Mapping[str, Asked] | None = None,
+    asked: Mapping[str, BuildRequest] | None = None,
     *,
     part: Sequence[str] | None = None,
 ) -> list[Prepared]:
@@ -106,18 +106,18 @@ def prepare_plan(
     ``asked`` holds the steps asked for otherwise than documented.
     Raises ``Refusal`` for the first payload that a check refuses, and as ``prepare_step``.
     """
-    ledger = NonceLedger()
+    used = UsedNonces(knows_signed=False)
     prepared = []
     steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
     for number, step in enumerate(steps, start=1):
         say(f"[{number}/{len(steps)}] building {step.id} ({step.action.name})")
         situation = Situation(plan, deployment, now_ms())
-        prepared.append(accepted(prepare_step(step, situation, sources, ledger, (asked or {}).get(step.id))))
+        prepared.append(accepted(prepare_step(step, situation, sources, used, (asked or {}).get(step.id))))
     return prepared
 
 
 def keep(
-    state: State,
+    home: OnlineHome,
     plan: Plan,
     deployment: Deployment,
     prepared: list[Prepared],
@@ -137,7 +137,7 @@ def keep(
         deployment=deployment.fingerprint,
         deployment_name=deployment.name,
         rehearsal=deployment.rehearsal,
-        transcript_head=state.transcript.head(),
+        transcript_head=home.transcript.head(),
         created_ms=now_ms(),
         signer=signer,
     )
@@ -146,24 +146,37 @@ def keep(
             f"If that is not meant, fetch the deployment again with {option} URL, before anybody signs.")  # fmt: skip
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
-    kept = state.keep_requests(requests_fingerprint, data)
+    kept = home.keep_requests(requests_fingerprint, data)
     if output is not None:
         write_new(output, data)
     facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
-    state.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
+    home.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
     file = output or kept
+    unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
     if as_json:
-        codes = outgoing(state.home, data, as_json=True) if qr else {}
-        _report_json(prepared, requests_fingerprint, file, codes | ({"signer": signer} if signer else {}))
+        codes = outgoing(home.folder, data, as_json=True) if qr else {}
+        more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}
+        _report_json(prepared, requests_fingerprint, file, more)
         return
     _report(prepared, plan, requests_fingerprint)
     for line in part_lines(plan, signer):
+        say(line)
+    for line in unjudged.lines():
         say(line)
     say(f"Wrote {file}")
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
     say(f"  airlock-offline verify {file.name} --plan PLAN")
     if qr:
-        outgoing(state.home, data, as_json=False)
+        outgoing(home.folder, data, as_json=False)
+
+
+def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
+    """Return what is left to the signing machine to judge."""
+    unjudged = NotJudged()
+    unjudged.of_document(judge_header(header, situation, Known()))
+    for item in prepared:
+        unjudged.of_item(item.verdicts)
+    return unjudged
 
 
 def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
@@ -184,17 +197,16 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
-    for verdict in refused(prepared.verdicts):
-        if verdict.result == "refused":
-            refusal = Refusal(
-                verdict.check,
-                f"step {prepared.request.step}: {verdict.what}",
-                got=str(verdict.got)[:400],
-                expected=str(verdict.expected)[:400],
-                do="nothing was written; compare the payload with the plan, and find out who altered it",
-            )
-            refusal.where = verdict.where
-            raise refusal
+    for verdict in prepared.verdicts.refused():
+        refusal = Refusal(
+            verdict.check,
+            f"step {prepared.request.step}: {verdict.what}",
+            got=str(verdict.got)[:400],
+            expected=str(verdict.expected)[:400],
+            do="nothing was written; compare the payload with the plan, and find out who altered it",
+        )
+        refusal.where = verdict.where
+        raise refusal
     return prepared
 
 
@@ -204,18 +216,18 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
         fee, priority = to_human(filled.maxFeePerGas, GWEI), to_human(filled.maxPriorityFeePerGas, GWEI)
         yield f"nonce {filled.nonce}, gas {filled.gas}"
         yield f"fee at most {fee} gwei, priority {priority} gwei"
-        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
+        yield f"costs at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
-    steps = [{"step": p.request.step, "checks": sum(v.result == "pass" for v in p.verdicts)} for p in prepared]
+    steps = [{"step": p.request.step, "checks": p.verdicts.passed()} for p in prepared]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
     show_json({"ok": True} | also | names | {"steps": steps})
 
 
 def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> None:
     for item in prepared:
-        passed = sum(v.result == "pass" for v in item.verdicts)
+        passed = item.verdicts.passed()
         order = f", order type {item.request.order_type}" if item.request.order_type is not None else ""
         show(f"  {item.request.step:<24} {passed} checks passed")
         show(f"    goes to the {item.request.route}{order}")

@@ -9,7 +9,7 @@ import click
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import ServiceError, UsageError
@@ -21,7 +21,7 @@ from airlock_shared.text.safe import safe
 @click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
 @json_option
 @click.pass_obj
-def ready(state: State, builder: str | None, name: str | None, as_json: bool) -> None:
+def ready(home: OnlineHome, builder: str | None, name: str | None, as_json: bool) -> None:
     r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
 
     \b
@@ -30,7 +30,7 @@ def ready(state: State, builder: str | None, name: str | None, as_json: bool) ->
     """
     if builder is not None and name is not None:
         raise UsageError("--builder and --deployment are two builders", do="give one of them")
-    url = builder or state.choose_deployment(name).base_urls["builder"]
+    url = builder or home.choose_deployment(name).base_urls["builder"]
     with working("Waiting for the builder"), Http() as http:
         readiness = BuilderClient(url, http).ready()
     if as_json:

@@ -11,10 +11,17 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
+from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
-from airlock_online.readback.referral_lookup import Seen, disagreements, from_builder, from_chain, settled, shown
-from airlock_online.state import State
+from airlock_online.readback.referral_lookup import (
+    ReferralFacts,
+    disagreements,
+    from_builder,
+    from_chain,
+    settled,
+    shown,
+)
 from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.console import finish, rows, say, show, show_json
@@ -31,7 +38,7 @@ from airlock_shared.text.safe import safe
 @click.option("--trader", help="Also tell which code this account has adopted.")
 @click.option("--rpc", help="A node's JSON-RPC address, in place of the configured one.")
 @reading
-def referral(state: State, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool) -> None:
+def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool) -> None:
     r"""Tell whether the referral code CODE exists, who owns it and to whom it is offered.
 
     The builder is asked, and with a node ([rpc] url, AIRLOCK_RPC or --rpc) the Referral contract itself. When the two
@@ -42,7 +49,7 @@ def referral(state: State, code: str, trader: str | None, rpc: str | None, name:
       airlock-online referral TREASURY --trader 0x…
     """
     wanted, account = _read_code(code), "" if trader is None else account_of(trader)
-    with venue(state, name) as at, Http() as http:
+    with venue(home, name) as at, Http() as http:
         seen = look(at.builder, at.deployment, at.config, rpc or at.config.rpc.url, http, wanted, account)
     apart, known = disagreements(seen), settled(seen)
     if as_json:
@@ -59,8 +66,14 @@ def referral(state: State, code: str, trader: str | None, rpc: str | None, name:
 
 
 def look(
-    builder: BuilderClient, deployment: Deployment, config: Config, url: str, http: Http, code: bytes, account: str
-) -> list[Seen]:
+    builder: BuilderClient,
+    deployment: Deployment,
+    config: OnlineConfig,
+    url: str,
+    http: Http,
+    code: bytes,
+    account: str,
+) -> list[ReferralFacts]:
     """Return what the builder tells of a code, then the chain when there is a node."""
     seen = [from_builder(builder, config, code, account)]
     if url:
@@ -69,14 +82,20 @@ def look(
 
 
 def look_before(
-    state: State, plan: Plan, steps: Sequence[str], builder: BuilderClient, deployment: Deployment, url: str, http: Http
+    home: OnlineHome,
+    plan: Plan,
+    steps: Sequence[str],
+    builder: BuilderClient,
+    deployment: Deployment,
+    url: str,
+    http: Http,
 ) -> None:
     """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
     for step in steps:
         wish = wish_of(plan.steps[step])
         if wish is None:
             continue
-        seen = look(builder, deployment, state.config(), url, http, wish.code, wish.trader)
+        seen = look(builder, deployment, home.config(), url, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled(seen), plan)
         say(f"step {step}: referral code {safe(code_text(wish.code))}")
         for line in (*code_lines(wish.code, "    "), *_seen_lines(seen, wish.trader, "    ")):
@@ -86,7 +105,7 @@ def look_before(
                 say(line)
         facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
-        state.transcript.record("referral-read", facts | told, now_ms())
+        home.transcript.record("referral-read", facts | told, now_ms())
 
 
 def _read_code(text: str) -> bytes:
@@ -103,7 +122,7 @@ def _code_json(code: bytes) -> dict[str, object]:
 
 
 def _facts_json(
-    deployment: Deployment, account: str, seen: list[Seen], apart: list[str], known: Seen
+    deployment: Deployment, account: str, seen: list[ReferralFacts], apart: list[str], known: ReferralFacts
 ) -> dict[str, object]:
     return {
         "deployment": deployment.name,
@@ -115,7 +134,7 @@ def _facts_json(
     }
 
 
-def _show(code: bytes, deployment: Deployment, account: str, seen: list[Seen], apart: list[str]) -> None:
+def _show(code: bytes, deployment: Deployment, account: str, seen: list[ReferralFacts], apart: list[str]) -> None:
     show(f"referral code {safe(code_text(code))}")
     contract = checksum_address(deployment.domains["referral"].contract)
     place = [f"  on deployment {deployment.name}, contract", f"  {contract}"]
@@ -128,7 +147,7 @@ def _show(code: bytes, deployment: Deployment, account: str, seen: list[Seen], a
         show("  both say the same")
 
 
-def _seen_lines(seen: Sequence[Seen], account: str, margin: str) -> Iterator[str]:
+def _seen_lines(seen: Sequence[ReferralFacts], account: str, margin: str) -> Iterator[str]:
     for one in seen:
         yield f"{margin}{safe(one.source)} says"
         exists = None if one.owner is None else bool(one.owner)

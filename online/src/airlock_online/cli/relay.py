@@ -8,7 +8,7 @@ import click
 
 from airlock_online.cli.venue_reads import reading, show_one, venue
 from airlock_online.clients import builder_reads
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.errors import UsageError
 
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -17,7 +17,7 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 @click.command("relay")
 @click.argument("tx_hash", metavar="HASH")
 @reading
-def relay(state: State, tx_hash: str, name: str | None, as_json: bool) -> None:
+def relay(home: OnlineHome, tx_hash: str, name: str | None, as_json: bool) -> None:
     r"""Tell what became of the relayed transaction HASH. A hash that the relay does not know reads as pending.
 
     \b
@@ -26,6 +26,6 @@ def relay(state: State, tx_hash: str, name: str | None, as_json: bool) -> None:
     """
     if not _HASH.fullmatch(tx_hash):
         raise UsageError("that is no transaction hash", do="give 0x and 64 hex digits")
-    with venue(state, name) as at:
+    with venue(home, name) as at:
         reply = at.builder.read(f"{at.config.reads.relay}/{tx_hash.lower()}")
     show_one(f"transaction {tx_hash.lower()}", reply, builder_reads.RELAYED, as_json)

@@ -7,27 +7,27 @@ from pathlib import Path
 import click
 
 from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.report_rows import record_timeline, timeline_of
-from airlock_online.state import State
-from airlock_shared.cli.console import INPUT, json_option
+from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
     make_report,
-    plan_option,
     read_artefacts,
     signatures_option,
-    verify_report,
+    verify_command,
 )
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
-from airlock_shared.plan.model import parse_plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
 from airlock_shared.report.evidence.redaction import withhold
+from airlock_shared.report.reexamined import judge
 
 
 @click.group("report")
@@ -45,7 +45,7 @@ def report() -> None:
 @json_option
 @click.pass_obj
 def make_command(
-    state: State,
+    home: OnlineHome,
     plan_file: Path,
     requests_file: Path | None,
     signatures_file: Path | None,
@@ -72,43 +72,28 @@ def make_command(
     if SIGNATURES in files:
         answer, signed, _ = parse_signatures(files[SIGNATURES])
         digests = {item.digest for item in signed if item.result == "signed"}
-        kept = state.home / "requests" / f"{answer.requests}.json"
+        kept = home.folder / "requests" / f"{answer.requests}.json"
         if REQUESTS not in files and kept.exists():
             files |= read_artefacts({REQUESTS: kept})
     elif REQUESTS not in files:
         raise UsageError(
             "neither requests nor signatures were given", do="give --signatures, or --requests when nothing was signed"
         )
-    add_deployment(files, state.home / "deployments")
-    _add_outcome(state, files, digests)
-    make_report(folder, files, print_page, as_json=as_json)
+    add_deployment(files, home.folder / "deployments")
+    _add_outcome(home, files, digests)
+    make_report(folder, files, judge, print_page, as_json=as_json)
 
 
-def _add_outcome(state: State, files: dict[str, bytes], digests: set[str]) -> None:
+def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
     ceremony = parse_plan(files[PLAN]).id
     requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
-    with open_journal(state.journal_url(), now_ms) as journal:
+    with open_journal(home.journal_url(), now_ms) as journal:
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests)
-    record_timeline(state.transcript, ceremony, requests, files[TIMELINE], now_ms())
-    files |= read_artefacts({TRANSCRIPTS["online"]: state.transcript.path})
+    record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
+    files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})
     if SIGNATURES in files:
         files[SIGNATURES] = withhold(files[SIGNATURES], ended)
 
 
-@report.command("verify")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@signatures_option
-@json_option
-@click.pass_obj
-def verify_command(state: State, folder: Path, signatures_file: Path | None, as_json: bool) -> None:  # noqa: ARG001
-    r"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
-
-    Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
-    signatures document every signer is recovered again.
-
-    \b
-    Example:
-      airlock-online report verify evidence
-    """
-    verify_report(folder, signatures_file, None, as_json=as_json)
+report.add_command(verify_command(judge, None, "PROGRAM report verify evidence"))

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.delivery.open_outcomes import waiting
+from airlock_online.delivery.open_outcomes import open_outcome
+from airlock_online.delivery.outcome import error_of
 from airlock_online.delivery.resolution import USED
 from airlock_online.delivery.submit import follow
-from airlock_online.journal.order_states import FINAL, OPEN, error_of
+from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Submission
-from airlock_online.state import State
 from airlock_shared.cli.console import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import safe
@@ -23,7 +24,7 @@ from airlock_shared.units import utc_text
 @click.argument("digest", required=False)
 @json_option
 @click.pass_obj
-def resolve(state: State, digest: str | None, as_json: bool) -> None:
+def resolve(home: OnlineHome, digest: str | None, as_json: bool) -> None:
     r"""Say what is known of DIGEST, or of everything that has not ended; ask once, and settle what reads settle.
 
     \b
@@ -31,7 +32,7 @@ def resolve(state: State, digest: str | None, as_json: bool) -> None:
       airlock-online resolve
     """
     reports, codes = [], []
-    with open_desk(state, 0, as_json=as_json) as desk:
+    with open_desk(home, 0, as_json=as_json) as desk:
         if digest is not None:
             chosen = [desk.journal.get(digest)]
         else:
@@ -51,21 +52,21 @@ def resolve(state: State, digest: str | None, as_json: bool) -> None:
 
 def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
     digest, asked = known.record.digest, []
-    world = desk.world(known.record.step, digest)._replace(
+    context = desk.context(known.record.step, digest)._replace(
         on_asked=lambda question, answer: asked.append({"asked": question, "answered": answer}),
         on_notice=lambda _: None,
     )
     error: AirlockError | None
     reason = known.note
     try:
-        outcome = follow(digest, world)
+        outcome = follow(digest, context)
         error, reason = error_of(outcome), outcome.reason
     except AirlockError as failure:
         error, reason = failure, failure.what
     now_known = desk.journal.get(digest)
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
-        asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.promises(digest)]
-    wait = waiting(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
+        asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
+    wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
     report = {
         **now_known.record._asdict(),
         "was": known.state.value,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_online.cli.wallet_exchange import scan_answer
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 
@@ -20,7 +20,7 @@ from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 @scanning_options
 @click.pass_obj
 def scan(
-    state: State, sources: tuple[str, ...], requests_file: Path | None, output: Path, restart: bool, as_json: bool
+    home: OnlineHome, sources: tuple[str, ...], requests_file: Path | None, output: Path, restart: bool, as_json: bool
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
 
@@ -34,6 +34,6 @@ def scan(
       airlock-online scan camera --requests requests.json -o signatures.json
     """
     if requests_file is not None:
-        scan_answer(state, sources, requests_file, output, restart=restart, as_json=as_json)
+        scan_answer(home, sources, requests_file, output, restart=restart, as_json=as_json)
         return
-    scan_to_file(state.home, sources, output, restart=restart, as_json=as_json)
+    scan_to_file(home.folder, sources, output, restart=restart, as_json=as_json)

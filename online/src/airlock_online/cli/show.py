@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_online.cli.wallet_exchange import show_step
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.master_fingerprint import read_fingerprint
 from airlock_shared.cli.qr.documents import show_file, showing_options
@@ -24,7 +24,7 @@ from airlock_shared.errors import UsageError
 @showing_options
 @click.pass_obj
 def show(
-    state: State,
+    home: OnlineHome,
     file: Path,
     wallet: str | None,
     step: str | None,
@@ -46,8 +46,8 @@ def show(
       airlock-online show requests.json --for keystone --step desk-key
     """
     if wallet is not None:
-        show_step(state, file, step, fingerprint, how, output, version, as_json)
+        show_step(home, file, step, fingerprint, how, output, version, as_json)
         return
     if step is not None or fingerprint is not None:
         raise UsageError("--step and --master-fingerprint are for another wallet", do="add --for keystone")
-    show_file(state.home, file, how, output, version, as_json)
+    show_file(home.folder, file, how, output, version, as_json)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OPEN
-from airlock_online.state import State
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.text.safe import safe
 
@@ -15,14 +15,14 @@ from airlock_shared.text.safe import safe
 @click.command("status")
 @json_option
 @click.pass_obj
-def status(state: State, as_json: bool) -> None:
+def status(home: OnlineHome, as_json: bool) -> None:
     r"""List what was submitted from this machine and what became of it.
 
     \b
     Example:
       airlock-online status
     """
-    with open_journal(state.journal_url(), now_ms) as journal:
+    with open_journal(home.journal_url(), now_ms) as journal:
         rows = journal.submissions()
     if as_json:
         own = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")

@@ -14,8 +14,8 @@ import click
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
-from airlock_online.state import State
+from airlock_online.config import OnlineConfig
+from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, rows, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import Deployment
@@ -25,20 +25,20 @@ from airlock_shared.ethereum.addresses import checksum_address, parse_address
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Venue(NamedTuple):
+class VenueBuilder(NamedTuple):
     """The builder of a fetched deployment."""
 
     deployment: Deployment
     builder: BuilderClient
-    config: Config
+    config: OnlineConfig
 
 
 @contextmanager
-def venue(state: State, name: str | None) -> Iterator[Venue]:
+def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
-    deployment = state.choose_deployment(name)
+    deployment = home.choose_deployment(name)
     with working("Waiting for the builder"), Http() as http:
-        yield Venue(deployment, BuilderClient(deployment.base_urls["builder"], http), state.config())
+        yield VenueBuilder(deployment, BuilderClient(deployment.base_urls["builder"], http), home.config())
 
 
 def reading(command: F) -> F:
@@ -57,7 +57,7 @@ def show_one(heading: str, reply: object, columns: tuple[builder_reads.Column, .
     show_rows(told)
 
 
-def show_rows(told: list[builder_reads.Told]) -> None:
+def show_rows(told: list[builder_reads.ToldValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
     for row in told:
         for line in rows(f"  {row.label:<24} ", row.text):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_online.clock import now_ms
-from airlock_online.state import State
+from airlock_online.home import OnlineHome
 from airlock_online.wallets.answers import WalletAnswers
 from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
@@ -22,15 +22,15 @@ from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
 
-def step_transfer(state: State, file: Path, step: str | None, fingerprint: int | None) -> Transfer:
+def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: int | None) -> Transfer:
     """Return a step of a requests document as ``ur:eth-sign-request``; without ``step``, the first not yet answered.
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
     data = read_input(file)
     header, items, requests = parse_requests(data)
-    deployment = _deployment(state, header)
-    request = choose_step(items, WalletAnswers(state.home, requests).of(items), step)
+    deployment = _deployment(home, header)
+    request = choose_step(items, WalletAnswers(home.folder, requests).of(items), step)
     asked = sign_request(request, deployment, fingerprint)
     say(f"step {request.step}, for {request.signer} at {request.path}; its answer bears the id {asked.request_id}")
     say(
@@ -40,7 +40,7 @@ def step_transfer(state: State, file: Path, step: str | None, fingerprint: int |
 
 
 def show_step(
-    state: State,
+    home: OnlineHome,
     file: Path,
     step: str | None,
     fingerprint: int | None,
@@ -50,21 +50,21 @@ def show_step(
     as_json: bool,
 ) -> None:
     """Show a step to another wallet. Raises as :func:`step_transfer` and ``show_transfer``."""
-    transfer = step_transfer(state, file, step, fingerprint)
-    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
+    transfer = step_transfer(home, file, step, fingerprint)
+    shown = show_transfer(transfer, how=how, output=output, folder=home.folder / "qr", version=version, as_json=as_json)
     if as_json:
         show_json({"ok": True} | shown.as_json())
 
 
-def _deployment(state: State, header: Header) -> Deployment:
-    deployment = state.require_deployment(header.deployment_name)
+def _deployment(home: OnlineHome, header: Header) -> Deployment:
+    deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and show them again")
     return deployment
 
 
 def scan_answer(
-    state: State, sources: Sequence[str], file: Path, output: Path, *, restart: bool, as_json: bool
+    home: OnlineHome, sources: Sequence[str], file: Path, output: Path, *, restart: bool, as_json: bool
 ) -> None:
     """Scan another wallet's answer to a step of the requests in ``file``; write the signatures once all are answered.
 
@@ -73,34 +73,34 @@ def scan_answer(
     require_new(output)
     data = read_input(file)
     header, items, requests = parse_requests(data)
-    deployment = _deployment(state, header)
-    kept = kept_frames(state.home, "wallet-answer", restart=restart)
+    deployment = _deployment(home, header)
+    kept = kept_frames(home.folder, "wallet-answer", restart=restart)
     message = scan_message(sources, kept=kept)
     with forgotten_when_wrong(kept):
         answer = Signature.from_cbor(message.expect(SIGNATURE_TYPE))
     kept.forget()  # whole: a refused answer is not asked for again, and a good one is kept by its step
     signed = take(answer, header, items, deployment)
-    answers = WalletAnswers(state.home, requests)
+    answers = WalletAnswers(home.folder, requests)
     if answers.keep(signed):
         facts = {"requests": requests, "step": signed.step, "digest": signed.digest, "signer": signed.signer}
-        state.transcript.record("wallet-answered", facts, now_ms())
+        home.transcript.record("wallet-answered", facts, now_ms())
         say(f"step {signed.step}: signed by {signed.signer}, over the digest computed here")
     else:
         say(f"step {signed.step}: it was answered before, and that answer stays")
-    _write(state, data, header, items, requests, output, as_json)
+    _write(home, data, header, items, requests, output, as_json)
 
 
 def _write(
-    state: State, data: bytes, header: Header, items: list[Request], requests: str, output: Path, as_json: bool
+    home: OnlineHome, data: bytes, header: Header, items: list[Request], requests: str, output: Path, as_json: bool
 ) -> None:
     """Write the signatures document when every step is answered, or say what is missing."""
-    answered = WalletAnswers(state.home, requests).of(items)
+    answered = WalletAnswers(home.folder, requests).of(items)
     missing = [request.step for request in items if request.step not in answered]
     document, signatures = document_of(header, items, answered, requests, now_ms()), ""
     if document is None:
         say(f"{len(answered)} of {len(items)} steps are answered; nothing is written before {', '.join(missing)}")
     else:
-        state.keep_requests(requests, data)
+        home.keep_requests(requests, data)
         write_new(output, document)
         signatures = fingerprint_of(parse_json(document))
         for line in fingerprint_lines("signatures", signatures):

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from airlock_online.clients.http import Call, Http, Reply, json_of, reason_text
+from airlock_online.clients.http import Http, HttpCall, Reply, json_of, reason_text
 from airlock_online.clients.urls import join
-from airlock_online.error_codes import entry
+from airlock_online.error_codes import known_code
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -114,9 +114,9 @@ class BuilderClient:
                 )
         url = join(self.base_url, path)
         if method == "GET":
-            call = Call("GET", url, fields)
+            call = HttpCall("GET", url, fields)
         else:
-            call = Call("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
+            call = HttpCall("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
         return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
 
 
@@ -162,7 +162,7 @@ def _told_to_wait(url: str, reply: Reply) -> ServiceError:
 
 def advice_on(code: str) -> str:
     """Return what to do about an error code of the builder or its relay."""
-    known = entry(code)
+    known = known_code(code)
     return known.do if known else "read the message; if it does not help, ask the builder's operator"
 
 

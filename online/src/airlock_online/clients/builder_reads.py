@@ -42,7 +42,7 @@ class Column(NamedTuple):
     unit: Unit
 
 
-class Told(NamedTuple):
+class ToldValue(NamedTuple):
     """One value as it was told: ``raw`` as text or flag (None: not told), and its text for a person."""
 
     label: str
@@ -97,9 +97,9 @@ RELAYED = (
 )
 
 
-def rows(source: object, columns: Iterable[Column]) -> list[Told]:
+def rows(source: object, columns: Iterable[Column]) -> list[ToldValue]:
     """Return what a reply tells, column by column."""
-    return [Told(column.label, *_read(_at(source, column.path), column.unit)) for column in columns]
+    return [ToldValue(column.label, *_read(_at(source, column.path), column.unit)) for column in columns]
 
 
 def entries(source: object, name: str) -> list[Any] | None:
@@ -108,10 +108,10 @@ def entries(source: object, name: str) -> list[Any] | None:
     return found if type(found) is list else None
 
 
-def named_pair(told: list[Told], deployment: Deployment) -> list[Told]:
+def named_pair(told: list[ToldValue], deployment: Deployment) -> list[ToldValue]:
     """Return the rows with the pair's name, from the pinned deployment, beside its index."""
 
-    def named(row: Told) -> Told:
+    def named(row: ToldValue) -> ToldValue:
         pair = deployment.pairs.get(int(str(row.raw))) if row.raw is not None else None
         return row._replace(text=f"{row.text} {safe(pair.name) if pair else '(not in the pinned deployment)'}")
 

@@ -42,7 +42,7 @@ class Timeouts(NamedTuple):
     stream_total: float = 240.0
 
 
-class Call(NamedTuple):
+class HttpCall(NamedTuple):
     """One request. ``body`` is the exact bytes of a JSON document."""
 
     method: str
@@ -106,7 +106,7 @@ class Http:
         self._client.close()
 
     @contextmanager
-    def open(self, call: Call, *, stream: bool = False, max_bytes: int = MAX_JSON_BYTES) -> Iterator[OpenReply]:
+    def open(self, call: HttpCall, *, stream: bool = False, max_bytes: int = MAX_JSON_BYTES) -> Iterator[OpenReply]:
         """Send one request, once, and yield its reply while the body arrives.
 
         Raises ``NotSent`` when the connection could not be opened, ``ServiceError`` for whatever went wrong later.
@@ -125,7 +125,7 @@ class Http:
         finally:
             response.close()
 
-    def _send(self, call: Call, silence: float) -> httpx.Response:
+    def _send(self, call: HttpCall, silence: float) -> httpx.Response:
         if self._client.is_closed:  # by another thread: the person has interrupted the command
             raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
         headers = {"accept": call.accept} | ({} if call.body is None else {"content-type": JSON})
@@ -179,16 +179,16 @@ class Http:
         except httpx.HTTPError as error:
             raise _broken(url, error) from error
 
-    def exchange(self, call: Call, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
+    def exchange(self, call: HttpCall, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
         """Send one request, once, and return its whole reply. Raises as :meth:`open`."""
         with self.open(call, max_bytes=max_bytes) as reply:
             return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s, reply.date)
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
         """GET, and wait and ask again as :meth:`ask_patiently` does."""
-        return self.ask_patiently(Call("GET", url, query or {}))
+        return self.ask_patiently(HttpCall("GET", url, query or {}))
 
-    def ask_patiently(self, call: Call) -> Reply:
+    def ask_patiently(self, call: HttpCall) -> Reply:
         """Ask for what changes nothing at the other end; told 429, wait as told (bounded) and ask again.
 
         No submission may come this way: nothing else is ever asked twice.

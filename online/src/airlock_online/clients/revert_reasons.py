@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from airlock_online.error_codes import ENTRIES
+from airlock_online.error_codes import ERROR_CODES
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.keccak import keccak256
@@ -54,7 +54,7 @@ _REHEARSED = REFERRAL_ERRORS | DELEGATE_ERRORS
 @cache
 def _known() -> dict[bytes, str]:
     """Return the contracts' errors by the selector of their form without arguments."""
-    names = [entry.code for entry in ENTRIES.values() if entry.where == "contract"]
+    names = [entry.code for entry in ERROR_CODES.values() if entry.where == "contract"]
     names += [name for name in _REHEARSED if name not in names]
     return {keccak256(f"{name}()".encode())[:4]: name for name in names}
 
@@ -80,7 +80,7 @@ def reason(data: str) -> str:
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"
     if name := error_name(data):
-        meaning = _REHEARSED.get(name) or ENTRIES[name].meaning
+        meaning = _REHEARSED.get(name) or ERROR_CODES[name].meaning
         return f"{name} (0x{selector.hex()}): {meaning}" if name in _REHEARSED else f"{name}: {meaning}"
     return f"an error that Airlock does not know, selector 0x{selector.hex()}, data {data[:202]}"
 

@@ -13,7 +13,7 @@ import re
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http import Call, Http, NotSent, Reply, json_of, reason_text
+from airlock_online.clients.http import Http, HttpCall, NotSent, Reply, json_of, reason_text
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -61,7 +61,7 @@ class Fees(NamedTuple):
     max_priority_fee_per_gas_wei: int
 
 
-class Receipt(NamedTuple):
+class ChainReceipt(NamedTuple):
     """What became of a transaction that is in a block; ``ok`` is False when it reverted."""
 
     transaction_hash: str
@@ -127,7 +127,7 @@ class RpcClient:
             raise self._odd("eth_sendRawTransaction", "no transaction hash")
         return result.lower()
 
-    def receipt(self, tx_hash: str) -> Receipt | None:
+    def receipt(self, tx_hash: str) -> ChainReceipt | None:
         """Return the receipt of a transaction, or None while no block has it."""
         method = "eth_getTransactionReceipt"
         result = self._ask(method, [tx_hash])
@@ -140,7 +140,7 @@ class RpcClient:
         whole = type(logs) is list and len(logs) <= MAX_LOGS and all(type(log) is dict for log in logs)
         if status not in (0, 1) or not whole:
             raise self._odd(method, "a receipt without status or logs")
-        return Receipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
+        return ChainReceipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
 
     def _quantity(self, method: str, params: list[Any]) -> int:
         return self._read_quantity(method, self._ask(method, params))
@@ -154,7 +154,7 @@ class RpcClient:
         number = next(self._ids)
         body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
         try:
-            reply = self._http.exchange(Call("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
+            reply = self._http.exchange(HttpCall("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
             return self._result(method, number, reply)
         except RpcError:
             raise

@@ -24,7 +24,7 @@ class Caps(NamedTuple):
     total: int = 8 << 20
 
 
-class Event(NamedTuple):
+class SseEvent(NamedTuple):
     """A dispatched event. ``id`` is the one that this event itself carried, None without an ``id:`` line of its own."""
 
     type: str
@@ -39,10 +39,10 @@ class Comment(NamedTuple):
     text: str
 
 
-Item = Event | Comment
+Item = SseEvent | Comment
 
 
-class Decoder:
+class SseDecoder:
     """Bytes in any pieces go in, events and comments come out. An event without its final blank line never comes out."""
 
     def __init__(self, caps: Caps = Caps()) -> None:  # noqa: B008 (frozen)
@@ -118,7 +118,7 @@ class Decoder:
 
     def _dispatch(self, items: list[Item]) -> None:
         if self._data:
-            items.append(Event(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
+            items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
         self._type, self._data, self._data_size, self._own_id = "", [], 0, None
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
 from airlock_online.journal.schema import Submission
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, utc_text
 from airlock_shared.wire.codec import parse_json
-
-BATCHED = "batched-market"
 
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
@@ -43,7 +41,7 @@ def check(delivery: Delivery) -> None:
             expected=" or ".join(sorted(allowed)) or "a struct or a call of the catalogue",
             do="prepare the step again; a signature for one service is never given to another",
         )
-    if delivery.replaces and delivery.route != "core-api":
+    if delivery.replaces and "replaces" not in ROUTES[delivery.route].own:
         raise Refusal("ROUTE-FORM", "only a price trigger replaces another one").at("replaces")
     _check_order_type(delivery, intent)
     _check_forms(delivery)
@@ -63,7 +61,7 @@ def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
             expected=" or ".join(map(str, allowed)),
             do="prepare the step again; the order type follows from the struct and the pair",
         )
-    if delivery.eip7702 and (delivery.route != BATCHED or not _is_eip7702(delivery.eip7702)):
+    if delivery.eip7702 and ("eip7702" not in ROUTES[delivery.route].own or not _is_eip7702(delivery.eip7702)):
         raise Refusal(
             "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(_EIP7702))
         )

@@ -14,25 +14,18 @@ from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, Transaction
+from airlock_shared.documents.services import RELAY, ROUTES
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.ethereum.recovery import recover
 
-RELAY = "relay"
 _ZERO = re.compile("0x0*", re.ASCII)
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
-_BASE_URLS = {
-    "batched-market": "batched_market",
-    "relayer": "relayer",
-    "twap": "twap",
-    "core-api": "core_api",
-    RELAY: "builder",
-}
 
 
 def match(
-    answer: signatures.Header, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
+    answer: signatures.SignaturesHeader, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
 ) -> list[tuple[Request, Signed]]:
     """Return each request with its answer, in order.
 
@@ -164,21 +157,20 @@ def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:
 
 def base_url_of(route: str, deployment: Deployment) -> str:
     """Return the address of a route's service. Raises ``UsageError`` when the deployment has none."""
-    name = _BASE_URLS[route]
     base_url = _known_url(route, deployment)
     if not base_url:
         raise UsageError(
             f"the deployment has no address for the {route} service",
-            do=f"fetch the deployment again with --{name.replace('_', '-')} URL, or export what was signed",
+            do=f"fetch the deployment again with {ROUTES[route].service.option} URL, or export what was signed",
         )
     return base_url
 
 
 def without_address(routes: Iterable[str], deployment: Deployment) -> dict[str, str]:
     """Return those of the routes whose service the deployment names no address for, each with the option that gives one."""
-    wanted = {route: f"--{_BASE_URLS[route].replace('_', '-')}" for route in routes if route in _BASE_URLS}
-    return {route: option for route, option in wanted.items() if not _known_url(route, deployment)}
+    known = {route: ROUTES[route].service.option for route in routes if ROUTES[route].service.asked_for}
+    return {route: option for route, option in known.items() if not _known_url(route, deployment)}
 
 
 def _known_url(route: str, deployment: Deployment) -> str:
-    return deployment.base_urls.get(_BASE_URLS[route], "")
+    return deployment.base_urls.get(ROUTES[route].service.url_key, "")

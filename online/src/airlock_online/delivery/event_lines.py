@@ -10,10 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_online.error_codes import entry
+from airlock_online.error_codes import known_code
 from airlock_online.journal.order_states import OrderEvent, is_end_of_view, terminal_state
-from airlock_shared.cli.console import WIDTH
-from airlock_shared.text.safe import columns, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 
 MEMBERS_SHOWN = 60
@@ -61,7 +60,7 @@ def event_json(event: OrderEvent, *, now_ms: int) -> dict[str, object]:
     """Return an event as the object of one JSON line. ``told_ms`` is our clock; ``meaning`` is there for a known code."""
     told: dict[str, object] = {"event": event.type, "seq": event.seq, "at_ms": event.at_ms, "told_ms": now_ms}
     told |= {"terminal": terminal_state(event) is not None, "payload": dict(event.payload)}
-    known = entry(event.code)
+    known = known_code(event.code)
     return told | ({"meaning": known.meaning, "do": known.do} if known else {})
 
 
@@ -116,7 +115,7 @@ def _value_text(name: str, value: Any) -> str:
         side = {True: " (long)", False: " (short)"}[value] if name in ("buy", "isBuy") else ""
         return f"{str(value).lower()}{side}"
     text = value if type(value) is str else json.dumps(value)
-    known = entry(text) if name == "code" else None
+    known = known_code(text) if name == "code" else None
     return f"{text}: {known.meaning}" if known else safe(text, limit=_LETTERS_SHOWN)
 
 

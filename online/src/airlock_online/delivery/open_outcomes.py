@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS
-from airlock_online.delivery.routes.registry import OF_TRANSACTIONS
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import OF_TRANSACTIONS
 from airlock_shared.units import utc_text
 
 
-class Waiting(NamedTuple):
+class OpenOutcome(NamedTuple):
     """``until_ms`` is the moment, unix ms, after which reading alone settles it; None when nothing does."""
 
     what: str
@@ -23,7 +23,7 @@ _FOLLOW = "Run `airlock-online follow`."
 _AGAIN = "Sign a new one only when this one has ended: until then it can still be executed."
 
 
-_REGISTERED = Waiting(
+_REGISTERED = OpenOutcome(
     "nothing that a read settles: the order was registered in the chain, and then filled or declined",
     None,
     "Read the positions and the account's history at the venue. This signature can never be executed again: if the order "
@@ -31,56 +31,56 @@ _REGISTERED = Waiting(
 )
 
 
-def waiting(known: Submission, *, nonce_used: bool = False) -> Waiting:
+def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
     """Return what a submission waits for; ``nonce_used`` is what the chain has just said of an intent's nonce."""
     record = known.record
     match known.state:
-        case State.PREPARED:
-            return Waiting("nothing: not a byte of it was sent", None, "Submit it, or let it be.")
-        case State.REJECTED:
-            return Waiting(
+        case OrderState.PREPARED:
+            return OpenOutcome("nothing: not a byte of it was sent", None, "Submit it, or let it be.")
+        case OrderState.REJECTED:
+            return OpenOutcome(
                 "nothing: it was refused before it was taken",
                 None,
                 "Remove the cause and submit it again, or sign a new one.",
             )
-        case State.SENDING | State.ACCEPTED | State.UNKNOWN | State.EXPORTED:
+        case OrderState.SENDING | OrderState.ACCEPTED | OrderState.UNKNOWN | OrderState.EXPORTED:
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:
                 return _REGISTERED
             return _timeless(known) if record.deadline_ms is None else _intent(known, record.deadline_ms)
-    return Waiting("nothing: it has ended", None, "Nothing.")
+    return OpenOutcome("nothing: it has ended", None, "Nothing.")
 
 
-def _transaction(known: Submission) -> Waiting:
+def _transaction(known: Submission) -> OpenOutcome:
     nonce = known.record.nonce
-    return Waiting(
+    return OpenOutcome(
         f"a block that has the transaction, or another one that takes the account's nonce {nonce}",
         None,
         f"{_FOLLOW} To end it yourself, send another transaction with nonce {nonce} and a higher fee.",
     )
 
 
-def _intent(known: Submission, deadline_ms: int) -> Waiting:
+def _intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     until_ms = deadline_ms + EXPIRY_MARGIN_MS
     moment = utc_text(until_ms)
-    if known.state is State.ACCEPTED:
-        return Waiting(
+    if known.state is OrderState.ACCEPTED:
+        return OpenOutcome(
             f"the service's last word, or {moment} with its nonce unused",
             until_ms,
             f"{_FOLLOW} {_AGAIN}",
         )
-    return Waiting(
+    return OpenOutcome(
         f"its nonce being used, or {moment} with its nonce unused",
         until_ms,
         f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
     )
 
 
-def _timeless(known: Submission) -> Waiting:
+def _timeless(known: Submission) -> OpenOutcome:
     old = known.record.old_entity_id
     replaced = f" Whether {old} is still stored is not known either." if old else ""
-    return Waiting(
+    return OpenOutcome(
         "its nonce being spent: it has no deadline",
         None,
         f"Look for the stored trigger at the venue.{replaced} To make it worthless for certain, spend its nonce.",

@@ -21,7 +21,7 @@ _MAX_TYPE = 100
 _MAX_DATA_BYTES = 1 << 20
 
 
-def from_stream(event: sse.Event) -> OrderEvent:
+def from_stream(event: sse.SseEvent) -> OrderEvent:
     """Return the order's event that a server-sent event holds. Raises ``ServiceError`` when it cannot be read."""
     if event.id is not None and not _SEQ.fullmatch(event.id):
         raise _unreadable(f"the id {safe(event.id, limit=40)!r} is no seq")

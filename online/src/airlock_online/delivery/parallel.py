@@ -35,7 +35,7 @@ class _Task(threading.Thread, Generic[_Result]):
             self._place.release()
 
 
-def run_together(jobs: Iterable[Job[_Result]], *, in_turn: bool, at_most: int = MOST_AT_ONCE) -> list[_Result]:
+def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool, at_most: int = MOST_AT_ONCE) -> list[_Result]:
     """Run the jobs, at most so many at once, and return their results in order.
 
     ``in_turn``: each starts when the one before it is answered, or has ended. What a job raises is raised here when all

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import Found, World
+from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
-from airlock_online.delivery.routes.registry import OF_TRANSACTIONS, ROUTES
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record, Submission
+from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
@@ -27,71 +27,71 @@ USED = "used"
 """The answer of the chain that an intent's nonce is used."""
 
 
-def resolve(known: Submission, world: World) -> str:
+def resolve(known: Submission, context: DeliveryContext) -> str:
     """Read what the chain says of an open submission, settle what that settles, and return it for a person."""
     if known.record.route in OF_TRANSACTIONS:
-        return _transaction(known, world)
-    return _intent(known, world)
+        return _transaction(known, context)
+    return _intent(known, context)
 
 
 # ---- intents -------------------------------------------------------------------------------------------------------
 
 
-def _intent(known: Submission, world: World) -> str:
+def _intent(known: Submission, context: DeliveryContext) -> str:
     record, digest = known.record, known.record.digest
-    now_ms = world.clock_ms()  # the clock first: an unused nonce proves something only when read after the deadline
-    used = _nonce_used(record, world)
+    now_ms = context.clock_ms()  # the clock first: an unused nonce proves something only when read after the deadline
+    used = _nonce_used(record, context)
     if used is None:
         return ""
-    if used and ROUTES[record.route].NONCE_PROVES:
+    if used and ROUTES[record.route].nonce_proves:
         found = "the chain has its nonce as used"
-        world.journal.move(digest, State.CONFIRMED, note=found)
+        context.journal.move(digest, OrderState.CONFIRMED, note=found)
         return found
     if used:
-        return _used_by_an_order(digest, world)
+        return _used_by_an_order(digest, context)
     if record.deadline_ms is None:
         return "its nonce is unused, and it has no deadline: it can be executed until the nonce is spent"
     if now_ms <= record.deadline_ms + EXPIRY_MARGIN_MS:
         return f"its nonce is unused; it can be executed until {utc_text(record.deadline_ms)}"
     found = f"its deadline was {utc_text(record.deadline_ms)}"
-    world.journal.move(digest, State.EXPIRED_UNUSED, note=found)
+    context.journal.move(digest, OrderState.EXPIRED_UNUSED, note=found)
     return found
 
 
-def _nonce_used(record: Record, world: World) -> bool | None:
+def _nonce_used(record: Record, context: DeliveryContext) -> bool | None:
     """Tell whether the nonce is used, by the signer or by the trader: contracts differ in whose bitmap it is."""
-    if world.nonce_used is None:
+    if context.nonce_used is None:
         return None
     accounts = {account.lower(): account for account in (record.signer, record.trader)}.values()
     answers: list[bool | None] = []
     for account in accounts:
         question = f"the chain: nonce {record.nonce} of {account}"
         try:
-            answers.append(world.nonce_used(record.contract, account, int(record.nonce)))
+            answers.append(context.nonce_used(record.contract, account, int(record.nonce)))
         except ServiceError as error:
-            world.on_asked(question, error.what)
-            world.on_notice(f"the nonce cannot be read: {error.what}")
+            context.on_asked(question, error.what)
+            context.on_notice(f"the nonce cannot be read: {error.what}")
             return None
-        world.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
+        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
     return True if True in answers else None if None in answers else False
 
 
-def _used_by_an_order(digest: str, world: World) -> str:
+def _used_by_an_order(digest: str, context: DeliveryContext) -> str:
     """Say what a used nonce and the positions tell of a market order: it was registered, and perhaps declined."""
     used = "the chain has its nonce as used, so the order was executed or declined"
-    seen = _look(digest, world)
+    seen = _look(digest, context)
     if seen and all(found.kept is True for found in seen):
         note = f"{used}; {_in_words(seen)}: as far as reads can tell, it was filled"
-        world.journal.move(digest, State.FILLED, note=note)
+        context.journal.move(digest, OrderState.FILLED, note=note)
         return note
     told = f"; the builder now says of {_in_words(seen)}" if seen else ""
     return f"{used}: read the positions{told}"
 
 
-def _look(digest: str, world: World) -> list[Found]:
-    seen = list(world.look(digest)) if world.look else []
+def _look(digest: str, context: DeliveryContext) -> list[Found]:
+    seen = list(context.look(digest)) if context.look else []
     for found in seen:
-        world.on_asked(f"the builder: {found.what}", found.found)
+        context.on_asked(f"the builder: {found.what}", found.found)
     return seen
 
 
@@ -102,33 +102,33 @@ def _in_words(seen: list[Found]) -> str:
 # ---- transactions --------------------------------------------------------------------------------------------------
 
 
-def _transaction(known: Submission, world: World) -> str:
-    if world.node is None:
+def _transaction(known: Submission, context: DeliveryContext) -> str:
+    if context.node is None:
         return "without a node of your own ([rpc] url), its receipt and the account's nonce cannot be read"
     try:
-        return _by_node(known, world.node, world)
+        return _by_node(known, context.node, context)
     except ServiceError as error:
-        world.on_notice(f"the chain cannot be read: {error.what}")
+        context.on_notice(f"the chain cannot be read: {error.what}")
         return ""
 
 
-def _by_node(known: Submission, node: RpcClient, world: World) -> str:
+def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> str:
     record = known.record
     for turn in range(2):  # twice, because a node may answer the two reads from different blocks
         if turn:
-            world.sleep(POLL_S)
+            context.sleep(POLL_S)
         count = node.transaction_count(record.signer, block="latest")  # before the receipt: what came between is in it
         receipt = node.receipt(record.transaction_hash)
-        world.on_asked(f"{node.name}: transactions of {record.signer}", f"{count}; this one is number {record.nonce}")
+        context.on_asked(f"{node.name}: transactions of {record.signer}", f"{count}; this one is number {record.nonce}")
         if receipt is not None:
             depth = max(0, node.block_number() - receipt.block_number + 1)
-            told = f"it is in block {receipt.block_number}, with {depth} of {world.confirmations} confirmations"
-            world.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
-            if depth >= world.confirmations:
-                rpc.take(receipt, depth, record.primary_type, Tracker(record.digest, world))
+            told = f"it is in block {receipt.block_number}, with {depth} of {context.confirmations} confirmations"
+            context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
+            if depth >= context.confirmations:
+                rpc.take(receipt, depth, record.primary_type, Tracker(record.digest, context))
             return told
         if count <= int(record.nonce):
             return f"no block has it, and the account's nonce {record.nonce} is unused: it can still be executed"
     found = f"another transaction of {safe(record.signer)} has taken its nonce {record.nonce}"
-    world.journal.move(record.digest, State.FAILED, note=found, code=REPLACED)
+    context.journal.move(record.digest, OrderState.FAILED, note=found, code=REPLACED)
     return found

@@ -9,14 +9,15 @@ import hashlib
 from typing import Any
 
 from airlock_online.delivery.admission import check, check_same, check_time
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
-from airlock_online.delivery.routes.context import Delivery, World
-from airlock_online.delivery.routes.registry import ROUTES, Route
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
-from airlock_online.journal.order_states import OPEN, Outcome, State
+from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_online.journal.schema import before
 from airlock_shared.errors import OutcomeUnknown, Refusal
 from airlock_shared.text.safe import safe
@@ -24,60 +25,62 @@ from airlock_shared.text.safe import safe
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
 
 
-def submit(delivery: Delivery, world: World) -> Outcome:
+def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     """Send what was signed, once, and follow it. What was sent before is not sent again but followed.
 
     Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
-    outcome says the rest: see ``lifecycle.error_of``.
+    outcome says the rest: see ``outcome.error_of``.
     """
     check(delivery)
-    known = world.journal.find(delivery.digest)
+    known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
-    if known and known.state not in before(State.SENDING):
-        return _not_again(known, f"was sent before and is {known.state}", world)
-    check_time(delivery, world.clock_ms())
-    route = ROUTES[delivery.route]
-    parcel = route.parcel(delivery, world)
+    if known and known.state not in before(OrderState.SENDING):
+        return _not_again(known, f"was sent before and is {known.state}", context)
+    check_time(delivery, context.clock_ms())
+    route = MODULES[delivery.route]
+    parcel = route.parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
-    world.journal.prepare(record)
-    if not world.journal.claim(delivery.digest, **_sent(record)):
-        return _not_again(world.journal.get(delivery.digest), "is being sent by another process", world)
-    tracker = Tracker(delivery.digest, world)
+    context.journal.prepare(record)
+    if not context.journal.claim(delivery.digest, **_sent(record)):
+        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
+    tracker = Tracker(delivery.digest, context)
     try:
-        reason = route.send(delivery, parcel, tracker, world)
-        return _outcome(delivery.digest, world, reason)
+        reason = route.send(delivery, parcel, tracker, context)
+        return _outcome(delivery.digest, context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
 
 
-def follow(digest: str, world: World) -> Outcome:
+def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
     """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
 
     Raises ``JournalError`` when the journal does not know the digest or cannot be used.
     """
-    world.journal.move(digest, State.UNKNOWN, note="the program stopped while it was sending")  # from SENDING alone
-    known = world.journal.get(digest)
+    context.journal.move(
+        digest, OrderState.UNKNOWN, note="the program stopped while it was sending"
+    )  # from SENDING alone
+    known = context.journal.get(digest)
     reason = ""
     if known.state in OPEN:
-        reason = _route_of(known).follow(known, Tracker(digest, world), world)
-    return _outcome(digest, world, reason)
+        reason = _route_of(known).follow(known, Tracker(digest, context), context)
+    return _outcome(digest, context, reason)
 
 
-def export(delivery: Delivery, world: World) -> None:
+def export(delivery: Delivery, context: DeliveryContext) -> None:
     """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
 
     Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
     """
     check(delivery)
-    check_time(delivery, world.clock_ms())
-    known = world.journal.find(delivery.digest)
+    check_time(delivery, context.clock_ms())
+    known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
-    world.journal.prepare(_record(delivery, "export", ""))
-    if not world.journal.export(delivery.digest):
-        state = world.journal.get(delivery.digest).state
+    context.journal.prepare(_record(delivery, "export", ""))
+    if not context.journal.export(delivery.digest):
+        state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
             "it was sent from here, and what was sent is not given to another sender",
@@ -87,22 +90,22 @@ def export(delivery: Delivery, world: World) -> None:
         )
 
 
-def _not_again(known: Submission, why: str, world: World) -> Outcome:
+def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:
     digest = known.record.digest
-    if known.state is State.EXPORTED:
+    if known.state is OrderState.EXPORTED:
         raise Refusal(
             "ROUTE-EXPORTED",
             "it was handed to another sender, and is never sent from here",
             got=known.state.value,
             do="follow it: airlock-online follow; to send it from here, sign a new one",
         )
-    world.on_answered()
-    world.on_notice(f"{digest} {why}; it is not sent again")
-    return follow(digest, world)
+    context.on_answered()
+    context.on_notice(f"{digest} {why}; it is not sent again")
+    return follow(digest, context)
 
 
-def _route_of(known: Submission) -> Route:
-    route = ROUTES.get(known.record.route)
+def _route_of(known: Submission) -> RouteModule:
+    route = MODULES.get(known.record.route)
     if route is None:
         raise JournalError(
             f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",
@@ -132,15 +135,15 @@ def _sent(record: Record) -> dict[str, str]:
     return {name: getattr(record, name) for name in _SENT}
 
 
-def _outcome(digest: str, world: World, reason: str) -> Outcome:
-    known = world.journal.get(digest)
+def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome:
+    known = context.journal.get(digest)
     found = ""
     if known.state in OPEN:
-        found = resolve(known, world)
-        known = world.journal.get(digest)
+        found = resolve(known, context)
+        known = context.journal.get(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))
-    anomalies = tuple(world.journal.anomalies(digest))
-    return Outcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
+    anomalies = tuple(context.journal.anomalies(digest))
+    return OrderOutcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
 
 
 def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:

@@ -2,7 +2,7 @@
 
 Every change is one transaction. A state, a tracking id or an entity id is on the disk when the call returns; an event that
 changes none of them outlives this process, and after a power cut the service tells it again. Which state may follow which
-is decided by ``journal_schema.TRANSITIONS`` inside the statement itself, so that two processes, or two machines on one
+is decided by ``schema.TRANSITIONS`` inside the statement itself, so that two processes, or two machines on one
 database, cannot both claim a digest.
 """
 
@@ -28,7 +28,7 @@ from airlock_online.journal.events import (
     read_events,
     storable,
 )
-from airlock_online.journal.order_states import Anomaly, OrderEvent, State
+from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, before, submission_of
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
@@ -76,7 +76,7 @@ class Journal:
     def prepare(self, record: Record) -> Submission:
         """Write a submission down as PREPARED, or return the one that is there already, unchanged."""
         now = self._clock_ms()
-        row = {**record._asdict(), "state": State.PREPARED.value, "created_ms": now, "updated_ms": now}
+        row = {**record._asdict(), "state": OrderState.PREPARED.value, "created_ms": now, "updated_ms": now}
         try:
             with self._writing() as connection:
                 connection.execute(insert(SUBMISSIONS).values(**row))
@@ -92,17 +92,17 @@ class Journal:
         of ``Record``, written with it.
         """
         with self._writing() as connection:
-            return self._move(connection, digest, State.SENDING, note="", code="", **sent)
+            return self._move(connection, digest, OrderState.SENDING, note="", code="", **sent)
 
     def export(self, digest: str) -> bool:
         """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again."""
         with self._writing() as connection:
-            if self._move(connection, digest, State.EXPORTED, method="export", note="", code=""):
+            if self._move(connection, digest, OrderState.EXPORTED, method="export", note="", code=""):
                 return True
             state = connection.scalar(select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest))
-            return bool(state == State.EXPORTED.value)
+            return bool(state == OrderState.EXPORTED.value)
 
-    def move(self, digest: str, to: State, *, note: str | None = None, code: str | None = None) -> bool:
+    def move(self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None) -> bool:
         """Move to a state, and return whether the state that it was in allows that."""
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
         with self._writing() as connection:
@@ -113,7 +113,7 @@ class Journal:
         with self._writing() as connection:
             self._set(connection, digest, note=note)
 
-    def _move(self, connection: Connection, digest: str, to: State, **values: Any) -> bool:
+    def _move(self, connection: Connection, digest: str, to: OrderState, **values: Any) -> bool:
         allowed = [state.value for state in before(to)]
         done = connection.execute(
             update(SUBMISSIONS)
@@ -138,7 +138,7 @@ class Journal:
         *,
         tracking_id: str = "",
         entity_id: str = "",
-        path: Sequence[State] = (),
+        path: Sequence[OrderState] = (),
         code: str = "",
         note: str = "",
         told_again: bool = False,
@@ -166,7 +166,7 @@ class Journal:
             attempt = 1 + count_rejections(connection, digest)
             payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
             insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
-            moved = self._move(connection, digest, State.REJECTED, note=reason, code=code)
+            moved = self._move(connection, digest, OrderState.REJECTED, note=reason, code=code)
             if not moved:
                 self._set(connection, digest, note=reason)
             return moved
@@ -177,7 +177,7 @@ class Journal:
         event: OrderEvent,
         kind: str,
         ids: dict[str, str],
-        path: Sequence[State],
+        path: Sequence[OrderState],
         told: dict[str, str],
         access: str,
     ) -> bool:

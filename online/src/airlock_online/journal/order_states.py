@@ -10,16 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from airlock_online.error_codes import entry
-from airlock_shared.errors import (
-    AirlockError,
-    ExecutionFailed,
-    Expired,
-    MarketDeclined,
-    OutcomeUnknown,
-    ServiceError,
-)
-from airlock_shared.text.safe import safe
+from airlock_shared.errors import ServiceError
 
 MAX_EVENTS = 2_000  # of one order; the real ones have a handful
 MAX_TRACKING_ID = 200
@@ -27,8 +18,8 @@ ACCEPTED_EVENT = "MarketOrderAccepted"
 STREAM_TIMEOUT = "STREAM_TIMEOUT"
 
 
-class State(StrEnum):
-    """What is known of a submission. ``journal_schema.TRANSITIONS`` says what may follow what."""
+class OrderState(StrEnum):
+    """What is known of a submission. ``schema.TRANSITIONS`` says what may follow what."""
 
     PREPARED = "PREPARED"
     SENDING = "SENDING"
@@ -44,29 +35,30 @@ class State(StrEnum):
 
 
 MEANINGS = {
-    State.PREPARED: "written down; not a byte has been sent",
-    State.SENDING: "the one request is on its way",
-    State.REJECTED: "refused before it was taken: it may be sent again",
-    State.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
-    State.ACCEPTED: "the service has taken it",
-    State.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
-    State.FILLED: "the order was filled",
-    State.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
-    State.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
-    State.FAILED: "it was taken, and its execution failed",
-    State.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+    OrderState.PREPARED: "written down; not a byte has been sent",
+    OrderState.SENDING: "the one request is on its way",
+    OrderState.REJECTED: "refused before it was taken: it may be sent again",
+    OrderState.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
+    OrderState.ACCEPTED: "the service has taken it",
+    OrderState.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
+    OrderState.FILLED: "the order was filled",
+    OrderState.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
+    OrderState.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
+    OrderState.FAILED: "it was taken, and its execution failed",
+    OrderState.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
 }
 
-FINAL = frozenset({State.FILLED, State.CONFIRMED, State.MARKET_DECLINED, State.FAILED, State.EXPIRED_UNUSED})
-_FIND_OUT = "airlock-online follow goes on; airlock-online resolve says what it waits for; it is never sent"
-OPEN = frozenset({State.SENDING, State.ACCEPTED, State.UNKNOWN, State.EXPORTED})
+FINAL = frozenset(
+    {OrderState.FILLED, OrderState.CONFIRMED, OrderState.MARKET_DECLINED, OrderState.FAILED, OrderState.EXPIRED_UNUSED}
+)
+OPEN = frozenset({OrderState.SENDING, OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED})
 """The states in which there is something left to find out, by reading alone."""
 
 _TERMINAL = {
-    "MarketOrderExecuted": State.FILLED,
-    "PositionSizeIncreased": State.FILLED,
-    "MarketOrderCanceled": State.MARKET_DECLINED,
-    "Error": State.FAILED,
+    "MarketOrderExecuted": OrderState.FILLED,
+    "PositionSizeIncreased": OrderState.FILLED,
+    "MarketOrderCanceled": OrderState.MARKET_DECLINED,
+    "Error": OrderState.FAILED,
 }
 _OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
 _OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
@@ -116,7 +108,7 @@ ANOMALIES = {
 }
 
 
-class Order(NamedTuple):
+class KnownOrder(NamedTuple):
     """All that is known of one order. ``increase`` is None when the kind of order is not known."""
 
     increase: bool | None = None
@@ -126,7 +118,7 @@ class Order(NamedTuple):
     terminal: OrderEvent | None = None
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> OrderState | None:
         """The final state that the first terminal event gives, or None."""
         return terminal_state(self.terminal) if self.terminal else None
 
@@ -134,7 +126,7 @@ class Order(NamedTuple):
 class Merged(NamedTuple):
     """The order after an event, whether the event is new and of this order, and what was wrong with it."""
 
-    order: Order
+    order: KnownOrder
     fresh: bool
     anomalies: tuple[Anomaly, ...] = ()
 
@@ -144,12 +136,12 @@ def is_end_of_view(event: OrderEvent) -> bool:
     return event.type == "Error" and event.code == STREAM_TIMEOUT
 
 
-def terminal_state(event: OrderEvent) -> State | None:
+def terminal_state(event: OrderEvent) -> OrderState | None:
     """Return the state that a terminal event ends in, or None: unknown types are never terminal."""
     return None if is_end_of_view(event) else _TERMINAL.get(event.type)
 
 
-def merge(order: Order, event: OrderEvent) -> Merged:
+def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     """Merge one event: unique by seq, the first terminal wins, what a correct service does not do is named.
 
     Raises ``ServiceError`` when an order has more than ``MAX_EVENTS`` events.
@@ -173,7 +165,7 @@ def merge(order: Order, event: OrderEvent) -> Merged:
     return Merged(merged, fresh=True, anomalies=tuple(Anomaly(kind, event) for kind in _oddities(order, event)))
 
 
-def _twin(order: Order, event: OrderEvent) -> OrderEvent | None:
+def _twin(order: KnownOrder, event: OrderEvent) -> OrderEvent | None:
     """Return the event that this one repeats: by seq, or by content when one of the two came without a seq."""
     for known in order.events:
         if known.seq == event.seq and event.seq is not None:
@@ -183,7 +175,7 @@ def _twin(order: Order, event: OrderEvent) -> OrderEvent | None:
     return None
 
 
-def _oddities(order: Order, event: OrderEvent) -> list[str]:
+def _oddities(order: KnownOrder, event: OrderEvent) -> list[str]:
     odd = []
     if event.seq is None and event.type != "Error":  # an Error has been seen without one: ENQUEUE_FAILED
         odd.append("event-without-seq")
@@ -200,57 +192,3 @@ def _oddities(order: Order, event: OrderEvent) -> list[str]:
 
 def _later(one: int | None, other: int | None) -> int | None:
     return max((seq for seq in (one, other) if seq is not None), default=None)
-
-
-class Outcome(NamedTuple):
-    """What is known of a submission when a command ends. ``reason`` is safe to show; ``resumable`` by ``follow``."""
-
-    digest: str
-    state: State
-    tracking_id: str = ""
-    code: str = ""
-    reason: str = ""
-    anomalies: tuple[str, ...] = ()
-
-    @property
-    def resumable(self) -> bool:
-        """Whether there is something left to find out."""
-        return self.state in OPEN
-
-
-def error_of(outcome: Outcome) -> AirlockError | None:
-    """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked.
-
-    What to do is the error catalogue's word where it knows the outcome's code.
-    """
-    told = f": {outcome.reason}" if outcome.reason else ""
-    known = entry(outcome.code) if outcome.code else None
-    match outcome.state:
-        case State.FILLED | State.CONFIRMED:
-            return None
-        case State.MARKET_DECLINED:
-            return MarketDeclined(
-                f"the market declined the fill{told}",
-                do="nothing was filled, and this signature can fill no more; if the order is still wanted, agree on a plan "
-                "with another id and bounds of now, or prepare this one again when this signature's deadline is over",
-            )
-        case State.FAILED:
-            named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
-            do = known.do if known else "sign a new intent to try again"
-            return ExecutionFailed(f"the execution failed{named}{told}", do=do)
-        case State.EXPIRED_UNUSED:
-            return Expired(
-                f"the deadline passed and the nonce was never used{told}",
-                do="sign a new intent; this one is worthless now",
-            )
-        case State.REJECTED:
-            do = known.do if known else "correct the cause and submit again"
-            return ServiceError(f"the service refused it before taking it{told}", code=outcome.code, do=do)
-        case State.PREPARED:
-            return ServiceError(f"nothing was sent{told}", do="submit it again")
-        case State.EXPORTED:
-            return OutcomeUnknown(
-                f"it was handed to another sender, and what became of it is not known yet{told}",
-                do=f"{_FIND_OUT} from here",
-            )
-    return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")

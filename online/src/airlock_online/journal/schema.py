@@ -17,13 +17,13 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 
 VERSION = 2
 
-_S = State
+_S = OrderState
 _ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
-TRANSITIONS: dict[State, frozenset[State]] = {
+TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED}),
     # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
     _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN}),
@@ -41,7 +41,7 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 }  # fmt: skip
 
 
-def before(state: State) -> list[State]:
+def before(state: OrderState) -> list[OrderState]:
     """Return the states that may be followed by this one."""
     return [earlier for earlier, later in TRANSITIONS.items() if state in later]
 
@@ -137,7 +137,7 @@ class Submission(NamedTuple):
     """A row of the journal: the record, and what is known of it."""
 
     record: Record
-    state: State
+    state: OrderState
     tracking_id: str
     last_seq: int | None
     created_ms: int
@@ -151,4 +151,4 @@ def submission_of(row: RowMapping) -> Submission:
     """Return a row of the table as what it means."""
     record = Record(**{name: row[name] for name in Record._fields})
     rest = {name: row[name] for name in Submission._fields if name not in ("record", "state")}
-    return Submission(record, State(row["state"]), **rest)
+    return Submission(record, OrderState(row["state"]), **rest)

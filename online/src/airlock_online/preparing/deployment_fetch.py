@@ -49,7 +49,7 @@ def deployment_document(
     }
 
 
-class Difference(NamedTuple):
+class MetaDifference(NamedTuple):
     """A part of the meta document that is not as it was pinned, as JSON text."""
 
     where: str
@@ -60,7 +60,7 @@ class Difference(NamedTuple):
 _DECISIVE = ("chain_id", "domains", "contracts", "enums", "units", "defaults")
 
 
-def decisive_differences(meta: dict[str, Any], pinned: Deployment, paths: MetaPaths) -> list[Difference]:
+def decisive_differences(meta: dict[str, Any], pinned: Deployment, paths: MetaPaths) -> list[MetaDifference]:
     """Return what a meta document says otherwise than the pinned deployment (rule A4). Raises as deployment_document."""
     now = deployment_document(pinned.name, meta, b"", [], {}, "", paths)
     differences = []
@@ -74,7 +74,7 @@ def decisive_differences(meta: dict[str, Any], pinned: Deployment, paths: MetaPa
                     safe(str(new.get(where, "nothing")), limit=80),
                     safe(str(old.get(where, "nothing")), limit=80),
                 )
-                differences.append(Difference(safe(where, limit=80), said, meant))
+                differences.append(MetaDifference(safe(where, limit=80), said, meant))
     return differences
 
 

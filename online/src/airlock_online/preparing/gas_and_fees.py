@@ -37,7 +37,7 @@ class ByHand(NamedTuple):
         return None not in self
 
 
-class Filler:
+class GasAndFees:
     """Fills the transactions of one ceremony: consecutive nonces for each signer, the same fees for all."""
 
     def __init__(self, by_hand: ByHand, node: RpcClient | None) -> None:
@@ -100,19 +100,19 @@ class Filler:
 LEAST_GAS = 21_000  # of any transaction (Ethereum yellow paper, G_transaction)
 
 
-def open_filler(deployment: Deployment, by_hand: ByHand, url: str, http: Http) -> Filler:
-    """Return the filler for a deployment's transactions, its node's chain compared with the pinned one.
+def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Http) -> GasAndFees:
+    """Return what fills in a deployment's transactions, its node's chain compared with the pinned one.
 
     Raises ``UsageError`` when there is no node and not everything was given by hand, ``Refusal("TX-CHAIN")`` for a node of
     another chain, ``ServiceError`` when it does not answer.
     """
     if by_hand.whole:
-        return Filler(by_hand, None)
+        return GasAndFees(by_hand, None)
     if not url:
         raise _nobody_to_ask()
     node = RpcClient(url, http)
     require_chain(node, deployment)
-    return Filler(by_hand, node)
+    return GasAndFees(by_hand, node)
 
 
 def require_chain(node: RpcClient, deployment: Deployment) -> None:

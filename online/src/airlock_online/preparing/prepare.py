@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.http import Http
-from airlock_online.config import Config
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.routes.context import NonceRead
-from airlock_online.preparing.gas_and_fees import LEAST_GAS, Filler
+from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import examine, examine_nonces, refused
-from airlock_shared.checks.nonces import NonceLedger
-from airlock_shared.checks.transaction import ROUTE as RELAY
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request, Transaction, read_item
+from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
@@ -29,14 +30,14 @@ from airlock_shared.wire.codec import refuse_floats
 
 
 class Sources(NamedTuple):
-    """What preparing asks: the builder, and the filler of transactions, None for a plan that has none."""
+    """What preparing asks: the builder, and what fills in transactions, None for a plan that has none."""
 
     builder: BuilderClient
-    config: Config
-    filler: Filler | None = None
+    config: OnlineConfig
+    gas_and_fees: GasAndFees | None = None
 
 
-class Asked(NamedTuple):
+class BuildRequest(NamedTuple):
     """How a step's payload is asked for: the builder's path, the fields as sent, the method."""
 
     path: str
@@ -48,13 +49,13 @@ class Prepared(NamedTuple):
     """A step's request and what the checks say of it."""
 
     request: Request
-    verdicts: list[Verdict]
+    verdicts: Verdicts
 
 
 def prepare_step(
-    step: Step, situation: Situation, sources: Sources, ledger: NonceLedger, asked: Asked | None = None
+    step: Step, situation: Situation, sources: Sources, used: UsedNonces, asked: BuildRequest | None = None
 ) -> Prepared:
-    """Ask the builder for a step's payload and examine it; ``ledger`` knows the nonces of the steps before it.
+    """Ask the builder for a step's payload and examine it; ``used`` knows the nonces of the steps before it.
 
     ``asked`` stands in for the action's documented endpoint. Raises ``ServiceError`` when the builder or the node fails,
     ``UsageError`` for an action without a documented endpoint, or a struct that is not of the catalogue.
@@ -69,21 +70,22 @@ def prepare_step(
     request = _request(step, situation, sources, asked, payload)
     if request.transaction is not None:
         request = _filled(request, step, situation, sources)
-    case = Case(request, situation)
-    return Prepared(request, examine(case) + examine_nonces(case, ledger))
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts)
 
 
-def planned_ask(step: Step, situation: Situation) -> Asked:
+def planned_ask(step: Step, situation: Situation) -> BuildRequest:
     """Return how a step's payload is asked for at its action's endpoint. Raises ``UsageError`` when none is documented."""
     if not step.action.path:
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP -o FILE",
         )
-    return Asked(step.action.path, fields_to_send(step, situation))
+    return BuildRequest(step.action.path, fields_to_send(step, situation))
 
 
-def _request(step: Step, situation: Situation, sources: Sources, asked: Asked, payload: dict[str, Any]) -> Request:
+def _request(
+    step: Step, situation: Situation, sources: Sources, asked: BuildRequest, payload: dict[str, Any]
+) -> Request:
     """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
     intent = None if step.action.call else CATALOGUE[step.action.primary_type]
     order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
@@ -114,13 +116,13 @@ def _request(step: Step, situation: Situation, sources: Sources, asked: Asked, p
 
 def _filled(request: Request, step: Step, situation: Situation, sources: Sources) -> Request:
     """Return a transaction's request with nonce, gas and fees; what a check refuses is not shown to the node."""
-    if sources.filler is None:
-        raise ValueError("a transaction step is prepared with a filler")
+    if sources.gas_and_fees is None:
+        raise ValueError("a transaction step is prepared with gas and fees")
 
     def passes(filled: Transaction) -> bool:
-        return not refused(examine(Case(request._replace(transaction=filled), situation)))
+        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.hinder()
 
-    filled = sources.filler.fill(request.payload, request.signer, step.id, passes)
+    filled = sources.gas_and_fees.fill(request.payload, request.signer, step.id, passes)
     return request._replace(transaction=filled)
 
 
@@ -151,7 +153,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
     return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
 
 
-def _delegation(step: Step, asked: Asked, sources: Sources) -> dict[str, Any] | None:
+def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:
     """Return the registration of a signer that acts as a delegate, as the builder reads it from the chain."""
     signer, delegate = step.signer, checksum_address(step.signer.address)
     for_itself = bool(step.action.call) and asked.fields.get("delegate") != delegate
@@ -170,7 +172,7 @@ def _delegation(step: Step, asked: Asked, sources: Sources) -> dict[str, Any] | 
     return found
 
 
-def nonce_reader(deployments: Iterable[Deployment], http: Http, config: Config) -> NonceRead:
+def nonce_reader(deployments: Iterable[Deployment], http: Http, config: OnlineConfig) -> NonceRead:
     """Return a reader of nonces over the builders of these deployments, found by the contract that has the nonce space."""
 
     def used(contract: str, account: str, nonce: int) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_online.readback.referral_lookup import NOBODY, Seen, shown
+from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, shown
 from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan, Step
@@ -48,7 +48,7 @@ def _account(step: Step, name: str) -> str:
     return checksum_address(value.raw) if isinstance(value, Exact) and isinstance(value.raw, bytes) else NOBODY
 
 
-def in_the_way(wish: Wish, seen: Seen, plan: Plan) -> list[str]:
+def in_the_way(wish: Wish, seen: ReferralFacts, plan: Plan) -> list[str]:
     """Return what stands in the way of a step, or is surprising about it, as sentences; what is not told is not guessed."""
     judge = {
         "referral-register": _register, "referral-transfer": _transfer, "referral-accept": _accept,
@@ -59,7 +59,7 @@ def in_the_way(wish: Wish, seen: Seen, plan: Plan) -> list[str]:
     return found
 
 
-def _adopt(wish: Wish, seen: Seen) -> Iterator[str]:
+def _adopt(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     code = code_text(wish.code)
     if seen.owner == NOBODY:
         yield f"the code {code} does not exist: nobody has registered it in this spelling, and adopting it brings nothing"
@@ -71,14 +71,14 @@ def _adopt(wish: Wish, seen: Seen) -> Iterator[str]:
         yield f"{wish.account} has another code, which this one replaces: {shown(seen.adopted)}"
 
 
-def _register(wish: Wish, seen: Seen) -> Iterator[str]:
+def _register(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     if seen.owner == wish.account:
         yield f"the code {code_text(wish.code)} is registered already, for this very account"
     elif seen.owner:
         yield f"the code {code_text(wish.code)} is taken: {seen.owner} owns it"
 
 
-def _transfer(wish: Wish, seen: Seen) -> Iterator[str]:
+def _transfer(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     if seen.owner == NOBODY:
         yield f"the code {code_text(wish.code)} does not exist: nobody has registered it in this spelling"
     elif seen.owner is not None and seen.owner != wish.account:
@@ -91,7 +91,7 @@ def _transfer(wish: Wish, seen: Seen) -> Iterator[str]:
         yield f"{seen.pending} is nominated now, and loses that to {wish.new_owner}"
 
 
-def _accept(wish: Wish, seen: Seen) -> Iterator[str]:
+def _accept(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     if seen.owner == wish.account:
         yield f"the caller {wish.account} owns the code already"
     elif seen.owner == NOBODY:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_online.readback.promises import Promise, Scene, unreadable, untold
+from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable, untold
 from airlock_online.readback.trade_tuple import (
     Trade,
     amount_text,
@@ -46,8 +46,8 @@ class _Slot(NamedTuple):
         return None
 
 
-def opened(scene: Scene) -> list[Promise]:
-    """Return the promise of an open: a position of its side, in the slot that the event tells."""
+def opened(scene: Scene) -> list[Expectation]:
+    """Return the expectation of an open: a position of its side, in the slot that the event tells."""
     message = scene.request.payload["message"]["_t"]
     pair, buy = whole(message["pairIndex"]), message["buy"]
     what, promised = f"a position on pair {pair}", f"a {'long' if buy else 'short'} position"
@@ -58,15 +58,15 @@ def opened(scene: Scene) -> list[Promise]:
     if told is None or told.pair != pair:
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
         found = "such a position, but no event tells its slot" if some else "no such position"
-        return [Promise(what, promised, found, None if some else False)]
+        return [Expectation(what, promised, found, None if some else False)]
     place = _Slot(message["trader"], pair, told.slot, told.opened_s)
     mine = place.among(trades)
     kept = False if mine is None else None if mine.buy is None else mine.buy == buy
-    return [Promise(place.name, promised, trade_text(mine), kept)]
+    return [Expectation(place.name, promised, trade_text(mine), kept)]
 
 
-def closed(scene: Scene) -> list[Promise]:
-    """Return the promise of a close: the position gone, or as much of it left as the event tells."""
+def closed(scene: Scene) -> list[Expectation]:
+    """Return the expectation of a close: the position gone, or as much of it left as the event tells."""
     message, asked = scene.request.payload["message"], scene.request.fields
     place = _Slot(message["_trader"], *(whole(message[name]) for name in ("_pairIndex", "_index", "_openTimestamp")))
     told = _result(scene, EXECUTED, place)
@@ -80,14 +80,14 @@ def closed(scene: Scene) -> list[Promise]:
     mine = place.among(trades)
     expected = told.collateral if told else None
     if mine is None:
-        return [Promise(place.name, promised, trade_text(None), not expected)]
+        return [Expectation(place.name, promised, trade_text(None), not expected)]
     if expected is None or (mine.collateral is None and expected):
-        return [Promise(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
-    return [Promise(place.name, promised, trade_text(mine), mine.collateral == expected)]
+        return [Expectation(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
+    return [Expectation(place.name, promised, trade_text(mine), mine.collateral == expected)]
 
 
-def increased(scene: Scene) -> list[Promise]:
-    """Return the promise of an increase: the position holds at least what was added, and what the event tells."""
+def increased(scene: Scene) -> list[Expectation]:
+    """Return the expectation of an increase: the position holds at least what was added, and what the event tells."""
     update = scene.request.payload["message"]["_updateInfo"]
     place = _Slot(update["trader"], whole(update["pairIndex"]), whole(update["index"]))
     added, told = whole(update["initialPosToken"]), _result(scene, INCREASED, place)
@@ -99,30 +99,30 @@ def increased(scene: Scene) -> list[Promise]:
         return [unreadable(place.name, promised, read)]
     mine = place.among(trades)
     if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
-        return [Promise(place.name, promised, trade_text(mine), False)]
+        return [Expectation(place.name, promised, trade_text(mine), False)]
     if expected is None or mine.collateral is None:
-        return [Promise(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
-    return [Promise(place.name, promised, trade_text(mine), mine.collateral == expected)]
+        return [Expectation(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
+    return [Expectation(place.name, promised, trade_text(mine), mine.collateral == expected)]
 
 
-def trigger(scene: Scene) -> list[Promise]:
-    """Return the promises of a trigger: its id told, the one that it replaces named, the position that it closes there."""
+def trigger(scene: Scene) -> list[Expectation]:
+    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
     message = scene.request.payload["message"]
     place = _Slot(message["trader"], *(whole(message[name]) for name in ("pairIndex", "index", "timestamp")))
     event = scene.last(STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
-    promises = [Promise("the trigger", "stored, and its entity id told", _entity(new), _is_entity(new))]
+    expectations = [Expectation("the trigger", "stored, and its entity id told", _entity(new), _is_entity(new))]
     if replaced := scene.request.replaces:
         kept = _is_entity(old) and str(old) == replaced and str(new) != replaced
-        promises += [
-            Promise("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
+        expectations += [
+            Expectation("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
         ]
     trades, read = _positions(scene, place.trader)
     promised = "there, for the trigger to close"
     if trades is None:
-        return [*promises, unreadable(place.name, promised, read)]
+        return [*expectations, unreadable(place.name, promised, read)]
     mine = place.among(trades)
-    return [*promises, Promise(place.name, promised, trade_text(mine), mine is not None)]
+    return [*expectations, Expectation(place.name, promised, trade_text(mine), mine is not None)]
 
 
 def _is_entity(value: object) -> bool:
@@ -133,35 +133,37 @@ def _entity(value: object) -> str:
     return f"entity id {safe(str(value), limit=100)}" if _is_entity(value) else "no entity id"
 
 
-def pending(scene: Scene) -> list[Promise]:
-    """Return the promise of a transaction that stores an order: whatever the positions say now, it is not told yet."""
+def pending(scene: Scene) -> list[Expectation]:
+    """Return the expectation of a transaction that stores an order: whatever the positions say now, it is not told yet."""
     asked = scene.request.fields
     place = _Slot(asked["trader"], whole(asked.get("pairIndex")), whole(asked.get("tradeIndex")))
     what = place.name if place.slot is not None else f"a position on pair {place.pair}"
     trades, _ = _positions(scene, place.trader)
     now = f"; now: {trade_text(place.among(trades))}" if trades is not None and place.slot is not None else ""
-    return [Promise(what, f"{scene.request.action}, when the order is filled", f"{PENDING}{now}", None)]
+    return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{PENDING}{now}", None)]
 
 
-def limit_updated(scene: Scene) -> list[Promise]:
-    """Return the promises of a changed limit order: its price, and take profit and stop loss where they were asked for."""
+def limit_updated(scene: Scene) -> list[Expectation]:
+    """Return what is expected of a changed limit order: its price, and take profit and stop loss where asked for."""
     asked = scene.request.fields
     pair, slot = whole(asked.get("pairIndex")), whole(asked.get("orderIndex"))
     _, read = _positions(scene, asked["trader"])
     order = waiting_order(read, pair, slot)
-    promises = []
+    expectations = []
     for name, member in (("price", "price"), ("takeProfit", "tp"), ("stopLoss", "sl")):
         if name not in asked:
             continue
         what, promised = f"{name} of the limit order on pair {pair}, slot {slot}", f"{asked[name]} USD"
         found = whole(order.get(member)) if order else None
         if order == {}:
-            promises.append(untold(what, promised, "no such order waits; it may have been executed"))
+            expectations.append(untold(what, promised, "no such order waits; it may have been executed"))
         elif found is None:
-            promises.append(unreadable(what, promised, read))
+            expectations.append(unreadable(what, promised, read))
         else:
-            promises.append(Promise(what, promised, amount_text(found, PRICE), _raw_price(asked[name]) == found))
-    return promises
+            expectations.append(
+                Expectation(what, promised, amount_text(found, PRICE), _raw_price(asked[name]) == found)
+            )
+    return expectations
 
 
 def _raw_price(text: str) -> int | None:
@@ -186,3 +188,11 @@ def _result(scene: Scene, kind: str, place: _Slot) -> Trade | None:
     """Return the resulting trade that the event tells, when it is of this position and tells its collateral."""
     told = _told(scene, kind)
     return told if told and told.collateral is not None and place.among([told]) else None
+
+
+READ_BACK: ReadBack = {
+    "open": opened, "open-coin": opened, "close": closed, "close-coin": closed,
+    "increase": increased, "increase-coin": increased, "tpsl-partial": trigger, "limit-update": limit_updated,
+    "position-increase": pending, "position-increase-coin": pending, "trade-open": pending, "trade-close": pending,
+}  # fmt: skip
+"""By action."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
-from airlock_online.config import Config, ReferralViews
+from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _NO_ADDRESS = "0x" + "00" * 20
 
 
-class Seen(NamedTuple):
+class ReferralFacts(NamedTuple):
     """What one source tells of a code; None is "not told".
 
     ``owner`` and ``pending`` are EIP-55, or empty for nobody; ``adopted`` is the trader's 32 bytes, zero for no code;
@@ -48,9 +48,9 @@ class Seen(NamedTuple):
 # ---- the two sources -------------------------------------------------------------------------------------------------
 
 
-def from_builder(builder: BuilderClient, config: Config, code: bytes, trader: str = "") -> Seen:
+def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    seen, troubles = Seen("the builder"), []
+    seen, troubles = ReferralFacts("the builder"), []
     read = _ask(builder, config, {"code": code_text(code)})
     if type(read) is dict:
         private = read.get("isPrivate", read.get("private"))
@@ -67,9 +67,11 @@ def from_builder(builder: BuilderClient, config: Config, code: bytes, trader: st
     return seen._replace(trouble="; ".join(dict.fromkeys(troubles)))
 
 
-def from_chain(node: RpcClient, deployment: Deployment, views: ReferralViews, code: bytes, trader: str = "") -> Seen:
+def from_chain(
+    node: RpcClient, deployment: Deployment, views: ReferralViews, code: bytes, trader: str = ""
+) -> ReferralFacts:
     """Return what the pinned Referral contract tells a node by its views. Raises nothing for what the node answers."""
-    seen = Seen(f"the chain, by {node.name}")
+    seen = ReferralFacts(f"the chain, by {node.name}")
     try:
         if (chain := node.chain_id()) != deployment.chain_id:
             return seen._replace(trouble=f"it serves chain {chain}, and chain {deployment.chain_id} is pinned")
@@ -113,7 +115,7 @@ def told_owners(read: object) -> tuple[str | None, str | None]:
     return (_told_address(read, "owner"), _told_address(read, "pendingOwner")) if type(read) is dict else (None, None)
 
 
-def _ask(builder: BuilderClient, config: Config, fields: Fields) -> object:
+def _ask(builder: BuilderClient, config: OnlineConfig, fields: Fields) -> object:
     try:
         return builder.read(config.reads.referral, fields)
     except ServiceError as error:
@@ -147,7 +149,7 @@ def _flag_in(word: bytes | None) -> bool | None:
 # ---- what follows ----------------------------------------------------------------------------------------------------
 
 
-def disagreements(seen: Sequence[Seen]) -> list[str]:
+def disagreements(seen: Sequence[ReferralFacts]) -> list[str]:
     """Return a sentence for each thing that two sources tell differently."""
     found = []
     for name, label in (
@@ -173,11 +175,11 @@ def shown(value: str | bool | bytes | None) -> str:
     return value or "nobody"
 
 
-def settled(seen: Sequence[Seen]) -> Seen:
+def settled(seen: Sequence[ReferralFacts]) -> ReferralFacts:
     """Return the sources as one: the chain's word where it gives one, else the builder's."""
-    told = Seen("all")
+    told = ReferralFacts("all")
     for one in seen:  # the builder first: what the chain tells takes its place
-        told = Seen(
+        told = ReferralFacts(
             "all",
             told.owner if one.owner is None else one.owner,
             told.pending if one.pending is None else one.pending,

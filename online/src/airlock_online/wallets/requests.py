@@ -135,5 +135,5 @@ def document_of(
     """Return the signatures document of requests that are all answered, otherwise None."""
     if any(request.step not in answered for request in requests):
         return None
-    written = signatures.Header(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
+    written = signatures.SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
     return write_signatures(written, [answered[request.step] for request in requests])

@@ -11,9 +11,7 @@ from typing import Any
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ethereum.rlp import encode
-from airlock_shared.units import Unit
 
-GWEI = Unit("gwei", 9)
 TYPE_2 = b"\x02"
 
 

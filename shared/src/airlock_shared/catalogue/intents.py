@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -64,7 +65,7 @@ class Intent(NamedTuple):
     title: str
     domain: str  # "trading" or "referral"
     signer_rule: str  # "trader-only" or "trader-or-delegate"
-    route: str  # "batched-market", "relayer", "core-api" or "twap"
+    route: str  # of the routes that take intents
     trader: str  # path of the account that the intent speaks for
     nonce: str
     deadline: str  # path of the deadline in unix ms; empty when the struct has none
@@ -149,7 +150,7 @@ _ALL = (
         "OpenTradeReq",
         "OpenTradeReq(Trade _t,uint8 _type,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
         "Open a position, sized in USDC",
-        "trading", "trader-or-delegate", "batched-market", "_t.trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_t.trader", "_nonce", "_deadline",
         (*_OPEN_TRADE, _SLIPPAGE, *_timed("_deadline", "_nonce")),
         order_types=(0, 6),
     ),
@@ -158,7 +159,7 @@ _ALL = (
         "OpenTradeCoinExposureReq(Trade _t,uint8 _type,uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,"
         "uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
         "Open a position, sized in the base asset",
-        "trading", "trader-or-delegate", "batched-market", "_t.trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_t.trader", "_nonce", "_deadline",
         (*_OPEN_TRADE, *_COIN_BOUNDS, _SLIPPAGE, *_timed("_deadline", "_nonce")),
         order_types=(12, 13),
     ),
@@ -167,7 +168,7 @@ _ALL = (
         "CloseTradeReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _amount,"
         "uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
         "Close a position, in USDC of its collateral",
-        "trading", "trader-or-delegate", "batched-market", "_trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_trader", "_nonce", "_deadline",
         (*_POSITION, Field("_amount", USDC, "the collateral to close", _plan("collateralToCloseUsdc")),
          _WANTED_PRICE, *_timed("_deadline", "_nonce")),
         order_types=(1, 7),
@@ -177,7 +178,7 @@ _ALL = (
         "CloseTradeCoinExposureReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,"
         "uint256 _coinExposure,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
         "Close a position, in the base asset",
-        "trading", "trader-or-delegate", "batched-market", "_trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_trader", "_nonce", "_deadline",
         (*_POSITION, Field("_coinExposure", COIN, "the exposure to close", _plan("coinExposure")),
          _WANTED_PRICE, *_timed("_deadline", "_nonce")),
         order_types=(15, 16),
@@ -187,7 +188,7 @@ _ALL = (
         "IncreasePositionSizeReq(UpdatePositionSize _updateInfo,uint256 _slippageP,uint256 _deadline,uint256 _nonce)"
         + _UPDATE,
         "Increase a position, sized in USDC",
-        "trading", "trader-or-delegate", "batched-market", "_updateInfo.trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_updateInfo.trader", "_nonce", "_deadline",
         (*_UPDATE_INFO, _SLIPPAGE, *_timed("_deadline", "_nonce")),
         order_types=(9, -1),
     ),
@@ -196,7 +197,7 @@ _ALL = (
         "IncreasePositionSizeWithCoinExposureReq(UpdatePositionSize _updateInfo,uint256 _coinExposure,"
         "uint256 _minLeverage,uint256 _maxLeverage,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _UPDATE,
         "Increase a position, sized in the base asset",
-        "trading", "trader-or-delegate", "batched-market", "_updateInfo.trader", "_nonce", "_deadline",
+        "trading", "trader-or-delegate", BATCHED_MARKET, "_updateInfo.trader", "_nonce", "_deadline",
         (*_UPDATE_INFO, *_COIN_BOUNDS, _SLIPPAGE, *_timed("_deadline", "_nonce")),
         order_types=(14, -1),
     ),
@@ -205,7 +206,7 @@ _ALL = (
         "TpSlReq(address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,"
         "uint256 price,int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce)",
         "Arm a trigger that closes part of a position",
-        "trading", "trader-or-delegate", "core-api", "trader", "nonce", "",
+        "trading", "trader-or-delegate", CORE_API, "trader", "nonce", "",
         (
             Field("trader", ADDRESS, _TRADER, _plan("trader")),
             Field("pairIndex", COUNT, _PAIR, _plan("pairIndex")),
@@ -226,7 +227,7 @@ _ALL = (
         "SetTraderReferralCodeByUserReq",
         "SetTraderReferralCodeByUserReq(bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce)",
         "Adopt a referral code",
-        "referral", "trader-or-delegate", "relayer", "_referee", "_nonce", "_deadline",
+        "referral", "trader-or-delegate", RELAYER, "_referee", "_nonce", "_deadline",
         (
             Field("_code", CODE, "the referral code", _plan("code")),
             Field("_referee", ADDRESS, "the account that adopts the code", _plan("referee")),
@@ -237,7 +238,7 @@ _ALL = (
         "RegisterCodeReq",
         "RegisterCodeReq(bytes32 _code,address _referrer,uint256 _deadline,uint256 _nonce)",
         "Register a referral code of one's own",
-        "referral", "trader-or-delegate", "relayer", "_referrer", "_nonce", "_deadline",
+        "referral", "trader-or-delegate", RELAYER, "_referrer", "_nonce", "_deadline",
         (
             Field("_code", CODE, "the referral code", _plan("code")),
             Field("_referrer", ADDRESS, "the account that will own the code", _plan("referrer")),
@@ -248,7 +249,7 @@ _ALL = (
         "TwapCancelReq",
         "TwapCancelReq(address trader,uint256 twapId,uint256 nonce,uint256 deadline)",
         "Cancel a pending TWAP order",
-        "trading", "trader-or-delegate", "twap", "trader", "nonce", "deadline",
+        "trading", "trader-or-delegate", TWAP, "trader", "nonce", "deadline",
         (
             Field("trader", ADDRESS, "the account that opened the TWAP", _plan("trader")),
             Field("twapId", COUNT, "the TWAP's id on the chain", _plan("twapId")),
@@ -259,7 +260,7 @@ _ALL = (
         "DelegateReq",
         "DelegateReq(address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce)",
         "Let a delegate key trade for an account",
-        "trading", "trader-only", "relayer", "trader", "nonce", "deadline",
+        "trading", "trader-only", RELAYER, "trader", "nonce", "deadline",
         (
             Field("trader", ADDRESS, "the account that the delegate may trade for", _plan("trader")),
             Field("delegate", ADDRESS, "the key that may trade, and may never withdraw", _plan("delegate")),
@@ -317,9 +318,24 @@ def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
     return [list(v.values()) if isinstance(v := message[name], dict) else v for name in order]
 
 
+def pair_path(intent: Intent) -> str:
+    """Return the path of the pair's index in a struct; empty when it has none."""
+    return next((field.path for field in intent.fields if field.path.lower().endswith("pairindex")), "")
+
+
+def open_time_path(intent: Intent) -> str:
+    """Return the path of the time at which a position was opened; empty when the struct names none."""
+    return next((field.path for field in intent.fields if field.rule.limit == "open-time"), "")
+
+
 def leaf(message: dict[str, object], path: str) -> object:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message."""
-    value: object = message
-    for name in path.split("."):
-        value = value[name]  # type: ignore[index]
-    return value
+    struct, dot, name = path.partition(".")
+    if not dot:
+        return message[path]
+    return leaf(message[struct], name)  # type: ignore[arg-type]
+
+
+def is_custom(intent: Intent) -> bool:
+    """Tell whether a struct was pinned by an operator and is not of the catalogue."""
+    return CATALOGUE.get(intent.name) is not intent

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent, Rule, types_of_text
+from airlock_shared.documents.services import PINNABLE
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
@@ -27,7 +28,7 @@ _MEMBERS = {
 _CHOICES = {
     "domain": ("trading", "referral"),
     "signer_rule": ("trader-only", "trader-or-delegate"),
-    "route": ("relayer", "core-api", "twap"),
+    "route": PINNABLE,
 }
 
 
@@ -66,11 +67,6 @@ def with_custom(pins: list[Any]) -> Mapping[str, Intent]:
     """Return the catalogue together with the structs that were pinned."""
     custom = [custom_intent(pin) for pin in pins]
     return {**CATALOGUE, **{intent.name: intent for intent in custom}} if custom else CATALOGUE
-
-
-def is_custom(intent: Intent) -> bool:
-    """Tell whether a struct was pinned by an operator and is not of the catalogue."""
-    return CATALOGUE.get(intent.name) is not intent
 
 
 def _not(expected: str, got: str) -> UsageError:

@@ -6,7 +6,7 @@ can be read whole on the device. Source: EIP-191, version 0x45; DESIGN section 7
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -16,6 +16,11 @@ from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.plan.model import Plan
 
 SEALED = "sealed"
+VOID = "seal-void"
+"""A seal that is none: it was made over an earlier head than the one that it was, or would have been, recorded after.
+
+With the members of a seal, it was never recorded as one. With ``entry`` it names the entry of an earlier version's mistake.
+"""
 _MEMBERS = {"ceremony": str, "entries": int, "head": str, "address": str, "signature": str}
 
 
@@ -52,18 +57,51 @@ def seal_of(entries: list[Entry], ceremony: str) -> Seal:
     return Seal(ceremony, len(entries), entries[-1].hash if entries else GENESIS)
 
 
+class LateSeal(NamedTuple):
+    """A seal of its address over an earlier head of the same chain: other entries came before it was recorded."""
+
+    entry: int
+    seal: Seal
+
+
 def check_seals(entries: Iterable[Entry]) -> list[Sealed]:
-    """Return the seals of a transcript whose chain holds, oldest first.
+    """Return the seals of a transcript whose chain holds, oldest first; a late seal that was declared void is none.
 
     Raises ``DocumentError("DOC-SEAL")`` naming the first that is not over the entries before it, or not by its address.
     """
+    whole = list(entries)
+    void = {entry.data.get("entry") for entry in whole if entry.event == VOID}
     found: list[Sealed] = []
-    before = GENESIS
+    for checked in _seals(whole):
+        if isinstance(checked, Sealed):
+            found.append(checked)
+        elif checked.entry not in void:
+            sealed, at = checked.seal.entries, checked.entry
+            raise DocumentError(
+                "DOC-SEAL",
+                f"the seal at entry {at} is void: it is over {sealed} entries, and {at - sealed} more came before it",
+                got=checked.seal.head,
+                expected=whole[at - 1].hash,
+                do="look at them, then declare it void: airlock-offline transcript void-seal",
+            )
+    return found
+
+
+def late_seals(entries: Iterable[Entry]) -> list[LateSeal]:
+    """Return the late seals that were not declared void yet.
+
+    Raises ``DocumentError("DOC-SEAL")`` for a seal that is wrong in any other way.
+    """
+    whole = list(entries)
+    void = {entry.data.get("entry") for entry in whole if entry.event == VOID}
+    return [seal for seal in _seals(whole) if isinstance(seal, LateSeal) and seal.entry not in void]
+
+
+def _seals(entries: list[Entry]) -> Iterator[Sealed | LateSeal]:
+    heads = [GENESIS, *(entry.hash for entry in entries)]  # heads[n] is the head of n entries
     for entry in entries:
         if entry.event == SEALED:
-            found.append(_checked(entry, before))
-        before = entry.hash
-    return found
+            yield _checked(entry, heads)
 
 
 def signer_of(by: str, plan: Plan) -> str:
@@ -75,20 +113,20 @@ def signer_of(by: str, plan: Plan) -> str:
     return signers[by]
 
 
-def _checked(entry: Entry, head: str) -> Sealed:
+def _checked(entry: Entry, heads: list[str]) -> Sealed | LateSeal:
     data = entry.data
     if set(data) != set(_MEMBERS) or not all(type(data[name]) is kind for name, kind in _MEMBERS.items()):
         raise _wrong(entry, "its members are not a seal's", "", ", ".join(_MEMBERS))
     seal = Seal(data["ceremony"], data["entries"], data["head"])
-    if (seal.entries, seal.head) != (entry.seq, head):
-        raise _wrong(entry, "it seals something else than the entries before it", seal.head, head)
+    if not 0 <= seal.entries <= entry.seq or seal.head != heads[seal.entries]:
+        raise _wrong(entry, "it seals something else than the entries before it", seal.head, heads[entry.seq])
     try:
         by = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
     except (Refusal, ValueError) as error:
         raise _wrong(entry, "its signature is nobody's", str(error), "65 bytes r, s, v") from error
     if by != data["address"]:
         raise _wrong(entry, "another key made its signature", by, data["address"])
-    return Sealed(seal, by, entry.at_ms)
+    return Sealed(seal, by, entry.at_ms) if seal.entries == entry.seq else LateSeal(entry.seq, seal)
 
 
 def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:

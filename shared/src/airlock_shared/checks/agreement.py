@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.catalogue.intents import leaf, pair_path
+from airlock_shared.checks.case import (
+    AGREED,
+    NAMED,
+    PLANNED,
+    READ,
+    RECEIVED,
+    CallCase,
+    Case,
+    Finding,
+    IntentCase,
+    Named,
+    Planned,
+    Read,
+    ReadIntent,
+    Received,
+    check,
+)
+from airlock_shared.checks.delegation import registration_is_live
+from airlock_shared.checks.descriptions import PLAN, REBUILD, ROUTE, STOP
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
-from airlock_shared.plan.decisions import Decision, decide, shown_value
-from airlock_shared.units import looks_like_seconds, raw_text
+from airlock_shared.plan.decisions import decide, shown_value
+from airlock_shared.units import raw_text
 
 
-def step_exists(case: Case) -> Finding:
-    """Establish ``case.step``: the item is a step of the plan."""
+@check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that nobody planned.", PLAN)
+def step_exists(case: Received) -> Finding:
+    """The item is a step of the plan."""
     steps = case.situation.plan.steps
-    if case.request.step in steps:
-        case.step = steps[case.request.step]
-    return Finding(case.request.step in steps, case.request.step, f"one of the plan's {len(steps)} steps")
+    return Finding(case.request.step in steps, case.request.step, lambda: f"one of the plan's {len(steps)} steps")
 
 
-def action_is_planned(case: Case) -> Finding:
+@check(
+    "PLAN-ACTION", PLANNED,
+    "another action than the plan's step", "A delegate registration in place of a close.", PLAN,
+)  # fmt: skip
+def action_is_planned(case: Planned) -> Finding:
     """The item's action and its struct or function are those of its step."""
     action = case.step.action
-    if case.request.transaction is None:
-        came = case.request.payload["primaryType"]
-    else:
-        came = case.call.call.name if hasattr(case, "call") else "an unknown call"
-    got, expected = f"{case.request.action}: {came}", f"{action.name}: {action.result}"
-    return Finding(got == expected, got, expected)
+    same = case.request.action == action.name and case.came == action.result
+    return Finding(same, lambda: f"{case.request.action}: {case.came}", lambda: f"{action.name}: {action.result}")
 
 
-def request_is_planned(case: Case) -> Finding:
+@check(
+    "PLAN-REQUEST", PLANNED,
+    "asked of the builder otherwise than the plan says", "A request altered on the online machine.", REBUILD,
+)  # fmt: skip
+def request_is_planned(case: Planned) -> Finding:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
 
     That holds too for the stored price trigger which the intent would take the place of.
@@ -39,123 +60,157 @@ def request_is_planned(case: Case) -> Finding:
     replaced, meant = case.request.replaces, replaced_trigger(step)
     if replaced != meant:
         return Finding(False, replaced or "a new trigger", meant or "a new trigger", "route.replaces")
-    got, endpoint = dict(case.request.fields), case.request.endpoint
+    got, endpoint = case.request.fields, case.request.endpoint
     try:
         expected = request_fields(step, case.situation.deployment)
     except PlanError as error:
         return Finding(False, got, error.expected, error.where)
-    if "deadlineMs" not in expected:
-        got.pop("deadlineMs", None)
+    if "deadlineMs" in got and "deadlineMs" not in expected:
+        got = {name: value for name, value in got.items() if name != "deadlineMs"}
     same = got == expected and endpoint == (step.action.path or endpoint)
-    return Finding(same, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
+    return Finding(
+        same,
+        lambda: {"endpoint": endpoint, "fields": got},
+        lambda: {"endpoint": step.action.path, "fields": expected},
+    )
 
 
-def _decisions(case: Case) -> list[Decision]:
-    if not hasattr(case, "decisions"):
-        situation = case.situation
-        case.decisions = decide(
-            case.fields,
-            case.message,
-            case.step,
-            situation.plan,
-            situation.deployment,
-        )
-    return case.decisions
+def plan_item(item: Received, came: str) -> Planned | None:
+    """Return the item with its step; None when the plan has no such step."""
+    step = item.situation.plan.steps.get(item.request.step)
+    return Planned(item.request, item.situation, step, came) if step is not None else None
+
+
+def agree(planned: Planned, read: Read) -> Case:
+    """Return a step's payload beside what the plan, the pinned deployment or a limit decides of each leaf."""
+    request, situation, step, _ = planned
+    decisions = decide(read.fields, read.message, step, situation.plan, situation.deployment)
+    if isinstance(read, ReadIntent):
+        return IntentCase(request, situation, step, read.intent, read.message, read.hashes, decisions)
+    return CallCase(request, situation, step, read.call, decisions)
 
 
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
-    decisions = [decision for decision in _decisions(case) if decision.decided_by in deciders]
-    for decision in decisions:
-        if not decision.ok:
+    for decision in case.decisions:
+        if not decision.ok and decision.decided_by in deciders:
             got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
-    count = f"{len(decisions)} fields"
+
+    def count() -> str:
+        return f"{sum(decision.decided_by in deciders for decision in case.decisions)} fields"
+
     return Finding(True, count, count)
 
 
+@check(
+    "PLAN-FIELD", AGREED,
+    "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
+)  # fmt: skip
 def fields_are_planned(case: Case) -> Finding:
     """Every field that the plan decides is as the plan says, and what must be zero is zero."""
     return _first_wrong(case, ("plan", "fixed"))
 
 
+@check("PLAN-UNDECIDED", AGREED, "nobody decides this field", "A field that the builder sets as it likes.", PLAN)
 def nothing_is_undecided(case: Case) -> Finding:
     """No field is left without anybody who decides it."""
     return _first_wrong(case, ("nobody",))
 
 
+@check(
+    "PLAN-LIMIT", AGREED,
+    "the builder chose beyond the plan's limit", "A price tolerance or text nobody agreed to.", PLAN,
+)  # fmt: skip
 def choices_are_limited(case: Case) -> Finding:
     """What the builder chose keeps the plan's limits."""
     return _first_wrong(case, ("builder",))
 
 
-def rule_is_ours(case: Case) -> Finding:
+@check("SIGNER-RULE", NAMED, "signerRule is not the one for this struct", "A delegate registering delegates.", STOP)
+def rule_is_ours(case: Named) -> Finding:
     """``signerRule`` is what our own table says of this struct, whatever the payload says."""
     got, expected = case.request.payload["signerRule"], case.intent.signer_rule
     return Finding(got == expected, got, expected)
 
 
-def signer_is_planned(case: Case) -> Finding:
+@check("SIGNER-PLANNED", PLANNED, "another signer or path than the plan's", "The wrong key.", PLAN)
+def signer_is_planned(case: Planned) -> Finding:
     """The signer and its derivation path are those of the plan's step."""
     signer = case.step.signer
-    got = f"{case.request.signer} {case.request.path}"
-    expected = f"{checksum_address(signer.address)} {signer.path}"
-    return Finding(got == expected, got, expected)
+    address = checksum_address(signer.address)
+    return Finding(
+        case.request.signer == address and case.request.path == signer.path,
+        lambda: f"{case.request.signer} {case.request.path}",
+        lambda: f"{address} {signer.path}",
+    )
 
 
-def signer_may_sign(case: Case) -> Finding:
+@check(
+    "SIGNER-ALLOWED", AGREED,
+    "this key may not sign for this trader",
+    "A signature that the contract would reject.",
+    "Look at the plan: its signer is the account that it acts for, or says delegate_of = that account. "
+    "Correct the plan, or, if it is right, find out who altered the payload.",
+)  # fmt: skip
+def signer_may_sign(case: IntentCase) -> Finding:
     """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
     intent, signer = case.intent, case.step.signer
     trader = leaf(case.message, intent.trader)
     ok = signer.address == trader
     if intent.signer_rule == "trader-or-delegate":
         ok = ok or (signer.delegate_of is not None and signer.delegate_of == trader)
-    expected = checksum_address(trader) if type(trader) is bytes else ""
-    return Finding(ok, checksum_address(signer.address), f"{expected} or its delegate, where one may sign")
+
+    def expected() -> str:
+        account = checksum_address(trader) if type(trader) is bytes else ""
+        return f"{account} or its delegate, where one may sign"
+
+    return Finding(ok, lambda: checksum_address(signer.address), expected)
 
 
-def delegation_is_live(case: Case) -> Finding | None:
+@check(
+    "SIGNER-DELEGATE", AGREED,
+    "the delegate's registration is not live",
+    "A signature that the contract would reject.",
+    "Register the delegate, or renew it, and prepare again.",
+)  # fmt: skip
+def delegation_is_live(case: IntentCase) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out (expiry in unix seconds)."""
     if case.step.signer.address == leaf(case.message, case.intent.trader):
         return None
     return registration_is_live(case, "canSignIntents")
 
 
-def registration_is_live(case: Case, permission: str) -> Finding:
-    """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
-    read = case.request.delegation or {}
-    expiry_s = read.get("expiry", 0)
-    live = read.get("isEnabled") is True and read.get(permission, True) is True
-    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
-    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
-    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
-
-
-def route_is_ours(case: Case) -> Finding:
+@check("ORDER-ROUTE", NAMED, *ROUTE)
+def route_is_ours(case: Named) -> Finding:
     """The item goes where our own table sends this struct."""
     got, expected = case.request.route, case.intent.route
     return Finding(got == expected, got, expected)
 
 
-def order_type_fits(case: Case) -> Finding | None:
+@check(
+    "ORDER-TYPE", READ,
+    "the order type is not this struct's on this pair", "An intent decoded as another one.", REBUILD,
+)  # fmt: skip
+def order_type_fits(case: ReadIntent) -> Finding | None:
     """The batched market's order type is the one for this struct and this pair (specification, "Supported order types")."""
     intent, got = case.intent, case.request.order_type
     if intent.order_types is None:
         return None if got is None else Finding(False, got, "none: this struct is not a market order")
-    pair_field = next(f for f in intent.fields if f.path.lower().endswith("pairindex"))
-    number = leaf(case.message, pair_field.path)
+    number = leaf(case.message, pair_path(intent))
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     expected = intent.order_types[pair.pnl]
     if expected < 0:
         return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
+    if got == expected:
+        return Finding(True, got, expected)
     kind = "PnL" if pair.pnl else "ordinary"
-    return Finding(
-        got == expected, got, f"{expected}, for {pair.name}, an {kind} pair" if got != expected else expected
-    )
+    return Finding(False, got, f"{expected}, for {pair.name}, an {kind} pair")
 
 
-def open_type_fits(case: Case) -> Finding | None:
+@check("ORDER-OPEN", READ, "not a market order of this pair's kind", "A limit order sent to the market.", PLAN)
+def open_type_fits(case: ReadIntent) -> Finding | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
     message = case.message
     if "_type" not in message:
@@ -166,25 +221,23 @@ def open_type_fits(case: Case) -> Finding | None:
     return Finding(expected is not None and message["_type"] == expected, message["_type"], expected)
 
 
-_DECIDED = ("step", "fields", "message")
 PLAN_CHECKS = (
-    Check("PLAN-ACTION", action_is_planned, ("step",)),
-    Check("PLAN-REQUEST", request_is_planned, ("step",)),
-    Check("PLAN-FIELD", fields_are_planned, _DECIDED),
-    Check("PLAN-UNDECIDED", nothing_is_undecided, _DECIDED),
-    Check("PLAN-LIMIT", choices_are_limited, _DECIDED),
-    Check("SIGNER-PLANNED", signer_is_planned, ("step",)),
+    action_is_planned,
+    request_is_planned,
+    fields_are_planned,
+    nothing_is_undecided,
+    choices_are_limited,
+    signer_is_planned,
 )
 """For intents and transactions alike, once ``PLAN-STEP`` has found the step."""
 
-STEP_CHECKS = (Check("PLAN-STEP", step_exists),)
+STEP_CHECKS = (step_exists,)
 
-_INTENT = ("step", "intent", "message")
 INTENT_CHECKS = (
-    Check("SIGNER-RULE", rule_is_ours, ("intent",)),
-    Check("SIGNER-ALLOWED", signer_may_sign, _INTENT),
-    Check("SIGNER-DELEGATE", delegation_is_live, _INTENT),
-    Check("ORDER-ROUTE", route_is_ours, ("intent",)),
-    Check("ORDER-TYPE", order_type_fits, ("intent", "message")),
-    Check("ORDER-OPEN", open_type_fits, ("intent", "message")),
+    rule_is_ours,
+    signer_may_sign,
+    delegation_is_live,
+    route_is_ours,
+    order_type_fits,
+    open_type_fits,
 )

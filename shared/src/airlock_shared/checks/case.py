@@ -1,20 +1,25 @@
-"""What the checks look at, and what they find."""
+"""What the checks look at, stage by stage, and what they find.
+
+An item is ``Received``; found in the plan it is ``Planned``, its struct known it is ``Named``, its payload read it is
+``Read``; a step of the plan whose payload was read is a ``Case``. Every stage is frozen and holds all that is known there,
+so a check names the stage that it needs, and is not reached when the item did not come so far.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Signed
-from airlock_shared.ethereum.eip712 import Hashes
-from airlock_shared.plan.decisions import Decision
-from airlock_shared.plan.model import Plan, Step
+from airlock_shared.catalogue.intents import CATALOGUE
 
 if TYPE_CHECKING:
     from airlock_shared.catalogue.calls import Decoded
+    from airlock_shared.catalogue.intents import Field, Intent
+    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.requests import Request
+    from airlock_shared.ethereum.eip712 import Hashes
+    from airlock_shared.plan.decisions import Decision
+    from airlock_shared.plan.model import Plan, Step
 
 
 class Situation(NamedTuple):
@@ -30,63 +35,183 @@ class Situation(NamedTuple):
     structs: Mapping[str, Intent] = CATALOGUE
 
 
-class Case:
-    """One item under examination.
+# ---- the stages of an item ------------------------------------------------------------------------------------------
 
-    What a check establishes is set here for the later ones; a check that needs what is not set is not reached.
-    """
 
-    __slots__ = (
-        "call",
-        "decisions",
-        "digest",
-        "fields",
-        "hashes",
-        "intent",
-        "message",
-        "request",
-        "signed",
-        "situation",
-        "step",
-    )
+class Received(NamedTuple):
+    """An item as it came: nothing in it is believed."""
 
+    request: Request
+    situation: Situation
+
+
+class Planned(NamedTuple):
+    """An item that is a step of the plan. ``came`` is the name of the struct or function that came for it."""
+
+    request: Request
+    situation: Situation
     step: Step
-    intent: Intent  # of an intent alone
-    hashes: Hashes  # of an intent alone
-    call: Decoded  # of a transaction alone
-    fields: tuple[Field, ...]
+    came: str
+
+
+class Named(NamedTuple):
+    """An intent whose struct is known."""
+
+    request: Request
+    situation: Situation
+    intent: Intent
+
+
+class ReadIntent(NamedTuple):
+    """An intent whose message was read strictly, hashed under the pinned domain; ``step`` is None for none of the plan."""
+
+    request: Request
+    situation: Situation
+    step: Step | None
+    intent: Intent
     message: dict[str, Any]
-    digest: bytes  # what is signed, 32 bytes
+    hashes: Hashes
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The struct's leaves."""
+        return self.intent.fields
+
+
+class ReadCall(NamedTuple):
+    """A transaction whose calldata was read strictly; ``step`` is None for no step of the plan."""
+
+    request: Request
+    situation: Situation
+    step: Step | None
+    call: Decoded
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The function's arguments."""
+        return self.call.call.fields
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The arguments' values."""
+        return self.call.message
+
+
+class IntentCase(NamedTuple):
+    """An intent that can be shown beside its step of the plan; once no check refuses it, it can be signed."""
+
+    request: Request
+    situation: Situation
+    step: Step
+    intent: Intent
+    message: dict[str, Any]
+    hashes: Hashes
     decisions: list[Decision]
 
-    def __init__(self, request: Request, situation: Situation, signed: Signed | None = None) -> None:
-        self.request = request
-        self.situation = situation
-        self.signed = signed
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The struct's leaves."""
+        return self.intent.fields
+
+    @property
+    def digest(self) -> bytes:
+        """What is signed, 32 bytes."""
+        return self.hashes.digest
+
+    @property
+    def title(self) -> str:
+        """What the intent does, for a person."""
+        return self.intent.title
+
+
+class CallCase(NamedTuple):
+    """A transaction that can be shown beside its step of the plan.
+
+    ``digest`` is what is signed, 32 bytes; it is empty until no check refuses the transaction.
+    """
+
+    request: Request
+    situation: Situation
+    step: Step
+    call: Decoded
+    decisions: list[Decision]
+    digest: bytes = b""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The function's arguments."""
+        return self.call.call.fields
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The arguments' values."""
+        return self.call.message
+
+    @property
+    def title(self) -> str:
+        """What the call does, for a person."""
+        return self.call.call.title
+
+
+Read = ReadIntent | ReadCall
+Case = IntentCase | CallCase
+
+RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
+"""The stages that a check may need. ``AGREED`` is a case, ``SIGNABLE`` a case that has its digest."""
+
+
+# ---- what checks find -----------------------------------------------------------------------------------------------
 
 
 class Finding(NamedTuple):
-    """What a check found: got and expected as plain values, made text only where they are shown."""
+    """What a check found.
 
-    ok: bool
+    ``ok`` is None for what this machine could not judge; ``what`` then says why. ``got`` and ``expected`` are plain
+    values, or functions that make one: a text that nobody reads is never made.
+    """
+
+    ok: bool | None
     got: object
     expected: object
     where: str = ""
+    what: str = ""
+
+
+NOT_REACHED = Finding(None, "", "")
+"""Stands for a check whose stage the item did not come to."""
+
+WELL_FORMED = Finding(True, "well-formed", "well-formed")
+
+
+class Info(NamedTuple):
+    """A check for people: the sentence of its refusal, what it protects from, what to do."""
+
+    refusal: str
+    protects: str
+    do: str
 
 
 class Check(NamedTuple):
-    """A check: its id, the function that runs it, and which parts of the case it needs.
+    """A check: its id, the stage that it needs, the function that runs it there, and its description for people.
 
     The function returns None when the check does not apply to the item.
     """
 
     id: str
-    run: Callable[[Case], Finding | None]
-    needs: tuple[str, ...] = ()
+    stage: int
+    run: Callable[[Any], Finding | None]
+    info: Info
+
+
+def check(
+    name: str, stage: int, refusal: str, protects: str, do: str
+) -> Callable[[Callable[[Any], Finding | None]], Check]:
+    """Return what makes a function a check, with its description beside it."""
+    return lambda run: Check(name, stage, run, Info(refusal, protects, do))
 
 
 class Verdict(NamedTuple):
-    """A check's result on one item: ``pass``, ``refused``, ``not-applicable`` or ``not-reached``."""
+    """A check's result, to be read: ``pass``, ``refused``, ``not-applicable``, ``not-reached`` or ``not-judged``."""
 
     check: str
     result: str
@@ -94,3 +219,18 @@ class Verdict(NamedTuple):
     expected: object = ""
     where: str = ""
     what: str = ""
+    do: str = ""
+
+
+def verdict_of(check: Check, finding: Finding | None) -> Verdict:
+    """Return what a check found, made to be read."""
+    if finding is None:
+        return Verdict(check.id, "not-applicable")
+    if finding is NOT_REACHED:
+        return Verdict(check.id, "not-reached")
+    ok, got, expected, where, what = finding
+    got, expected = got() if callable(got) else got, expected() if callable(expected) else expected
+    if ok:
+        return Verdict(check.id, "pass", got, expected)
+    result = "refused" if ok is False else "not-judged"
+    return Verdict(check.id, result, got, expected, where, what or check.info.refusal, check.info.do)

@@ -1,6 +1,6 @@
 """NONCE: a number used once is signed once, and a step is not signed anew while its earlier signature may still execute.
 
-The ledger is made from the signing machine's own transcript, and grows with the items of a document as they are examined.
+The record is made from the signing machine's own transcript, and grows with the items of a document as they are examined.
 A nonce space belongs to a contract on a chain: trading and referral nonces are different numbers. Within it, some contracts
 keep the bitmap under the signer and some under the trader, so both are looked at. A transaction's nonce is its sender's
 count. Sources: DESIGN section 6; acceptance rule A29; the builder's specification, "Authentication".
@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.case import Case, Check, Finding, Situation
-from airlock_shared.documents.transcript import Entry
+from airlock_shared.checks.case import SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.checks.descriptions import REBUILD
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import read_matching, read_some
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.transcript import Entry
 
 SIGNED = "signed"
 """The transcript's event for a signature that the device made."""
@@ -61,12 +63,12 @@ class Use(NamedTuple):
 
 
 def use_of(case: Case) -> Use:
-    """Return what an item's signature spends; the case must have its step, message and digest."""
+    """Return what an item's signature spends; the case must have its digest."""
     situation, signer = case.situation, case.step.signer.address
     digest, chain_id = "0x" + case.digest.hex(), situation.deployment.chain_id
     ceremony, step = situation.plan.id, case.request.step
-    if case.request.transaction is not None:
-        nonce = case.request.transaction.nonce
+    if not isinstance(case, IntentCase):
+        nonce = case.request.transaction.nonce if case.request.transaction is not None else 0
         return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None)
     intent, message = case.intent, case.message
     return Use(
@@ -90,7 +92,7 @@ def record_of(case: Case) -> dict[str, Any]:
         **use._asdict(),
         **accounts,
         "contract": checksum_address(use.contract) if use.contract else "",
-        "kind": case.intent.domain if use.contract else "transaction",
+        "kind": case.intent.domain if isinstance(case, IntentCase) else "transaction",
         "nonce": str(use.nonce),  # a uint256: beyond the integers of many JSON readers
         "plan": case.situation.plan.fingerprint,
     }
@@ -108,10 +110,14 @@ def read_use(data: dict[str, Any]) -> Use:
                int(data["nonce"]), data["ceremony"], data["step"], deadline_ms)  # fmt: skip
 
 
-class NonceLedger:
-    """What was signed on this machine, and what the items of the document under examination would spend so far."""
+class UsedNonces:
+    """What was signed on this machine, and what the items of the document under examination would spend so far.
 
-    def __init__(self, signed: Iterable[Use] = ()) -> None:
+    ``knows_signed`` is False on a machine that signs nothing, and has no record of what another signed.
+    """
+
+    def __init__(self, signed: Iterable[Use] = (), *, knows_signed: bool = True) -> None:
+        self.knows_signed = knows_signed
         self._used: dict[Key, list[Use]] = {}
         self._steps: dict[tuple[int, str, str], list[Use]] = {}
         self._claims: dict[Key, tuple[str, str]] = {}
@@ -136,43 +142,74 @@ class NonceLedger:
 
     def claim(self, use: Use) -> str | None:
         """Let an item of the document have its nonce; return the step that has it already, or None."""
-        mine = (use.step, use.digest)
-        taken = next((owner for key in use.places() if (owner := self._claims.get(key, mine)) != mine), None)
+        mine, taken = (use.step, use.digest), None
         for key in use.places():
-            self._claims.setdefault(key, mine)
+            owner = self._claims.setdefault(key, mine)
+            taken = owner if owner != mine else taken
         return taken[0] if taken else None
 
 
-def ledger_of(entries: Iterable[Entry]) -> NonceLedger:
-    """Return the ledger of a transcript. Raises as :func:`read_use`; what spends no nonce is not in it."""
+def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
+    """Return what a transcript says was signed. Raises as :func:`read_use`; what spends no nonce is not in it."""
     signed = (entry.data for entry in entries if entry.event == SIGNED and "nonce" in entry.data)
-    return NonceLedger(read_use(data) for data in signed)
+    return UsedNonces(read_use(data) for data in signed)
 
 
-def nonce_is_unused(ledger: NonceLedger, case: Case) -> Finding:
+class Spending(NamedTuple):
+    """An item with its digest, what its signature would spend, and what is known of other signatures."""
+
+    case: Case
+    use: Use
+    used: UsedNonces
+
+
+_SIGNED_ELSEWHERE = Finding(
+    None, "", "what was signed before", "", "what was signed before is on record on the signing machine alone"
+)
+
+
+@check(
+    "NONCE-USED", SIGNABLE,
+    "another intent was signed with this nonce", "Two signatures of which only one can ever be used.",
+    "Prepare again: the builder draws another nonce. If it repeats one again, stop and find out why.",
+)  # fmt: skip
+def nonce_is_unused(spending: Spending) -> Finding:
     """No other digest with this nonce was signed for this contract by the signer or for the trader.
 
     The same digest again is a ceremony that is resumed. A transaction may be signed anew with its nonce for the same step.
     """
-    use = use_of(case)
-    other = ledger.clash(use)
+    use = spending.use
+    if not spending.used.knows_signed:
+        return _SIGNED_ELSEWHERE
+    other = spending.used.clash(use)
     if other is None:
         return Finding(True, use.nonce, "not signed before")
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
     return Finding(False, got, "a nonce that was not signed before")
 
 
-def earlier_is_over(ledger: NonceLedger, case: Case) -> Finding:
+_NOTHING = "nothing that may still execute"
+
+
+@check(
+    "NONCE-PENDING", SIGNABLE,
+    "an earlier signature for this step may still execute", "A step that is executed twice.",
+    "Wait until it can no longer execute, and find out whether it did; without a deadline, cancel it "
+    "at the venue and agree on a new plan, with another id for the step.",
+)  # fmt: skip
+def earlier_is_over(spending: Spending) -> Finding:
     """What was signed for this step before can no longer execute: its deadline is past, whatever the clock's error."""
-    situation = case.situation
-    for other in ledger.earlier(use_of(case)):
+    if not spending.used.knows_signed:
+        return _SIGNED_ELSEWHERE
+    situation = spending.case.situation
+    for other in spending.used.earlier(spending.use):
         if may_execute(other, situation):
             until = "at any time: it has no deadline"
             if other.deadline_ms is not None:
                 until = f"until {utc_text(other.deadline_ms + situation.clock_uncertainty_ms)}"
             got = f"signed before with nonce {other.nonce}, digest {other.digest}; it may execute {until}"
             return Finding(False, got, "nothing signed for this step that may still execute")
-    return Finding(True, "nothing that may still execute", "nothing that may still execute")
+    return Finding(True, _NOTHING, _NOTHING)
 
 
 def may_execute(earlier: Use, situation: Situation) -> bool:
@@ -181,20 +218,20 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
     return earlier.deadline_ms is None or earlier.deadline_ms >= earliest_now_ms
 
 
-def nonce_is_alone(ledger: NonceLedger, case: Case) -> Finding:
+@check(
+    "NONCE-BATCH", SIGNABLE,
+    "two items of the document have one nonce", "Two signatures of which only one can ever be used.", REBUILD,
+)  # fmt: skip
+def nonce_is_alone(spending: Spending) -> Finding:
     """No other item of the document has this nonce for this contract, by the signer or for the trader."""
-    use = use_of(case)
-    step = ledger.claim(use)
-    return Finding(step is None, use.nonce if step is None else f"{use.nonce}, as in step {step}", "its own nonce")
+    nonce, step = spending.use.nonce, spending.used.claim(spending.use)
+    if step is None:
+        return Finding(True, nonce, "its own nonce")
+    return Finding(False, f"{nonce}, as in step {step}", "its own nonce")
 
 
-_NEEDS = ("step", "message", "digest")
-
-
-def checks(ledger: NonceLedger) -> tuple[Check, ...]:
-    """Return the checks, asking this ledger."""
-    return (
-        Check("NONCE-USED", partial(nonce_is_unused, ledger), _NEEDS),
-        Check("NONCE-PENDING", partial(earlier_is_over, ledger), _NEEDS),
-        Check("NONCE-BATCH", partial(nonce_is_alone, ledger), _NEEDS),
-    )
+CHECKS = (
+    nonce_is_unused,
+    earlier_is_over,
+    nonce_is_alone,
+)

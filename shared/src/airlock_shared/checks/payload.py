@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of, types_of_text
-from airlock_shared.checks.case import Case, Check, Finding
-from airlock_shared.documents.deployment import Domain
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
+from airlock_shared.checks.case import (
+    NAMED,
+    READ,
+    RECEIVED,
+    Check,
+    Finding,
+    Named,
+    ReadIntent,
+    Received,
+    check,
+)
+from airlock_shared.checks.descriptions import RAISED, STOP
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -15,9 +25,13 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.ethereum.eip712_types import Definitions, read_integer
 from airlock_shared.ethereum.keccak import keccak256
 
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Domain
+    from airlock_shared.plan.model import Step
+
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
-_SORTED_DOMAIN_NAMES = sorted(_DOMAIN_NAMES)
+_DOMAIN_SET = frozenset(_DOMAIN_NAMES)
 
 
 def definitions(intent: Intent) -> Definitions:
@@ -42,55 +56,81 @@ def domain_separator(domain: Domain) -> bytes:
     return read_types({DOMAIN_TYPE: DOMAIN_DEFINITION}).hash_struct(DOMAIN_TYPE, values)
 
 
-def _pinned(case: Case) -> Domain:
+def _pinned(case: Named | ReadIntent) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
-def known_struct(case: Case) -> Finding:
-    """Establish ``case.intent``: the struct is one of the catalogue, or was pinned on the offline machine."""
-    name, structs = case.request.payload["primaryType"], case.situation.structs
-    known = name in structs
-    if known:
-        case.intent = structs[name]
-        case.fields = case.intent.fields
-    return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
+@check(
+    "TYPES-KNOWN", RECEIVED,
+    "a struct that Airlock does not know", "A message whose meaning nobody here can show.", STOP,
+)  # fmt: skip
+def known_struct(case: Received) -> Finding:
+    """The struct is one of the catalogue, or was pinned on the offline machine."""
+    name = case.request.payload["primaryType"]
+    return Finding(name in case.situation.structs, name, "a struct of the catalogue, or one pinned on this machine")
 
 
-def intent_is_primary_type(case: Case) -> Finding:
+@check(
+    "TYPES-INTENT", RECEIVED,
+    "the payload calls itself something else than its type", "A label that hides the type.", STOP,
+)  # fmt: skip
+def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
     payload = case.request.payload
     return Finding(payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"])
 
 
-def types_are_pinned(case: Case) -> Finding:
+@check(
+    "TYPES-PINNED", NAMED,
+    "the type definition is not the pinned one", "A field renamed, retyped, moved or added.", STOP,
+)  # fmt: skip
+def types_are_pinned(case: Named) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
-    expected = types_of(case.intent)
-    if DOMAIN_TYPE in types:
-        expected = {DOMAIN_TYPE: DOMAIN_DEFINITION, **expected}
-    same = types == expected
-    return Finding(same, "as pinned" if same else types, case.intent.encode_type)
+    text = case.intent.encode_type
+    same = types == (_listed_types(text) if DOMAIN_TYPE in types else types_of_text(text))
+    return Finding(same, "as pinned" if same else types, text)
 
 
-def domain_fields(case: Case) -> Finding:
+@cache
+def _listed_types(encode_type: str) -> dict[str, Any]:
+    return {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of_text(encode_type)}
+
+
+@check(
+    "DOMAIN-FIELDS", RECEIVED,
+    "the domain has other fields than the four", "A domain that binds less, or something else.", STOP,
+)  # fmt: skip
+def domain_fields(case: Received) -> Finding:
     """The domain has exactly the four fields."""
-    got = list(case.request.payload["domain"])
-    return Finding(sorted(got) == _SORTED_DOMAIN_NAMES, got, _DOMAIN_NAMES)
+    domain = case.request.payload["domain"]
+    return Finding(domain.keys() == _DOMAIN_SET, lambda: list(domain), _DOMAIN_NAMES)
 
 
-def domain_name(case: Case) -> Finding:
+@check("DOMAIN-NAME", NAMED, "the domain's name is not the pinned one", "An intent for another application.", STOP)
+def domain_name(case: Named) -> Finding:
     """The domain's name is the pinned one."""
     got, expected = case.request.payload["domain"].get("name"), _pinned(case).name
     return Finding(type(got) is str and got == expected, got, expected)
 
 
-def domain_version(case: Case) -> Finding:
+@check(
+    "DOMAIN-VERSION", NAMED,
+    "the domain's version is not the pinned one", "An intent for another contract version.", STOP,
+)  # fmt: skip
+def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
     return Finding(type(got) is str and got == expected, got, expected)
 
 
-def domain_chain(case: Case) -> Finding:
+@check(
+    "DOMAIN-CHAIN", NAMED,
+    "the chain id is not the pinned one",
+    "An intent that executes on another chain.",
+    "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
+)  # fmt: skip
+def domain_chain(case: Named) -> Finding:
     """The domain's chain id is the pinned one, as an integer or a decimal string."""
     got, expected = case.request.payload["domain"].get("chainId"), _pinned(case).chain_id
     try:
@@ -99,23 +139,42 @@ def domain_chain(case: Case) -> Finding:
         return Finding(False, got, expected)
 
 
-def domain_contract(case: Case) -> Finding:
+@check(
+    "DOMAIN-CONTRACT", NAMED,
+    "the verifying contract is not the pinned one for this struct",
+    "An intent for another contract, or a trading intent under the referral domain.",
+    STOP,
+)  # fmt: skip
+def domain_contract(case: Named) -> Finding:
     """The verifying contract is the pinned one of this struct's domain; the other domain's is refused like any other."""
     got, expected = case.request.payload["domain"].get("verifyingContract"), _pinned(case).contract
     try:
         same = type(got) is str and parse_address(got) == expected
     except Refusal:
         same = False
-    return Finding(same, got, checksum_address(expected))
+    return Finding(same, got, lambda: checksum_address(expected))
 
 
-def read_message(case: Case) -> None:
-    """Establish ``case.message``. Raises ``Refusal`` with an id of the ``MSG`` family."""
+def name_struct(item: Received) -> Named | None:
+    """Return the item with its struct; None when nobody here knows it."""
+    intent = item.situation.structs.get(item.request.payload["primaryType"])
+    return Named(item.request, item.situation, intent) if intent is not None else None
+
+
+def read_message(case: Named) -> dict[str, Any]:
+    """Return the message's canonical values. Raises ``Refusal`` with an id of the ``MSG`` family."""
     payload = case.request.payload
     try:
-        case.message = definitions(case.intent).read(payload["primaryType"], payload["message"])
+        return definitions(case.intent).read(payload["primaryType"], payload["message"])
     except Refusal as refusal:
         raise refusal.at("message") from None
+
+
+def read_intent(case: Named, step: Step | None) -> ReadIntent:
+    """Return the intent with its message, hashed under the pinned domain. Raises as :func:`read_message`."""
+    message = read_message(case)
+    hashes = hashes_of(case.intent, message, _pinned(case))
+    return ReadIntent(case.request, case.situation, step, case.intent, message, hashes)
 
 
 def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes:
@@ -130,15 +189,21 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 
 
-def digest_matches(case: Case) -> Finding:
-    """Establish ``case.hashes``: the digest recomputed under the pinned domain is the payload's."""
-    case.hashes = hashes_of(case.intent, case.message, _pinned(case))
-    case.digest = case.hashes.digest
+@check(
+    "DIGEST-MATCH", READ,
+    "the payload's digest is not that of its message", "A digest of something else than is shown.", STOP,
+)  # fmt: skip
+def digest_matches(case: ReadIntent) -> Finding:
+    """The digest recomputed under the pinned domain is the payload's."""
     got, expected = case.request.payload["digest"], "0x" + case.hashes.digest.hex()
     return Finding(got == expected or got.lower() == expected, got, expected)
 
 
-def encoding_matches(case: Case) -> Finding:
+@check(
+    "ENC-MATCH", READ,
+    "encodedIntent is not the encoding of the message", "Executing something else than was signed.", STOP,
+)  # fmt: skip
+def encoding_matches(case: ReadIntent) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
     got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent, case.message).hex()
     return Finding(got == expected or got.lower() == expected, got, expected)
@@ -155,18 +220,20 @@ MSG_IDS = (
     "MSG-STRING",
     "MSG-ARRAY",
 )
+MSG_CHECKS = tuple(Check(name, READ, lambda _: None, RAISED[name]) for name in MSG_IDS)
+"""One reading of the message answers for all of them."""
 
 BEFORE_MESSAGE = (
-    Check("TYPES-KNOWN", known_struct),
-    Check("TYPES-INTENT", intent_is_primary_type),
-    Check("TYPES-PINNED", types_are_pinned, ("intent",)),
-    Check("DOMAIN-FIELDS", domain_fields),
-    Check("DOMAIN-NAME", domain_name, ("intent",)),
-    Check("DOMAIN-VERSION", domain_version, ("intent",)),
-    Check("DOMAIN-CHAIN", domain_chain, ("intent",)),
-    Check("DOMAIN-CONTRACT", domain_contract, ("intent",)),
+    known_struct,
+    intent_is_primary_type,
+    types_are_pinned,
+    domain_fields,
+    domain_name,
+    domain_version,
+    domain_chain,
+    domain_contract,
 )
 AFTER_MESSAGE = (
-    Check("DIGEST-MATCH", digest_matches, ("message",)),
-    Check("ENC-MATCH", encoding_matches, ("message",)),
+    digest_matches,
+    encoding_matches,
 )

@@ -1,8 +1,8 @@
 """A second opinion on digest and encoding, by other people's code, before a signature is asked of the device.
 
 What is asked is written here as a document, and the answer compared; who gives it, and where it runs, is not decided here
-(``library_opinion``). It never replaces the gate: common libraries sign what must be refused. A disagreement is a refusal,
-not a choice.
+(``ethereum.library_opinion``). It never replaces the gate: common libraries sign what must be refused. A disagreement is a
+refusal, not a choice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from airlock_shared.catalogue.intents import types_of
-from airlock_shared.checks.case import Case
+from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 
@@ -21,7 +21,9 @@ ANSWER_BYTES = 64
 def document_of(case: Case) -> dict[str, Any]:
     """Return what an examined item asks the second opinion, as JSON has it."""
     payload, filled = case.request.payload, case.request.transaction
-    if filled is not None:
+    if not isinstance(case, IntentCase):
+        if filled is None:
+            raise ValueError("a call is signed as the transaction that was filled in")
         to = checksum_address(parse_address(payload["to"]))
         return {"transaction": {"chainId": payload["chainId"], "to": to, "data": payload["data"], **filled._asdict()}}
     types = types_of(case.intent)
@@ -44,7 +46,7 @@ def compare(case: Case, answer: bytes) -> None:
     if len(answer) != ANSWER_BYTES:
         raise no_opinion(f"{len(answer)} bytes")
     digest, other = answer[:32], answer[32:]
-    if case.request.transaction is not None:
+    if not isinstance(case, IntentCase):
         for library, found in (("eth-account", digest), ("rlp", other)):
             if found != case.digest:
                 what = f"{library} computes another hash"

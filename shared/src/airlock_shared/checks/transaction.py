@@ -8,58 +8,87 @@ from __future__ import annotations
 
 import re
 
-from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.catalogue.eip1559 import GWEI, signing_hash
+from airlock_shared.catalogue.calls import Decoded, decode_call
+from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.agreement import registration_is_live
-from airlock_shared.checks.case import Case, Check, Finding
+from airlock_shared.checks.case import (
+    AGREED,
+    PLANNED,
+    READ,
+    RECEIVED,
+    CallCase,
+    Check,
+    Finding,
+    Planned,
+    ReadCall,
+    Received,
+    check,
+)
+from airlock_shared.checks.delegation import registration_is_live
+from airlock_shared.checks.descriptions import PLAN, RAISED, REBUILD, ROUTE, STOP
+from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
-from airlock_shared.units import to_human
+from airlock_shared.units import GWEI, USDC, to_human, to_raw
 
-ROUTE = "relay"
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
-UNLIMITED_FROM_RAW = 10**15 * 10**6  # a thousand million million USDC: there will never be so many
+UNLIMITED_FROM_RAW = to_raw("1000000000000000", USDC)  # there will never be so many USDC
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,100000}", re.ASCII)
 _KEYS = frozenset({"to", "from", "data", "value", "chainId", "description", "meta"})
 
 CALL_IDS = ("TX-HEX", "TX-SELECTOR", "TX-NESTED", "TX-DELEGABLE", "ENC-CANONICAL")
+CALL_CHECKS = tuple(Check(name, READ, lambda _: None, RAISED[name]) for name in CALL_IDS)
+"""One reading of the calldata answers for all of them."""
 
 
-def read_call(case: Case) -> None:
-    """Establish ``case.call``, its fields and its arguments. Raises ``Refusal`` with one of the ids above."""
+def read_call(case: Received) -> Decoded:
+    """Return the call that the calldata makes. Raises ``Refusal`` with one of the ids above."""
     text = case.request.payload["data"]
     if not _HEX.fullmatch(text):
         raise Refusal(
             "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
         )
-    case.call = decode_call(bytes.fromhex(text[2:]))
-    case.fields, case.message = case.call.call.fields, case.call.message
+    return decode_call(bytes.fromhex(text[2:]))
 
 
-def keys_are_known(case: Case) -> Finding:
+@check(
+    "TX-KEYS", RECEIVED,
+    "members that an unsigned transaction does not have", "Access lists, blobs or authorisations.", STOP,
+)  # fmt: skip
+def keys_are_known(case: Received) -> Finding:
     """The payload has the members of an unsigned transaction and no others: no access list, blobs or authorisations."""
     unknown = sorted(set(case.request.payload) - _KEYS)
     return Finding(not unknown, unknown, "none beyond to, from, data, value, chainId, description, meta")
 
 
-def chain_is_pinned(case: Case) -> Finding:
+@check(
+    "TX-CHAIN", RECEIVED,
+    "the chain id is not the pinned one",
+    "A transaction for another chain.",
+    "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
+)  # fmt: skip
+def chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
     return Finding(got == expected, got, expected)
 
 
-def contract_is_pinned(case: Case) -> Finding:
+@check("TX-TO", READ, "not the pinned contract of this function", "A call to a contract of somebody else's.", STOP)
+def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
     name = "tradingRouter" if case.call.delegated_for is not None else case.call.call.contract
     expected = case.situation.deployment.contracts.get(name)
     return _same_address(case.request.payload["to"], expected, f"the pinned {name}")
 
 
-def sender_is_signer(case: Case) -> Finding:
+@check(
+    "TX-FROM", PLANNED,
+    "from is not the signer", "A transaction that another account would have to send.", REBUILD,
+)  # fmt: skip
+def sender_is_signer(case: Planned) -> Finding:
     """``from`` is the account that the plan names to sign."""
     return _same_address(case.request.payload["from"], case.step.signer.address, "the signer")
 
@@ -72,13 +101,18 @@ def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
     return Finding(same, got, checksum_address(expected) if expected else what)
 
 
-def nothing_is_sent(case: Case) -> Finding:
+@check("TX-VALUE", RECEIVED, "it sends native currency", "Money that goes along with a call that needs none.", STOP)
+def nothing_is_sent(case: Received) -> Finding:
     """``value`` is zero: no call of the table needs native currency."""
     got = case.request.payload["value"]
     return Finding(got in ("0x0", "0x", "0x00", "0"), got, "0x0")
 
 
-def account_is_planned(case: Case) -> Finding:
+@check(
+    "TX-TRADER", AGREED,
+    "made for another account than the plan's", "A delegated call for somebody else's account.", STOP,
+)  # fmt: skip
+def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
     values, signer = case.step.values, case.step.signer
     wanted = next((values[name] for name in ("trader", "caller") if name in values), None)
@@ -89,12 +123,22 @@ def account_is_planned(case: Case) -> Finding:
     return Finding(ok, checksum_address(got), expected)
 
 
-def delegation_is_live(case: Case) -> Finding | None:
+@check(
+    "TX-DELEGATE", READ,
+    "the delegate's registration is not live",
+    "A call that the contract would reject.",
+    "Register the delegate, or renew it, and prepare again.",
+)  # fmt: skip
+def delegation_is_live(case: ReadCall) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out."""
     return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
 
-def pair_is_pinned(case: Case) -> Finding | None:
+@check(
+    "TX-PAIR", READ,
+    "a pair that is not pinned, or not of this call's kind", "An order on another market than is shown.", PLAN,
+)  # fmt: skip
+def pair_is_pinned(case: ReadCall) -> Finding | None:
     """The call's pair is one of the pinned deployment, and of the kind that the call is for.
 
     A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both.
@@ -118,7 +162,11 @@ def pair_is_pinned(case: Case) -> Finding | None:
     )
 
 
-def spender_is_pinned(case: Case) -> Finding | None:
+@check(
+    "TX-SPENDER", READ,
+    "the approval is not for the pinned trading storage", "A contract that takes the USDC.", STOP,
+)  # fmt: skip
+def spender_is_pinned(case: ReadCall) -> Finding | None:
     """An approval is for the pinned trading storage and nobody else."""
     if case.call.call.name != "approve":
         return None
@@ -127,7 +175,13 @@ def spender_is_pinned(case: Case) -> Finding | None:
     return Finding(got == expected, checksum_address(got), checksum_address(expected) if expected else "a pinned one")
 
 
-def approval_is_bounded(case: Case) -> Finding | None:
+@check(
+    "TX-UNLIMITED", AGREED,
+    "an unlimited approval that the plan does not ask for",
+    "A contract that may take everything.",
+    'Write the amount into the plan; or the word unlimited, if that is really meant.',
+)  # fmt: skip
+def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
         return None
@@ -136,7 +190,11 @@ def approval_is_bounded(case: Case) -> Finding | None:
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 
-def fees_are_limited(case: Case) -> Finding:
+@check(
+    "TX-FEES", RECEIVED,
+    "fees above the plan's limit, or contradicting themselves", "A treasury spent on fees.", REBUILD,
+)  # fmt: skip
+def fees_are_limited(case: Received) -> Finding:
     """The fee per gas keeps the plan's limit, and the priority fee keeps the fee."""
     filled, most = case.request.transaction, case.situation.plan.limits.max_fee_at_most_wei
     if filled is None or most is None:
@@ -146,42 +204,48 @@ def fees_are_limited(case: Case) -> Finding:
     return Finding(ok, got, f"at most {to_human(most, GWEI)} gwei")
 
 
-def gas_is_reasonable(case: Case) -> Finding:
+@check(
+    "TX-GAS", RECEIVED,
+    "a gas limit out of reason", "A transaction that cannot succeed, or pays for nothing.", REBUILD,
+)  # fmt: skip
+def gas_is_reasonable(case: Received) -> Finding:
     """The gas limit is between a bare transfer and what no call of the table needs."""
     gas = case.request.transaction.gas if case.request.transaction else 0
     return Finding(GAS_AT_LEAST <= gas <= GAS_AT_MOST, gas, f"{GAS_AT_LEAST} to {GAS_AT_MOST}")
 
 
-def nonce_is_reasonable(case: Case) -> Finding:
+@check("TX-NONCE", RECEIVED, "an account nonce out of reason", "A transaction that never executes.", REBUILD)
+def nonce_is_reasonable(case: Received) -> Finding:
     """The account nonce is one that an account can have."""
     nonce = case.request.transaction.nonce if case.request.transaction else -1
     return Finding(0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions")
 
 
-def route_is_relay(case: Case) -> Finding:
+def route_is_relay(case: Received) -> Finding:
     """A transaction goes to the relay, or to the operator's own node."""
-    return Finding(case.request.route == ROUTE and case.request.order_type is None, case.request.route, ROUTE)
+    return Finding(case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY)
 
 
-def complete(case: Case) -> None:
-    """Establish ``case.digest`` of a transaction that no check refused."""
-    if case.request.transaction is not None:
-        case.digest = signing_hash(case.request.payload, case.request.transaction)
+def complete(case: CallCase) -> CallCase:
+    """Return a transaction that no check refused with its digest."""
+    if case.request.transaction is None:
+        return case
+    return case._replace(digest=signing_hash(case.request.payload, case.request.transaction))
 
 
 CHECKS = (
-    Check("TX-KEYS", keys_are_known),
-    Check("TX-CHAIN", chain_is_pinned),
-    Check("TX-TO", contract_is_pinned, ("call",)),
-    Check("TX-FROM", sender_is_signer, ("step",)),
-    Check("TX-VALUE", nothing_is_sent),
-    Check("TX-TRADER", account_is_planned, ("call", "step")),
-    Check("TX-DELEGATE", delegation_is_live, ("call",)),
-    Check("TX-PAIR", pair_is_pinned, ("call", "fields", "message")),
-    Check("TX-SPENDER", spender_is_pinned, ("call", "message")),
-    Check("TX-UNLIMITED", approval_is_bounded, ("call", "message", "step")),
-    Check("TX-FEES", fees_are_limited),
-    Check("TX-GAS", gas_is_reasonable),
-    Check("TX-NONCE", nonce_is_reasonable),
-    Check("ORDER-ROUTE", route_is_relay),
+    keys_are_known,
+    chain_is_pinned,
+    contract_is_pinned,
+    sender_is_signer,
+    nothing_is_sent,
+    account_is_planned,
+    delegation_is_live,
+    pair_is_pinned,
+    spender_is_pinned,
+    approval_is_bounded,
+    fees_are_limited,
+    gas_is_reasonable,
+    nonce_is_reasonable,
+    Check("ORDER-ROUTE", RECEIVED, route_is_relay, ROUTE),
 )

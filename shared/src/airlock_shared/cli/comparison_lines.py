@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan
-from airlock_shared.text.fingerprint_words import grouped, spoken
-from airlock_shared.text.safe import safe, wrapped
-from airlock_shared.units import CODE, PERCENT, Unit, span_text, to_human
-
-WIDTH = 80
-
-
-def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield a fingerprint for comparing: hex in groups of four over two lines, then twelve words to read aloud."""
-    yield f"{label} fingerprint"
-    yield f"  {grouped(fingerprint[:32])}"
-    yield f"  {grouped(fingerprint[32:])}"
-    yield f"  {spoken(fingerprint)}"
+from airlock_shared.text.safe import WIDTH, safe, wrapped
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human
 
 
 def deployment_lines(deployment: Deployment) -> Iterator[str]:
@@ -51,7 +41,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
     yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
     yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
-    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, Unit('gwei', 9))}"
+    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, GWEI)}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"
         yield f"  {signer.path}, the device shows {signer.show}"
@@ -73,19 +63,6 @@ def code_lines(code: bytes, margin: str) -> Iterator[str]:
     warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
     for row in (*code_rows(code), *warnings):
         yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
-
-
-def part_lines(plan: Plan, signer: str) -> Iterator[str]:
-    """Yield which part of a plan a document is, and which steps are not in it; nothing for the whole plan."""
-    if not signer:
-        return
-    inside = [step.signer.name == signer for step in plan.steps.values()]
-    yield f"PART OF THE PLAN: {sum(inside)} of {len(inside)} steps, those that {safe(signer)} signs"
-    for heading, wanted in (("in this document:", True), ("NOT in this document:", False)):
-        yield f"  {heading}"
-        for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
-            if there is wanted:
-                yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"
 
 
 def _span(milliseconds: int | None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from airlock_shared.cli.console import show, show_json
-from airlock_shared.host.settings import Setting
+from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, Setting
 from airlock_shared.text.safe import safe
 
 
@@ -32,3 +33,9 @@ def show_settings(file: Path, home: Setting, settings: Iterable[Setting], *, as_
 
 def _written(value: object) -> str:
     return f'"{safe(value, limit=200)}"' if isinstance(value, str) else str(value)
+
+
+def home_setting(folder: Path, default: Path, variable: str) -> Setting:
+    """Return a half's folder as a setting; ``default`` is what the environment's ``variable`` gives, or nothing does."""
+    named = f"{ENVIRONMENT} {variable}" if os.environ.get(variable) else DEFAULT
+    return Setting("machine", "home", str(folder), named if folder == default else "--home")

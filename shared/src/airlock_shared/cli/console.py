@@ -9,20 +9,18 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
-
-
-WIDTH = 80
+plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
 
 def say(text: str = "") -> None:
@@ -90,8 +88,8 @@ def advice(error: AirlockError) -> str:
     """Return what to do about an error: its own advice, else that of its check."""
     if error.do or not isinstance(error, Refusal):
         return error.do
-    info = CHECKS.get(error.check)
-    return info.do if info else ""
+    described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
+    return described[error.check].do if error.check in described else ""
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines, plan_lines
+from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import MAX_BYTES, Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import MAX_BYTES, parse_plan
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import columns, safe
 
@@ -169,3 +171,8 @@ def _ask_to_write(output: Path) -> None:
 def _explained(error: PlanError) -> None:
     error.where = ""
     say(explain(error))
+
+
+def plan_group(does: str) -> click.Group:
+    """Return the group of a half, which ``does`` this."""
+    return click.Group("plan", commands=[show_plan, check_plan, new_plan], help=does)

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
-from airlock_shared.ceremony.possession import Challenge
-from airlock_shared.cli.console import INPUT, say, show, show_json
-from airlock_shared.host.files import write_new
+from airlock_shared.ceremony.proofs import choose_step
+from airlock_shared.checks.possession import Challenge, challenge_of
+from airlock_shared.cli.console import json_option, plan_option, say, show, show_json
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.host.files import read_input, write_new
+from airlock_shared.plan.reader import parse_plan
 
-plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
+
+
+def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> click.Command:
+    """Return ``delegate challenge`` of a half: ``require`` gives its deployment of a name, ``how`` says how it goes on."""
+
+    @click.command("challenge")
+    @plan_option
+    @step_option
+    @click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
+    @json_option
+    @click.pass_obj
+    def challenge(home: Any, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
+        r"""Show the text that the delegate key has to sign.
+
+        \b
+        Example:
+          PROGRAM delegate challenge --plan plan.toml -o challenge.txt
+        """
+        plan = parse_plan(read_input(plan_file))
+        asked = challenge_of(plan, require(home, plan.deployment), choose_step(plan, step_id))
+        tell_challenge(asked, output, how, as_json=as_json)
+
+    return challenge
 
 
 def tell_challenge(challenge: Challenge, output: Path | None, how: str, *, as_json: bool) -> None:

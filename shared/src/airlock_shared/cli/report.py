@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.console import INPUT, rows, say, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, rows, say, show, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
-from airlock_shared.plan.model import parse_plan
-from airlock_shared.report.evidence.artefacts import DEPLOYMENT, PLAN, REQUESTS
-from airlock_shared.report.verify import HTML, PDF, ScreensOf, make, verify
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
+from airlock_shared.report.verify import Judge, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,7 +26,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 folder_option = click.option(
     "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="The evidence folder to write."
 )
-plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
 
@@ -58,10 +57,12 @@ Printing = Callable[[Path, Path], str]
 """Prints a page into a new PDF file; returns why there is none, or an empty text (``host.print_pdf.print_page``)."""
 
 
-def make_report(folder: Path, files: Mapping[str, bytes], printing: Printing | None, *, as_json: bool) -> None:
+def make_report(
+    folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
+) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
     require_new(folder)
-    report = make(files)
+    report = make(files, judge)
     write_folder(folder, report, files)
     printed = printing is not None and _printed(folder, printing)
     mark = hashlib.sha256(report.json).hexdigest()
@@ -73,19 +74,37 @@ def make_report(folder: Path, files: Mapping[str, bytes], printing: Printing | N
     _tell(report.value, mark)
 
 
-def _printed(folder: Path, printing: Printing) -> bool:
-    say("Printing it as PDF ...")
-    why = printing(folder / HTML, folder / PDF)
-    if why:
-        say(f"No {PDF}: {why}. {HTML} prints from any browser.")
-    return not why
+def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> click.Command:
+    """Return ``report verify`` of a half; ``screens_of`` computes the Ledger's pages, where the half can."""
+
+    @click.command(
+        "verify",
+        help=f"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
+
+        Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
+        signatures document every signer is recovered again.
+
+        \b
+        Example:
+          {example}
+        """,
+    )
+    @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+    @signatures_option
+    @json_option
+    def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
+        verify_report(folder, signatures_file, judge, screens_of, as_json=as_json)
+
+    return verify_folder
 
 
-def verify_report(folder: Path, signatures_file: Path | None, screens_of: ScreensOf | None, *, as_json: bool) -> None:
+def verify_report(
+    folder: Path, signatures_file: Path | None, judge: Judge, screens_of: ScreensOf | None, *, as_json: bool
+) -> None:
     """Verify an evidence folder and tell what it says. Raises as ``verify`` and ``read_folder``."""
     report, html, files = read_folder(folder)
     whole = read_input(signatures_file) if signatures_file is not None else None
-    found = verify(report, html, files, signatures=whole, screens_of=screens_of)
+    found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
     mark = hashlib.sha256(report).hexdigest()
     pdf = (folder / PDF).exists()
     if as_json:
@@ -98,6 +117,14 @@ def verify_report(folder: Path, signatures_file: Path | None, screens_of: Screen
     if pdf:
         show(f"not verified: {PDF}, a browser's copy of {HTML}")
     _tell(found.value, mark)
+
+
+def _printed(folder: Path, printing: Printing) -> bool:
+    say("Printing it as PDF ...")
+    why = printing(folder / HTML, folder / PDF)
+    if why:
+        say(f"No {PDF}: {why}. {HTML} prints from any browser.")
+    return not why
 
 
 def _told(value: dict[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,14 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
-from airlock_shared.report.evidence.artefacts import FILES
-from airlock_shared.report.verify import HTML, JSON, PDF, Report
+from airlock_shared.report.evidence.artefacts import FILES, HTML, JSON, PDF
+
+if TYPE_CHECKING:
+    from airlock_shared.report.verify import Report
 
 ARTEFACTS = "artefacts"
 MAX_BYTES = 256 << 20  # of one file: a transcript may be as long

@@ -9,8 +9,10 @@ intent payload".
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from airlock_shared.documents.services import SERVICES
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
@@ -25,7 +27,7 @@ MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 _URL = re.compile(r"https?://[\x21-\x7e]{1,300}", re.ASCII)
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
-_URL_NAMES = ("builder", "batched_market", "relayer", "twap", "core_api", "rpc")
+_URL_NAMES = tuple(service.url_key for service in SERVICES.values())
 _SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
 _CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
 
@@ -70,6 +72,7 @@ class Deployment(NamedTuple):
         return found[0] if len(found) == 1 else None
 
 
+@lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     return re.sub(r"[/_-]", "/", name).upper()
 

@@ -26,7 +26,7 @@ _SIGNATURE = re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII)
 _RESULT = re.compile("signed|refused|declined")
 
 
-class Header(NamedTuple):
+class SignaturesHeader(NamedTuple):
     """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers."""
 
     ceremony: str
@@ -58,13 +58,13 @@ class Signed(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name in names}
 
 
-def read_header(value: Any) -> Header:
+def read_header(value: Any) -> SignaturesHeader:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
     read_members(value, "header", _HEADER)
     read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
     for name in ("requests", "transcript_head"):
         read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
-    return Header(**{name: member for name, member in value.items() if name != "count"})
+    return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 
 def read_item(value: Any, where: str = "item") -> Signed:
@@ -79,7 +79,7 @@ def read_item(value: Any, where: str = "item") -> Signed:
     return Signed(**value)
 
 
-def parse_signatures(data: bytes) -> tuple[Header, list[Signed], str]:
+def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Signed], str]:
     """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
     header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=LIST)
     read = [read_item(item, f"item {n}") for n, item in enumerate(items, start=1)]
@@ -89,7 +89,7 @@ def parse_signatures(data: bytes) -> tuple[Header, list[Signed], str]:
     return read_header(header), read, fingerprint
 
 
-def write_signatures(header: Header, items: list[Signed]) -> bytes:
+def write_signatures(header: SignaturesHeader, items: list[Signed]) -> bytes:
     """Return the document's file form."""
     return to_json(
         {

@@ -44,14 +44,31 @@ class TranscriptFile:
         Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
         is not read again while the file is as it was left.
         """
-        folder = make_folder(self.path.parent)
-        with _alone(folder):
-            if self._last is None or _mark(self.path) != self._mark:
-                entries = self.entries()
-                self._last = entries[-1] if entries else None
-            entry = next_entry(self._last, at_ms, event, data)
-            append_line(self.path, entry.line())
-            self._last, self._mark = entry, _mark(self.path)
+        with _alone(make_folder(self.path.parent)):
+            return self._append(event, data, at_ms)
+
+    def record_after(self, head: str, event: str, data: dict[str, Any], at_ms: int) -> Entry | None:
+        """Append an entry as :meth:`record` does, but only while ``head`` is the last entry's hash; otherwise None.
+
+        What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
+        """
+        with _alone(make_folder(self.path.parent)):
+            self._look()
+            if head != (self._last.hash if self._last else GENESIS):
+                return None
+            return self._append(event, data, at_ms)
+
+    def _look(self) -> None:
+        """Read the file again when somebody else has written to it."""
+        if self._last is None or _mark(self.path) != self._mark:
+            entries = self.entries()
+            self._last = entries[-1] if entries else None
+
+    def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        self._look()
+        entry = next_entry(self._last, at_ms, event, data)
+        append_line(self.path, entry.line())
+        self._last, self._mark = entry, _mark(self.path)
         return entry
 
 

@@ -9,8 +9,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.plan.model import Bounds, Exact, Step
-from airlock_shared.plan.values import AsSigned
+from airlock_shared.plan.model import AsSigned, Bounds, Exact, Step
 from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
 
 

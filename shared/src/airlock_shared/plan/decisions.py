@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.intents import Field, leaf
-from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.plan.values import Value
+from airlock_shared.plan.model import Exact, Plan, Step, Value
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
 MAX_TERMS_CHARACTERS = 20_000
@@ -108,6 +106,8 @@ def shown_value(field: Field, raw: object) -> str:
     if unit is ADDRESS and type(raw) is bytes:
         return checksum_address(raw)
     if unit is CODE and type(raw) is bytes:
+        from airlock_shared.catalogue.referral_code import code_text
+
         return f'"{code_text(raw)}"'
     if unit is FLAG:
         return ("yes" if raw else "no") + (" (long)" if raw else " (short)")

@@ -1,4 +1,4 @@
-"""Every mistake of a plan, with its line and column, by the same readers as :func:`airlock_shared.plan.model.parse_plan`.
+"""Every mistake of a plan, with its line and column, by the same readers as :func:`airlock_shared.plan.reader.parse_plan`.
 
 The reader of plans stops at the first mistake. Here each piece is read by itself, so that what is wrong in one hides nothing
 in another. Only what TOML itself cannot read ends the search: what stands behind it has no certain meaning.
@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import example_at
-from airlock_shared.plan.model import (
-    CUSTOM,
+from airlock_shared.plan.model import CUSTOM, Signer
+from airlock_shared.plan.reader import (
     FORMAT,
     MAX_STEPS,
-    Signer,
     parse_plan,
     plain_form,
     read_limits,

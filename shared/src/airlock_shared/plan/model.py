@@ -1,45 +1,57 @@
-"""The ceremony plan: what people agreed to sign, days before, in TOML.
+"""What a ceremony plan says, once it is read: its limits, its signers, and what each step decides.
 
 A payload is signed only as a step of a plan. The plan decides every field, by a value or by bounds, or leaves it to the
-builder within a limit. Amounts are human decimals in quotes, so that no float is ever read. How one field is read is in
-:mod:`airlock_shared.plan.values`.
+builder within a limit. How it is read is in :mod:`airlock_shared.plan.reader`.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.catalogue.actions import ACTIONS, Action
-from airlock_shared.errors import DocumentError, PlanError
-from airlock_shared.plan.values import (
-    LINE,
-    Value,
-    plan_error,
-    read_address,
-    read_amount,
-    read_raw_values,
-    read_values,
-    require_known,
-    utc_form,
-)
-from airlock_shared.plan.values import Bounds as Bounds
-from airlock_shared.plan.values import Exact as Exact
-from airlock_shared.units import PERCENT, Unit
-from airlock_shared.wire.codec import check_depth, fingerprint
-from airlock_shared.wire.members import DERIVATION_PATH, NAME
+from airlock_shared.units import raw_text
 
-FORMAT = "airlock/plan@1"
-MAX_BYTES = 4 << 20
+if TYPE_CHECKING:
+    from airlock_shared.catalogue.actions import Action
+
 CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""
 
-MAX_STEPS = 10_000
-MAX_ROLES = 20
 
-_SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
-_SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+class Exact(NamedTuple):
+    """A value that the plan fixes: the raw value that is signed, and the plan's own text."""
+
+    raw: object
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value is the plan's."""
+        return type(raw) is type(self.raw) and raw == self.raw
+
+
+class Bounds(NamedTuple):
+    """Bounds that the plan gives for a raw integer, both inclusive; None is open."""
+
+    low: int | None
+    high: int | None
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value lies within the bounds."""
+        return type(raw) is int and (self.low is None or self.low <= raw) and (self.high is None or raw <= self.high)
+
+
+class AsSigned(NamedTuple):
+    """A value that the plan gives raw, for a struct that an operator pinned: the text of what is signed."""
+
+    text: str
+
+    def holds(self, raw: object) -> bool:
+        """Tell whether a payload's value is the plan's; hex is compared without regard to case."""
+        wanted = self.text.lower() if type(raw) is bytes else self.text
+        return raw_text(raw) == wanted
+
+
+Value = Exact | Bounds | AsSigned
 
 
 class Limits(NamedTuple):
@@ -81,181 +93,3 @@ class Plan(NamedTuple):
     signers: dict[str, Signer]
     steps: dict[str, Step]
     fingerprint: str
-
-
-def parse_plan(data: bytes) -> Plan:
-    """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family, and the place and the line in the plan."""
-    table = read_toml(data)
-    try:
-        return _read_plan(table)
-    except PlanError as error:
-        from airlock_shared.plan.toml_positions import nearest, places
-
-        line = nearest(places(data.decode()), error.where)[1].name.line
-        error.where = f"{error.where}, line {line}".lstrip(", ")
-        raise
-
-
-def read_toml(data: bytes) -> dict[str, Any]:
-    """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
-    import tomllib
-
-    if len(data) > MAX_BYTES:
-        raise plan_error("PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_BYTES}")
-    try:
-        table = tomllib.loads(data.decode())
-        check_depth(table)
-        repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
-    except (ValueError, RecursionError, DocumentError) as error:
-        raise plan_error("PLAN-FORM", f"the plan is not TOML that can be read: {error}", "") from error
-    return table
-
-
-def _read_plan(table: dict[str, Any]) -> Plan:
-    require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"))
-    if table.get("format") != FORMAT:
-        got = repr(table.get("format"))[:80]
-        raise plan_error("PLAN-FORM", "not a ceremony plan", "format", got=got, expected=FORMAT)
-    ceremony = read_table(table, "ceremony")
-    require_known(ceremony, "ceremony", ("id", "title", "deployment", "roles"))
-    signers = {
-        name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
-    }
-    return Plan(
-        id=read_text(ceremony, "ceremony", "id", NAME),
-        title=read_text(ceremony, "ceremony", "title", LINE),
-        deployment=read_text(ceremony, "ceremony", "deployment", NAME),
-        roles=read_roles(ceremony.get("roles", [])),
-        limits=read_limits(table.get("limits", {})),
-        signers=signers,
-        steps=_read_steps(table.get("steps"), signers),
-        fingerprint=fingerprint(plain_form(table, "")),
-    )
-
-
-def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a member that must be a table. Raises ``PlanError("PLAN-FORM")``."""
-    value = table.get(name)
-    if type(value) is not dict:
-        raise plan_error("PLAN-FORM", "the table is missing", name, expected=f"[{name}]")
-    return value
-
-
-def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[str]) -> str:
-    """Return a member that must be a text of this form. Raises ``PlanError("PLAN-FORM")``."""
-    value = table.get(name)
-    if type(value) is not str or not pattern.fullmatch(value):
-        raise plan_error("PLAN-FORM", "missing or not in its form", f"{where}.{name}", got=repr(value)[:120])
-    return value
-
-
-def plain_form(value: Any, where: str) -> Any:
-    """Return the plan, or a part of it, as JSON values, so that it has a fingerprint.
-
-    Raises ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
-    """
-    if type(value) is dict:
-        return {name: plain_form(member, f"{where}.{name}".lstrip(".")) for name, member in value.items()}
-    if type(value) is list:
-        return [plain_form(member, f"{where}[{position}]") for position, member in enumerate(value)]
-    if type(value) is datetime and value.tzinfo is not None:
-        return utc_form(value, where)
-    if type(value) in (str, int, bool):
-        return value
-    raise plan_error(
-        "PLAN-AMOUNT", "a plan holds texts, whole numbers and times with a zone", where, got=repr(value)[:80],
-        do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
-    )  # fmt: skip
-
-
-def read_roles(roles: Any) -> tuple[str, ...]:
-    """Return the names of the roles. Raises ``PlanError("PLAN-FORM")``."""
-    if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
-        got = repr(roles)[:80]
-        raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
-    if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
-        got = repr(roles)[:80]
-        raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
-    return tuple(roles)
-
-
-def read_limits(table: Any) -> Limits:
-    """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
-    names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
-    require_known(table, "limits", names)
-    gwei = Unit("gwei", 9)
-    return Limits(
-        _span_ms(table, "deadline_at_most"),
-        read_amount(table[names[1]], PERCENT, f"limits.{names[1]}") if names[1] in table else None,
-        read_amount(table[names[2]], gwei, f"limits.{names[2]}") if names[2] in table else None,
-        _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms,
-    )
-
-
-def _span_ms(table: dict[str, Any], name: str) -> int | None:
-    if name not in table:
-        return None
-    match = _SPAN.fullmatch(read_text(table, "limits", name, _SPAN))
-    return int(match[1]) * _SPAN_SECONDS[match[2]] * 1000 if match else None
-
-
-def read_signer(name: str, table: dict[str, Any]) -> Signer:
-    """Return a signer of the plan. Raises ``PlanError`` naming the member."""
-    where = f"signers.{name}"
-    require_known(table, where, ("address", "path", "show", "delegate_of"))
-    if not NAME.fullmatch(name):
-        raise plan_error("PLAN-FORM", "not a name in lower case", where)
-    show = table.get("show", "fields")
-    if show not in ("fields", "hashes"):
-        raise plan_error("PLAN-FORM", "unknown way to show a message", f"{where}.show", got=repr(show)[:40],
-                         expected="'fields' or 'hashes'")  # fmt: skip
-    delegate_of = read_address(table["delegate_of"], f"{where}.delegate_of") if "delegate_of" in table else None
-    address = read_address(table.get("address"), f"{where}.address")
-    return Signer(name, address, read_text(table, where, "path", DERIVATION_PATH), show, delegate_of)
-
-
-def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
-    if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
-        raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
-    read = [read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
-    by_id = {step.id: step for step in read}
-    if len(by_id) != len(read):
-        got = repr([step.id for step in read])[:200]
-        raise plan_error("PLAN-FORM", "two steps have the same id", "steps", got=got)
-    return by_id
-
-
-def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
-    """Return a step with what its fields decide. Raises ``PlanError`` naming the field."""
-    require_known(step, where, ("id", "action", "signer", "fields"))
-    step_id = read_text(step, where, "id", NAME)
-    name = step.get("action")
-    if name == CUSTOM:
-        return _read_custom_step(step, where, step_id, signers)
-    action = ACTIONS.get(name) if type(name) is str else None
-    if action is None:
-        raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
-                         expected=f"one of {list(ACTIONS)}")  # fmt: skip
-    signer = signer_of(step, where, signers)
-    fields = step.get("fields")
-    require_known(fields, f"{where}.fields", tuple(p.name for p in action.parameters))
-    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"))
-
-
-def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
-    """Return the signer that a step names. Raises ``PlanError("PLAN-SIGNER")``."""
-    name = step.get("signer")
-    signer = signers.get(name) if type(name) is str else None
-    if signer is None:
-        raise plan_error("PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", got=repr(name)[:80],
-                         expected=f"one of {list(signers)}")  # fmt: skip
-    return signer
-
-
-def _read_custom_step(step: dict[str, Any], where: str, step_id: str, signers: dict[str, Signer]) -> Step:
-    """Read a step for a struct that an operator pinned: its name, and the raw value of each leaf by path."""
-    fields = step.get("fields")
-    if type(fields) is not dict or type(fields.get("struct")) is not str:
-        raise plan_error("PLAN-FIELD", "a custom step names its struct", f"{where}.fields.struct", expected="a name")
-    action = Action(CUSTOM, "Sign a struct that was pinned on the offline machine", "", fields["struct"], ())
-    return Step(step_id, action, signer_of(step, where, signers), read_raw_values(fields, f"{where}.fields"))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.catalogue.actions import Action, Parameter
-from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.plan.model import AsSigned, Bounds, Exact, Value
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -23,7 +23,6 @@ from airlock_shared.units import (
     UNLIMITED,
     Unit,
     looks_like_seconds,
-    raw_text,
     to_raw,
 )
 from airlock_shared.wire.members import ENTITY_ID, HEX_32
@@ -31,43 +30,6 @@ from airlock_shared.wire.members import ENTITY_ID, HEX_32
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID}
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
-
-
-class Exact(NamedTuple):
-    """A value that the plan fixes: the raw value that is signed, and the plan's own text."""
-
-    raw: object
-    text: str
-
-    def holds(self, raw: object) -> bool:
-        """Tell whether a payload's value is the plan's."""
-        return type(raw) is type(self.raw) and raw == self.raw
-
-
-class Bounds(NamedTuple):
-    """Bounds that the plan gives for a raw integer, both inclusive; None is open."""
-
-    low: int | None
-    high: int | None
-    text: str
-
-    def holds(self, raw: object) -> bool:
-        """Tell whether a payload's value lies within the bounds."""
-        return type(raw) is int and (self.low is None or self.low <= raw) and (self.high is None or raw <= self.high)
-
-
-class AsSigned(NamedTuple):
-    """A value that the plan gives raw, for a struct that an operator pinned: the text of what is signed."""
-
-    text: str
-
-    def holds(self, raw: object) -> bool:
-        """Tell whether a payload's value is the plan's; hex is compared without regard to case."""
-        wanted = self.text.lower() if type(raw) is bytes else self.text
-        return raw_text(raw) == wanted
-
-
-Value = Exact | Bounds | AsSigned
 
 
 def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
@@ -174,6 +136,8 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
 
 
 def _read_code(value: str, where: str) -> bytes:
+    from airlock_shared.catalogue.referral_code import code_bytes
+
     try:
         return code_bytes(value)
     except Refusal as refusal:

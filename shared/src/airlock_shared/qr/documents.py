@@ -16,7 +16,8 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError
-from airlock_shared.plan.model import Plan, parse_plan
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap

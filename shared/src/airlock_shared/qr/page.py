@@ -12,11 +12,9 @@ from base64 import b64encode
 from importlib.resources import files
 
 from airlock_shared.qr.symbol import DEFAULT_VERSION
-from airlock_shared.qr.transfer import Transfer, cycle_texts, densities_of, ideal_count
+from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, ideal_count
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.text.safe import safe
-
-DEFAULT_PAUSE_MS = 200  # loses the fewest captures between two frames; shorter brings nothing
 
 
 def page(transfer: Transfer, *, version: int = DEFAULT_VERSION, pause_ms: int = DEFAULT_PAUSE_MS) -> bytes:

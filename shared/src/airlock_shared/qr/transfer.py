@@ -14,6 +14,8 @@ from airlock_shared.ur.encode import frame_count, frames
 from airlock_shared.ur.envelope import UR_TYPE
 from airlock_shared.ur.fragments import choose_fragments
 
+DEFAULT_PAUSE_MS = 200  # loses the fewest captures between two frames; shorter brings nothing
+
 ROUNDS = 3  # how many times the ideal number of fountain parts are made before a finite picture begins again
 _LAST_NUMBER = 99_999  # of a part: its text and its CBOR stay within what the symbol has room for
 _DENSE_UP_TO = 128  # parts of a message: beyond it large mixtures take long to make, and bring less

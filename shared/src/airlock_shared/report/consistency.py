@@ -13,7 +13,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
 from airlock_shared.report.evidence.timeline import EXPORTED
-from airlock_shared.report.reexamined import BEGUN, Judged
+from airlock_shared.report.judged import BEGUN, Judged
 
 HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from airlock_shared.catalogue.referral_code import code_rows, code_text
-from airlock_shared.ceremony.possession import PROVED
+from airlock_shared.checks.possession import PROVED
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
@@ -34,12 +32,6 @@ def reads_of(evidence: Evidence, step: str) -> list[Row]:
         for entry in evidence.transcripts.get("online", [])
         if entry.event == READ and _is_of(entry, plan, step) and entry.data.get("plan") == plan.fingerprint
     ]
-
-
-def warnings_of(read: Row) -> Iterator[str]:
-    """Yield a sentence for each thing of a read that is in the way of the step."""
-    yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
-    yield from read["warnings"]
 
 
 def _is_of(entry: Entry, plan: Plan, step: str) -> bool:

@@ -11,7 +11,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.redaction import Answers
-from airlock_shared.report.reexamined import BEGUN
+from airlock_shared.report.judged import BEGUN
 from airlock_shared.report.rows import Row, moment, named, plain
 from airlock_shared.text.fingerprint_words import spoken
 

@@ -11,30 +11,30 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from airlock_shared.ceremony.possession import is_waived, registrations, waivers
+from airlock_shared.checks.possession import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.consistency import ELSEWHERE, match
-from airlock_shared.report.earlier_records import warnings_of
+from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
-from airlock_shared.report.reexamined import Judged, judge
-from airlock_shared.report.rows import Row
-from airlock_shared.report.steps import limit_rows, part_signer, signer_row, step_rows
+from airlock_shared.report.judged import Judged
+from airlock_shared.report.rows import Row, warnings_of
+from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
 FORMAT = "airlock/report@1"
 
 
-def report_of(evidence: Evidence) -> Row:
-    """Return the report.
+def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
+    """Return the report of artefacts whose requests have been judged again.
 
-    Raises ``Refusal``: ``REPORT-MATCH`` for artefacts that contradict each other, family ``PIN``, ``PLAN`` or ``SIG`` for
-    requests or signatures that are not the plan's; ``DocumentError("DOC-SEAL")`` for a seal that does not hold.
+    Raises ``Refusal("REPORT-MATCH")`` for artefacts that contradict each other, ``DocumentError("DOC-SEAL")`` for a seal
+    that does not hold.
     """
-    judged = judge(evidence)
     matches = [{"what": found.what, "result": found.result} for found in match(evidence, judged)]
     plan, deployment = evidence.plan, evidence.deployment
-    steps = step_rows(evidence, judged)
+    earlier = {step: Earlier(proofs_of(evidence, step), reads_of(evidence, step)) for step in plan.steps}
+    steps = step_rows(evidence, judged, earlier)
     transcripts = transcript_rows(evidence)
     offline = evidence.transcripts.get("offline")
     people = [people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts]

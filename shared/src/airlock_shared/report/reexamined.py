@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.catalogue.pinned_structs import with_custom
-from airlock_shared.checks.batch import examine_header, examine_steps, part_of
-from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.checks.examine import check_signature, examine, examine_nonces, refused
-from airlock_shared.checks.nonces import NonceLedger, ledger_of
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
+from airlock_shared.checks.nonces import UsedNonces, nonces_of
+from airlock_shared.checks.signature import check_signature
+from airlock_shared.checks.verdicts import refusal_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
+from airlock_shared.report.judged import BEGUN, Judged
 
-BEGUN = "sign-begun"
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
-
-
-class Judged(NamedTuple):
-    """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
-
-    case: Case
-    verdicts: list[Verdict]
-    answer: Answer | None
-    at_ms: int
-    entry: Entry | None
-
-    @property
-    def digest(self) -> str:
-        """Return what is signed as 0x-hex; empty when the payload could not be hashed."""
-        return "0x" + self.case.digest.hex() if hasattr(self.case, "digest") else ""
 
 
 def judge(evidence: Evidence) -> list[Judged]:
@@ -52,8 +38,8 @@ def judge(evidence: Evidence) -> list[Judged]:
     _require_document(requests, situation)
     answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
     begun = [e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests.fingerprint]
-    ledger = ledger_of(entries[: begun[0]]) if begun else NonceLedger()
-    return list(_each(requests, situation, entries, answers, ledger))
+    used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
+    return list(_each(requests, situation, entries, answers, Known(used=used)))
 
 
 def _pin(data: dict[str, Any]) -> dict[str, Any]:
@@ -61,15 +47,13 @@ def _pin(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_document(requests: Requests, situation: Situation) -> None:
-    steps = examine_steps([item.step for item in requests.items], part_of(situation.plan, requests.header.signer))
-    for verdict in refused([*examine_header(requests.header, situation), steps]):
-        refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got)[:400], expected=str(verdict.expected)[:400])
-        refusal.where = verdict.where
-        raise refusal
+    steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
+    for verdict in (*judge_header(requests.header, situation, Known()).refused(), *steps.refused()):
+        raise refusal_of(verdict, 400)
 
 
 def _each(
-    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, Answer], ledger: NonceLedger
+    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, Answer], known: Known
 ) -> Iterator[Judged]:
     ends = _ends(entries, requests.fingerprint)
     for request in requests.items:
@@ -77,11 +61,10 @@ def _each(
         entry = _ended(ends, request.step, answer.signed.result if answer else "")
         at_ms = entries[entry.seq - 1].at_ms if entry is not None and entry.seq else situation.now_ms
         then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=_uncertainty_ms(entries, entry))
-        case = Case(request, then)
-        verdicts = examine(case) + examine_nonces(case, ledger)
+        examined = judge_item(request, then, known)
         if answer is not None and answer.signed.result == "signed":
-            _require_signature(case, answer)
-        yield Judged(case, verdicts, answer, at_ms, entry)
+            _require_signature(examined, answer)
+        yield Judged(examined, answer, at_ms, entry)
 
 
 def _ends(entries: Sequence[Entry], requests: str) -> dict[tuple[str, str], Entry]:
@@ -107,14 +90,14 @@ def _uncertainty_ms(entries: Sequence[Entry], until: Entry | None) -> int:
     return int(stated[-1].data["uncertainty_s"]) * 1000 if stated else 0
 
 
-def _require_signature(case: Case, answer: Answer) -> None:
+def _require_signature(examined: Examined, answer: Answer) -> None:
     """Refuse an answer over another digest or by another key; a withheld one by what it says of itself alone."""
-    signed, step = answer.signed, case.request.step
-    if not (hasattr(case, "digest") and hasattr(case, "step")):
+    signed, case = answer.signed, examined.case
+    step = examined.received.request.step
+    if case is None or not case.digest:
         raise Refusal("REPORT-MATCH", f"step {step} is signed, and its payload cannot be hashed", got=signed.digest)
     if signed.signature:
-        case.signed = signed
-        check_signature(case)
+        check_signature(case, signed)
     digest, signer = "0x" + case.digest.hex(), case.request.signer
     if (signed.digest, signed.signer) != (digest, signer):
         raise Refusal("REPORT-MATCH", f"the signature of step {step} is over something else, or by another key",

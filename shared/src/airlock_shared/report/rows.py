@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from airlock_shared.units import utc_text
@@ -25,3 +26,9 @@ def plain(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(plain(member) for member in value) or "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def warnings_of(read: Row) -> Iterator[str]:
+    """Yield a sentence for each thing of a read that is in the way of the step."""
+    yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
+    yield from read["warnings"]

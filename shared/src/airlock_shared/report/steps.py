@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import Action
-from airlock_shared.catalogue.eip1559 import GWEI
 from airlock_shared.catalogue.referral_code import code_rows
-from airlock_shared.ceremony.possession import is_waived
-from airlock_shared.checks.case import Case, Verdict
+from airlock_shared.checks.case import ReadCall, ReadIntent
+from airlock_shared.checks.possession import is_waived
+from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.model import Limits, Signer, Step
-from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of
-from airlock_shared.report.reexamined import Judged
 from airlock_shared.report.rows import Row, moment, named
-from airlock_shared.units import CODE, PERCENT, Unit, raw_text, span_text, to_human
+from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, raw_text, span_text, to_human
 
-NATIVE = Unit("of the native currency", 18)
+if TYPE_CHECKING:
+    from airlock_shared.checks.judge import Examined
+    from airlock_shared.checks.verdicts import Verdicts
 
 
 def limit_rows(limits: Limits) -> list[Row]:
@@ -51,13 +53,23 @@ def part_signer(evidence: Evidence) -> str:
     return evidence.requests.header.signer if evidence.requests else ""
 
 
-def step_rows(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
-    """Return a row for every step of the plan, in its order, also for those that are not in this part of it."""
-    by_step = {each.case.request.step: each for each in judged}
-    return [_step(step, by_step.get(step.id), evidence) for step in evidence.plan.steps.values()]
+class Earlier(NamedTuple):
+    """What is on record of a step from before it was signed: proofs of a delegate key, reads of a referral code."""
+
+    proofs: list[Row]
+    reads: list[Row]
 
 
-def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
+def step_rows(evidence: Evidence, judged: Sequence[Judged], earlier: Mapping[str, Earlier]) -> list[Row]:
+    """Return a row for every step of the plan, in its order, also for those that are not in this part of it.
+
+    ``earlier`` holds what is on record of each step from before.
+    """
+    by_step = {each.examined.received.request.step: each for each in judged}
+    return [_step(step, by_step.get(step.id), evidence, earlier[step.id]) for step in evidence.plan.steps.values()]
+
+
+def _step(step: Step, judged: Judged | None, evidence: Evidence, earlier: Earlier) -> Row:
     action: Action = step.action
     return {
         "id": step.id,
@@ -67,8 +79,8 @@ def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
         "in_part": part_signer(evidence) in ("", step.signer.name),
         "planned": [named(name, value.text) for name, value in step.values.items()],
         "waived": is_waived(step),
-        "proofs": proofs_of(evidence, step.id),
-        "reads": reads_of(evidence, step.id),
+        "proofs": earlier.proofs,
+        "reads": earlier.reads,
         "request": _request(judged) if judged else None,
         "device": _device(judged, evidence) if judged else None,
         "signature": _signature(judged) if judged and judged.answer else None,
@@ -80,8 +92,8 @@ def _step(step: Step, judged: Judged | None, evidence: Evidence) -> Row:
 
 
 def _request(judged: Judged) -> Row:
-    case = judged.case
-    request = case.request
+    examined = judged.examined
+    request, case = examined.received.request, examined.case
     return {
         "endpoint": request.endpoint,
         "asked": [named(name, value) for name, value in request.fields.items()],
@@ -90,32 +102,33 @@ def _request(judged: Judged) -> Row:
         "order_reason": request.order_reason,
         "replaces": request.replaces,
         "kind": "intent" if request.transaction is None else "transaction",
-        "title": _title(case),
-        "under": _under(case),
-        "decided": [_decided(decision) for decision in getattr(case, "decisions", [])],
-        "claims": _claims(case),
-        "hashes": _hashes(case),
+        "title": _title(examined),
+        "under": _under(examined),
+        "decided": [_decided(decision) for decision in (case.decisions if case is not None else [])],
+        "claims": _claims(request),
+        "hashes": _hashes(examined),
         "judged_at": moment(judged.at_ms),
-        "checks": _checks(judged.verdicts),
+        "checks": _checks(examined.verdicts),
     }
 
 
-def _title(case: Case) -> str:
-    if case.request.transaction is None:
-        return case.intent.title if hasattr(case, "intent") else ""
-    return case.call.call.title if hasattr(case, "call") else ""
+def _title(examined: Examined) -> str:
+    if examined.named is not None:
+        return examined.named.intent.title
+    return examined.read.call.call.title if isinstance(examined.read, ReadCall) else ""
 
 
-def _under(case: Case) -> list[Row]:
+def _under(examined: Examined) -> list[Row]:
     """Return the domain of an intent; of a transaction what it calls and what it may cost."""
-    payload, filled = case.request.payload, case.request.transaction
+    request, situation = examined.received
+    payload, filled = request.payload, request.transaction
     if filled is None:
-        if not hasattr(case, "intent"):
+        if examined.named is None:
             return []
-        domain = case.situation.deployment.domains[case.intent.domain]
+        domain = situation.deployment.domains[examined.named.intent.domain]
         contract = named("contract", checksum_address(domain.contract))
         return [named("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}"), contract]
-    calls = case.call.call.name if hasattr(case, "call") else "unknown"
+    calls = examined.read.call.call.name if isinstance(examined.read, ReadCall) else "unknown"
     fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
     rows = [named("calls", f"{calls} on chain {payload['chainId']}"), named("contract", payload["to"])]
@@ -142,29 +155,26 @@ def _decided(decision: Decision) -> Row:
     }
 
 
-def _claims(case: Case) -> list[Row]:
-    payload = case.request.payload
+def _claims(request: Request) -> list[Row]:
+    payload = request.payload
     claims = {"description": payload.get("description"), "meta": payload.get("meta")}
     return [named(name, json.dumps(value, ensure_ascii=False)) for name, value in claims.items() if value]
 
 
-def _hashes(case: Case) -> list[Row]:
-    if not hasattr(case, "digest"):
-        return []
-    if case.request.transaction is not None:
-        return [named("transaction hash, which is signed", case.digest.hex())]
-    domain, struct = case.hashes.domain_separator.hex(), case.hashes.struct_hash.hex()
-    return [named("domain hash", domain), named("struct hash", struct), named("digest", case.digest.hex())]
+def _hashes(examined: Examined) -> list[Row]:
+    if isinstance(examined.read, ReadIntent):
+        hashes = examined.read.hashes
+        domain, struct = hashes.domain_separator.hex(), hashes.struct_hash.hex()
+        return [named("domain hash", domain), named("struct hash", struct), named("digest", hashes.digest.hex())]
+    return [named("transaction hash, which is signed", examined.digest.hex())] if examined.digest else []
 
 
-def _checks(verdicts: Sequence[Verdict]) -> Row:
-    results = [verdict.result for verdict in verdicts]
+def _checks(verdicts: Verdicts) -> Row:
     wrong = [
         {"check": v.check, "where": v.where, "what": v.what, "got": str(v.got), "expected": str(v.expected)}
-        for v in verdicts
-        if v.result == "refused"
+        for v in verdicts.refused()
     ]
-    return {"passed": results.count("pass"), "not_reached": results.count("not-reached"), "refused": wrong}
+    return {"passed": verdicts.passed(), "not_reached": verdicts.unreached(), "refused": wrong}
 
 
 # ---- the device and the signature -----------------------------------------------------------------------------------

@@ -7,25 +7,29 @@ what the artefacts give, field by field, and ``report.html`` what that gives, by
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.report.compare import Difference, first_difference
-from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence, read_evidence
+from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
+from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
 from airlock_shared.report.evidence.screens import Screens, write_screens
+from airlock_shared.report.judged import Judged
 from airlock_shared.report.model import artefact_rows, report_of
 from airlock_shared.report.page.page import page
-from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.wire.codec import parse_json
 
-JSON, HTML, PDF = "report.json", "report.html", "report.pdf"
 _DO = "do not rely on this report: make it again from the artefacts, or find the folder as it was made"
 
 ScreensOf = Callable[[Evidence, str], Screens]
 """How the offline half computes the Ledger's pages for a model; the online half cannot."""
+
+
+Judge = Callable[[Evidence], Sequence[Judged]]
+"""What judges the requests again: :func:`airlock_shared.report.reexamined.judge`, given by the command."""
 
 
 class Report(NamedTuple):
@@ -43,15 +47,15 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
-def make(files: Mapping[str, bytes]) -> Report:
-    """Return the report of artefacts, by name. Raises as ``read_evidence`` and ``report_of``."""
-    value, text = _value(read_evidence(files))
+def make(files: Mapping[str, bytes], judge: Judge) -> Report:
+    """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
+    value, text = _value(read_evidence(files), judge)
     return Report(value, text, page(value))
 
 
-def _value(evidence: Evidence) -> tuple[Row, bytes]:
+def _value(evidence: Evidence, judge: Judge) -> tuple[Row, bytes]:
     """Return the report's value as it will be read, and its text."""
-    text = json.dumps(report_of(evidence), indent=1).encode() + b"\n"
+    text = json.dumps(report_of(evidence, judge(evidence)), indent=1).encode() + b"\n"
     return parse_json(text), text
 
 
@@ -59,6 +63,7 @@ def verify(
     report: bytes,
     html: bytes,
     files: Mapping[str, bytes],
+    judge: Judge,
     *,
     signatures: bytes | None = None,
     screens_of: ScreensOf | None = None,
@@ -77,7 +82,7 @@ def verify(
     if signatures is not None and whole is not None:
         whole = with_bytes(whole, files[SIGNATURES], signatures)
         judge(evidence._replace(answers=whole))
-    value, text = _value(evidence)
+    value, text = _value(evidence, judge)
     if found := first_difference(told, value):
         raise _differs("REPORT-FIELD", "report.json is not what the artefacts give", found)
     if report != text:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+WIDTH = 80
+"""Columns of every screen and page: a terminal of the oldest kind, and a line that can be read aloud."""
+
 _SHOWN = {"L", "N", "P", "S"}  # letters, numbers, punctuation, symbols: Unicode general categories, first letter
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # letters and numbers that reorder their neighbours: UAX #9, table 4
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\U0001d159\U00013441\U00013442")
@@ -18,6 +21,8 @@ def safe(text: str, *, limit: int = 2000) -> str:
     characters, tags and line breaks become ``\u{…}``; a backslash becomes ``\\``, so that nothing can pretend to be an
     escape. Two texts are shown alike only when they are alike.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable() and "\\" not in text:
+        return text
     shown = "".join([_visible(character) for character in text[:limit]])
     return shown if len(text) <= limit else f"{shown} … [{len(text)} characters, {len(text) - limit} not shown]"
 

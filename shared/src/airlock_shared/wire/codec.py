@@ -6,6 +6,7 @@ space, escapes or the channel. Long documents are read item by item, by :mod:`ai
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -161,7 +162,15 @@ def _encode(value: Any, form: bytearray) -> None:
         form += head
         for name, name_form in names:
             form += name_form
-            _encode(value[name], form)
+            member = value[name]
+            if type(member) is str:  # most are; written here, they cost no call
+                text = member.encode()
+                form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
+                form += text
+            elif name == _REPEATED and type(member) is dict:
+                form += _repeated(member)
+            else:
+                _encode(member, form)
     elif kind is list:
         form += cbor_head(ARRAY, len(value))
         for member in value:
@@ -177,6 +186,41 @@ def _encode(value: Any, form: bytearray) -> None:
     else:
         message = f"not a value of JSON: {kind.__name__}"
         raise TypeError(message)
+
+
+_REPEATED = "types"
+"""The one large member that most items of a batch have in common."""
+
+_known_forms: dict[tuple[str, ...], tuple[dict[str, Any], bytes]] = {}
+
+
+def _repeated(value: dict[str, Any]) -> bytes:
+    """Return a map's form, kept from the last equal one of the same names when all its leaves are texts.
+
+    A text equals nothing but a text, so that equal values have one form; a number would equal a fraction or a flag.
+    """
+    names = tuple(value)
+    known = _known_forms.get(names)
+    if known is not None and known[0] == value:
+        return known[1]
+    form = bytearray()
+    head, ordered = _map_order(names)
+    form += head
+    for name, name_form in ordered:
+        form += name_form
+        _encode(value[name], form)
+    if len(_known_forms) < _FORMS_KEPT and len(form) <= _FORM_AT_MOST and _texts_alone(value):
+        _known_forms[names] = copy.deepcopy(value), bytes(form)
+    return bytes(form)
+
+
+_FORMS_KEPT, _FORM_AT_MOST = 64, 8192
+
+
+def _texts_alone(value: Any) -> bool:
+    if type(value) is dict:
+        return all(map(_texts_alone, value.values()))
+    return all(map(_texts_alone, value)) if type(value) is list else type(value) is str
 
 
 def cbor_head(major: int, number: int) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import Call, Evm, Reverted
+from airlock_rehearsal.chain.evm import Evm, EvmCall, Reverted
 from airlock_rehearsal.chain.interface import creation_code, revert_name
 from airlock_rehearsal.chain.sending import Sender, transact_together
 
@@ -44,7 +44,7 @@ def deploy(evm: Evm, operator: Sender, *, trading_name: str, referral_name: str)
         creation_code("Referral", referral_name, operator.address, contracts.trading_router),
         creation_code("TradingRouter", trading_name, operator.address, contracts.trading_storage, contracts.referral),
     )
-    for receipt in transact_together(evm, operator, [Call("", code, _CREATION_GAS) for code in codes]):
+    for receipt in transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]):
         if not receipt.ok:
             raise Reverted(revert_name(receipt.revert), receipt.revert)
     return contracts

@@ -17,12 +17,12 @@ from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
     CHAIN_ID,
     PRIORITY_FEE,
+    EvmReceipt,
+    EvmTransaction,
     FeeHistory,
     Log,
     NotTaken,
-    Receipt,
     Reverted,
-    Transaction,
 )
 from airlock_rehearsal.chain.interface import revert_name
 
@@ -41,7 +41,7 @@ class _Block(NamedTuple):
 class _Mark(NamedTuple):
     header: Any
     blocks: int
-    mined: dict[str, tuple[Transaction, Receipt]]
+    mined: dict[str, tuple[EvmTransaction, EvmReceipt]]
 
 
 class EmbeddedEvm:
@@ -51,7 +51,7 @@ class EmbeddedEvm:
         self._now_s, self._chain_id = now_s, chain_id
         self._chain = _new_chain(now_s() - 1, chain_id)
         self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0)]
-        self._mined: dict[str, tuple[Transaction, Receipt]] = {}
+        self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
     def chain_id(self) -> int:
@@ -163,12 +163,12 @@ class EmbeddedEvm:
             raise NotTaken(str(error)) from error
         return transaction, receipt, computation
 
-    def receipt(self, transaction_hash: str) -> Receipt | None:
+    def receipt(self, transaction_hash: str) -> EvmReceipt | None:
         """Return what became of a transaction; ``None`` when it is unknown."""
         found = self._mined.get(transaction_hash.lower())
         return found[1] if found else None
 
-    def transaction(self, transaction_hash: str) -> Transaction | None:
+    def transaction(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a mined transaction; ``None`` when it is unknown."""
         found = self._mined.get(transaction_hash.lower())
         return found[0] if found else None
@@ -239,20 +239,20 @@ def _account(value: bytes) -> str:
     return str(to_checksum_address(value)) if value else ""
 
 
-def _transaction(transaction: Any) -> Transaction:
-    return Transaction(
+def _transaction(transaction: Any) -> EvmTransaction:
+    return EvmTransaction(
         _hex(transaction.hash), _account(transaction.sender), _account(transaction.to), transaction.nonce, transaction.gas,
         transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas, transaction.value, bytes(transaction.data),
     )  # fmt: skip
 
 
-def _receipt(block: Any, transaction: Any, receipt: Any, computation: Any, gas_used: int) -> Receipt:
+def _receipt(block: Any, transaction: Any, receipt: Any, computation: Any, gas_used: int) -> EvmReceipt:
     base = block.header.base_fee_per_gas
     logs = tuple(
         Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
         for log in receipt.logs
     )
-    return Receipt(
+    return EvmReceipt(
         _hex(transaction.hash), _account(transaction.sender), _account(transaction.to),
         "" if transaction.to else _account(computation.msg.storage_address), block.number, _hex(block.hash),
         not computation.is_error, gas_used,

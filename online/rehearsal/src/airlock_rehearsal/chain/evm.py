@@ -6,7 +6,8 @@ only one there is, and what is read or simulated sees the time at which a block 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 CHAIN_ID = 31337
@@ -38,7 +39,7 @@ class Log(NamedTuple):
     data: bytes
 
 
-class Receipt(NamedTuple):
+class EvmReceipt(NamedTuple):
     """What became of a transaction. ``to`` is empty when it made ``contract``, ``revert`` when it did not revert."""
 
     hash: str
@@ -54,7 +55,7 @@ class Receipt(NamedTuple):
     revert: bytes = b""
 
 
-class Transaction(NamedTuple):
+class EvmTransaction(NamedTuple):
     """A mined EIP-1559 transaction."""
 
     hash: str
@@ -76,7 +77,7 @@ class FeeHistory(NamedTuple):
     gas_used_ratios: tuple[float, ...]
 
 
-class Call(NamedTuple):
+class EvmCall(NamedTuple):
     """A transaction to be: ``to`` is empty for code that makes a contract. Its gas is given where it cannot be estimated."""
 
     to: str
@@ -127,10 +128,10 @@ class Evm(Protocol):
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
         """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``."""
 
-    def receipt(self, transaction_hash: str) -> Receipt | None:
+    def receipt(self, transaction_hash: str) -> EvmReceipt | None:
         """Return what became of a transaction; ``None`` when it is unknown."""
 
-    def transaction(self, transaction_hash: str) -> Transaction | None:
+    def transaction(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a mined transaction; ``None`` when it is unknown."""
 
     def fund(self, account: str, wei: int) -> None:
@@ -144,3 +145,20 @@ class Evm(Protocol):
 
     def go_back(self, mark: object) -> None:
         """Forget everything since the mark was made. A mark serves once."""
+
+
+_REVERT = bytes.fromhex("5f5ffd")  # PUSH0 PUSH0 REVERT
+
+
+@contextmanager
+def reverting(evm: Evm, contract: str, told: bool) -> Iterator[None]:
+    """Within the block, when the rehearsal was told to fail, every call of this contract reverts."""
+    if not told:
+        yield
+        return
+    code = evm.code(contract)
+    evm.set_code(contract, _REVERT)
+    try:
+        yield
+    finally:
+        evm.set_code(contract, code)

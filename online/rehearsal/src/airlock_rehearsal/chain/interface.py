@@ -19,13 +19,16 @@ from eth_utils.crypto import keccak
 from airlock_rehearsal.chain.evm import Log
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
+ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
+"""The contracts, by their names in it."""
+
 _ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
 
 Entry = Mapping[str, Any]
 """One row of a JSON ABI."""
 
 
-class Event(NamedTuple):
+class EmittedEvent(NamedTuple):
     """A decoded log."""
 
     address: str
@@ -87,7 +90,7 @@ def decode_result(contract: str, name: str, data: bytes) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def decode_log(log: Log) -> Event | None:
+def decode_log(log: Log) -> EmittedEvent | None:
     """Return the event of a log; ``None`` when no contract of the rehearsal has it."""
     entry = _events().get(log.topics[0]) if log.topics else None
     if entry is None:
@@ -98,10 +101,10 @@ def decode_log(log: Log) -> Event | None:
     by_name = {
         part["name"]: value for part, value in zip(indexed + plain, values + _decoded(plain, log.data), strict=True)
     }
-    return Event(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
+    return EmittedEvent(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
 
 
-def decode_logs(logs: Iterable[Log]) -> list[Event]:
+def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
     """Return the events of a receipt's logs, in order."""
     return [event for event in map(decode_log, logs) if event is not None]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.evm import Evm, Log, NotTaken, Receipt, Reverted
+from airlock_rehearsal.chain.evm import Evm, EvmReceipt, Log, NotTaken, Reverted
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -110,7 +110,7 @@ class JsonRpc:
         }
 
 
-def _receipt_json(receipt: Receipt) -> dict[str, object]:
+def _receipt_json(receipt: EvmReceipt) -> dict[str, object]:
     return {
         "type": "0x2",
         "transactionHash": receipt.hash,
@@ -126,7 +126,7 @@ def _receipt_json(receipt: Receipt) -> dict[str, object]:
     }
 
 
-def _log_json(receipt: Receipt, place: int, log: Log) -> dict[str, object]:
+def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, object]:
     return {
         "address": log.address.lower(),
         "topics": [_hex(topic) for topic in log.topics],

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from eth_utils.address import to_checksum_address
 
-from airlock_online.clients.http import Call, Http
-from airlock_rehearsal.chain.evm import CHAIN_ID, FeeHistory, Log, NotTaken, Receipt, Reverted, Transaction
+from airlock_online.clients.http import Http, HttpCall
+from airlock_rehearsal.chain.evm import CHAIN_ID, EvmReceipt, EvmTransaction, FeeHistory, Log, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -138,13 +138,13 @@ class NodeEvm:
     def _set_clock(self) -> None:
         self._ask("evm_setNextBlockTimestamp", hex(self.timestamp()))
 
-    def receipt(self, transaction_hash: str) -> Receipt | None:
+    def receipt(self, transaction_hash: str) -> EvmReceipt | None:
         """Return what became of a transaction; ``None`` when it is unknown. What it reverted with is simulated again."""
         found = self._ask("eth_getTransactionReceipt", transaction_hash)
         if found is None:
             return None
         ok = _integer(found["status"]) == 1
-        return Receipt(
+        return EvmReceipt(
             str(found["transactionHash"]).lower(), _address(found["from"]), _address(found["to"]),
             _address(found["contractAddress"]), _integer(found["blockNumber"]), str(found["blockHash"]).lower(), ok,
             _integer(found["gasUsed"]), _integer(found["effectiveGasPrice"]), tuple(map(_log, found["logs"])),
@@ -161,12 +161,12 @@ class NodeEvm:
             return _reverted(error).data
         return b""
 
-    def transaction(self, transaction_hash: str) -> Transaction | None:
+    def transaction(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a transaction; ``None`` when it is unknown."""
         found = self._ask("eth_getTransactionByHash", transaction_hash)
         if found is None:
             return None
-        return Transaction(
+        return EvmTransaction(
             str(found["hash"]).lower(), _address(found["from"]), _address(found["to"]), _integer(found["nonce"]),
             _integer(found["gas"]), _integer(found["maxFeePerGas"]), _integer(found["maxPriorityFeePerGas"]),
             _integer(found["value"]), _bytes(found["input"]),
@@ -196,7 +196,7 @@ class NodeEvm:
 
     def _ask(self, method: str, *params: object) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}).encode()
-        reply = self._http.exchange(Call("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
+        reply = self._http.exchange(HttpCall("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
         try:
             document = parse_json(reply.body)
         except DocumentError as error:

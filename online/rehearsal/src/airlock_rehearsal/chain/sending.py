@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import PRIORITY_FEE, Call, Evm, NotTaken, Receipt
+from airlock_rehearsal.chain.evm import PRIORITY_FEE, Evm, EvmCall, EvmReceipt, NotTaken
 
 
 class Sender(NamedTuple):
@@ -24,20 +24,20 @@ def derived(name: str) -> Sender:
     return Sender(str(Account.from_key(key).address), key)
 
 
-def transact(evm: Evm, sender: Sender, to: str, data: bytes, value: int = 0) -> Receipt:
+def transact(evm: Evm, sender: Sender, to: str, data: bytes, value: int = 0) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
     gas = evm.estimate_gas(sender.address, to, data, value)
-    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, Call(to, data, gas, value)))])[0]
+    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, EvmCall(to, data, gas, value)))])[0]
 
 
-def transact_together(evm: Evm, sender: Sender, calls: Sequence[Call]) -> list[Receipt]:
+def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
     """Send transactions in one block, so that the chain's clock moves once; return their receipts. Raises ``NotTaken``."""
     first = evm.transaction_count(sender.address)
     raws = [signed(evm, sender, call, first + place) for place, call in enumerate(calls)]
     return _receipts(evm, evm.send_together(raws))
 
 
-def signed(evm: Evm, sender: Sender, call: Call, nonce: int | None = None) -> bytes:
+def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:
     """Return a signed EIP-1559 transaction; its nonce is the account's next one unless it is given."""
     from eth_account import Account
 
@@ -56,7 +56,7 @@ def signed(evm: Evm, sender: Sender, call: Call, nonce: int | None = None) -> by
     return bytes(Account.sign_transaction(unsigned, sender.key).raw_transaction)
 
 
-def _receipts(evm: Evm, hashes: Sequence[str]) -> list[Receipt]:
+def _receipts(evm: Evm, hashes: Sequence[str]) -> list[EvmReceipt]:
     receipts = []
     for transaction_hash in hashes:
         receipt = evm.receipt(transaction_hash)

@@ -10,9 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from airlock_rehearsal.chain.deploy import Contracts, deploy
-from airlock_rehearsal.chain.evm import Call, Evm, Receipt, Reverted
+from airlock_rehearsal.chain.evm import Evm, EvmCall, EvmReceipt, Reverted
 from airlock_rehearsal.chain.interface import (
-    Event,
+    REFERRAL,
+    ROUTER,
+    STORAGE,
+    USDC,
+    EmittedEvent,
     decode_logs,
     decode_result,
     encode_call,
@@ -21,7 +25,6 @@ from airlock_rehearsal.chain.interface import (
 )
 from airlock_rehearsal.chain.sending import Sender, derived, transact, transact_together
 
-ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
 SEEDING_GAS = 1_000_000
 
 ENTRY_POINTS = {
@@ -40,7 +43,7 @@ ENTRY_POINTS = {
 """The contract and the function that take each struct, as ``(bytes intent, bytes signature)``."""
 
 
-class Action(NamedTuple):
+class OperatorCall(NamedTuple):
     """A function of one of the contracts, with its arguments."""
 
     contract: str
@@ -48,18 +51,18 @@ class Action(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """A transaction that went through: its receipt and what it emitted."""
 
-    receipt: Receipt
-    events: list[Event]
+    receipt: EvmReceipt
+    events: list[EmittedEvent]
 
-    def event(self, name: str) -> Event | None:
+    def event(self, name: str) -> EmittedEvent | None:
         """Return the first event of a name."""
         return next((event for event in self.events if event.name == name), None)
 
 
-class Venue:
+class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
     def __init__(self, evm: Evm, *, trading_name: str, referral_name: str) -> None:
@@ -83,24 +86,24 @@ class Venue:
         data = encode_call(contract, function, *arguments)
         return decode_result(contract, function, self.evm.call(self.operator.address, self.address(contract), data))
 
-    def act(self, contract: str, function: str, *arguments: Any) -> Outcome:
+    def act(self, contract: str, function: str, *arguments: Any) -> CallOutcome:
         """Call a function as the operator. Raises ``Reverted`` before anything is sent."""
         data = encode_call(contract, function, *arguments)
         return self.outcome(transact(self.evm, self.operator, self.address(contract), data))
 
-    def act_together(self, actions: Sequence[Action]) -> None:
+    def act_together(self, actions: Sequence[OperatorCall]) -> None:
         """Call functions as the operator, all in one block. Raises ``Reverted`` for the first that reverts."""
-        calls = [Call(self.address(a.contract), encode_call(*a[:2], *a.arguments), SEEDING_GAS) for a in actions]
+        calls = [EvmCall(self.address(a.contract), encode_call(*a[:2], *a.arguments), SEEDING_GAS) for a in actions]
         for receipt in transact_together(self.evm, self.operator, calls):
             if not receipt.ok:
                 raise Reverted(revert_name(receipt.revert), receipt.revert)
 
     @staticmethod
-    def outcome(receipt: Receipt) -> Outcome:
+    def outcome(receipt: EvmReceipt) -> CallOutcome:
         """Return a receipt with its logs decoded. Raises ``Reverted`` when the transaction reverted."""
         if not receipt.ok:
             raise Reverted(revert_name(receipt.revert), receipt.revert)
-        return Outcome(receipt, decode_logs(receipt.logs))
+        return CallOutcome(receipt, decode_logs(receipt.logs))
 
     def check(self, struct: str, intent: bytes, signature: bytes) -> None:
         """Simulate the submission of a signed intent. Raises ``Reverted``."""
@@ -108,7 +111,7 @@ class Venue:
         data = encode_call(contract, function, intent, signature)
         self.evm.call(self.operator.address, self.address(contract), data)
 
-    def submit(self, struct: str, intent: bytes, signature: bytes) -> Outcome:
+    def submit(self, struct: str, intent: bytes, signature: bytes) -> CallOutcome:
         """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
         contract, function = ENTRY_POINTS[struct]
         return self.act(contract, function, intent, signature)
@@ -117,17 +120,17 @@ class Venue:
         """Return where the contract is that takes a struct."""
         return self.address(ENTRY_POINTS[struct][0])
 
-    def send(self, struct: str, intent: bytes, signature: bytes) -> Receipt:
+    def send(self, struct: str, intent: bytes, signature: bytes) -> EvmReceipt:
         """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
         contract, function = ENTRY_POINTS[struct]
-        call = Call(self.address(contract), encode_call(contract, function, intent, signature), SEEDING_GAS)
+        call = EvmCall(self.address(contract), encode_call(contract, function, intent, signature), SEEDING_GAS)
         return transact_together(self.evm, self.operator, [call])[0]
 
-    def fulfil(self, order_id: int, price: int) -> Outcome:
+    def fulfil(self, order_id: int, price: int) -> CallOutcome:
         """Execute a stored order at a price: it fills, or the protocol declines it (``MarketOrderCanceled``)."""
         return self.act(STORAGE, "fulfil", order_id, price)
 
-    def decline(self, order_id: int) -> Outcome:
+    def decline(self, order_id: int) -> CallOutcome:
         """Decline a stored order whatever the price."""
         return self.act(STORAGE, "decline", order_id)
 

@@ -4,9 +4,3 @@ They implement the specification, keep state, validate what is signed, and can b
 recovery come from eth-account, eth-abi and eth-keys with tables of their own (``structs``), never from the gate's code: a
 mistake that both shared would not show. Every reply carries ``x-airlock-rehearsal: simulator``.
 """
-
-from airlock_rehearsal.services.faults import FAULTS, Faults
-from airlock_rehearsal.services.server import RehearsalServices, serve_forever
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, Settings
-
-__all__ = ["DEFAULT_TRADER", "FAULTS", "Faults", "RehearsalServices", "Settings", "serve_forever"]

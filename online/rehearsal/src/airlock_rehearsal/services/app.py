@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
+from airlock_rehearsal.services.delivery.relay import relay_routes
 from airlock_rehearsal.services.delivery.relayer import Relayer
 from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
 from airlock_rehearsal.services.envelope import ApiError, Json, Rejected, read_object
@@ -29,7 +30,7 @@ from airlock_shared.errors import UsageError
 
 
 def make_app(runtime: Runtime) -> ASGIApp:
-    """Return the application that serves a runtime's world."""
+    """Return the application that serves a runtime's venue."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001  (Starlette's signature)
@@ -38,7 +39,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
 
     app = Starlette(
         routes=[
-            Mount("/builder", routes=routes.routes(runtime)),
+            Mount("/builder", routes=[*routes.routes(runtime), *relay_routes(runtime)]),
             Mount("/batched", routes=market.routes(runtime, Market(runtime))),
             Mount("/relayer", routes=relayer.routes(runtime, Relayer(runtime))),
             Mount("/twap", routes=twap_routes(runtime)),
@@ -54,7 +55,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
 
 def _switches(runtime: Runtime) -> list[Route]:
     async def counters(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
-        posts = {service: dict(by_nonce) for service, by_nonce in runtime.world.posts.items()}
+        posts = {service: dict(by_nonce) for service, by_nonce in runtime.state.posts.items()}
         return Json({"simulator": True, "posts": posts})
 
     async def faults(request: Request) -> Response:

@@ -21,6 +21,10 @@ MAX_BRACKETS = 500
 does), and a deeply nested text then overflows the C stack of the JSON parser instead of raising ``RecursionError``."""
 
 
+Read = dict[str, object]
+"""Fields of a request by name; a field that was left out is None where it was looked for."""
+
+
 class Json(JSONResponse):
     """A JSON reply in ASCII, so that a lone surrogate echoed from a request cannot break it."""
 

@@ -21,7 +21,7 @@ MAX_ATTEMPTS = 5
 """How many attempts an order gets before it ends with ``ATTEMPTS_EXHAUSTED``."""
 
 _CHAIN = ("relay", "rpc")
-_EFFECTS = ("batched", "relayer", "twap", "core", "relay", "rpc")
+_EFFECTS = tuple(place for place in PLACES if place != "builder")
 
 
 class Fault(NamedTuple):

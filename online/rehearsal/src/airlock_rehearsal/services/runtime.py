@@ -1,32 +1,35 @@
-"""What the routes of one rehearsal share: world, mempool, faults in force, background tasks, the sign that it is over."""
+"""What the routes of one rehearsal share: the venue's state, mempool, faults in force, tasks, the sign that it is over."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from typing import TYPE_CHECKING
 
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.rate_limit import RateLimit
-from airlock_rehearsal.services.settings import Settings
-from airlock_rehearsal.services.venue.mempool import Mempool
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.settings import RehearsalSettings
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.mempool import Mempool
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
 class Runtime:
     """The live rehearsal. ``faults`` may be replaced at any time; an order keeps the faults it was accepted under."""
 
-    def __init__(self, world: World, faults: Faults) -> None:
-        self.world = world
-        self.mempool = Mempool(world.venue.evm)
-        self.rate = RateLimit(world.settings.rate_limit)
+    def __init__(self, state: VenueState, mempool: Mempool, faults: Faults) -> None:
+        self.state = state
+        self.mempool = mempool
+        self.rate = RateLimit(state.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def settings(self) -> Settings:
-        """The settings that the world was made with."""
-        return self.world.settings
+    def settings(self) -> RehearsalSettings:
+        """The settings that the venue was set up with."""
+        return self.state.settings
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Run something independently of the connection that asked for it."""

@@ -22,9 +22,10 @@ from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.app import make_app
 from airlock_rehearsal.services.faults import SERVICES, Faults
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, Settings, checked
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings, checked
 from airlock_rehearsal.services.transport import without_cuts
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.initial_state import set_up
+from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_shared.errors import ServiceError
 
 HOST = "127.0.0.1"
@@ -51,13 +52,13 @@ class RehearsalServices:
         self,
         *,
         trader: str = DEFAULT_TRADER,
-        settings: Settings = Settings(),  # noqa: B008  (immutable)
+        settings: RehearsalSettings = RehearsalSettings(),  # noqa: B008  (immutable)
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
         evm: Evm | None = None,
     ) -> None:
-        self.world = World(settings, checked(settings, trader), now_ms, evm)
-        self._runtime = Runtime(self.world, faults)
+        self.state = set_up(settings, checked(settings, trader), now_ms, evm)
+        self._runtime = Runtime(self.state, Mempool(self.state.venue.evm), faults)
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -76,7 +77,7 @@ class RehearsalServices:
     @property
     def posts(self) -> dict[str, Counter[str]]:
         """How many POSTs and PUTs each service received, per nonce or hash; ``relay`` apart from ``builder``."""
-        return self.world.posts
+        return self.state.posts
 
     @property
     def urls(self) -> dict[str, str]:
@@ -198,7 +199,7 @@ def serve_forever(
         services.start(port)
         ready = {"simulator": True, "url": services.url, "services": services.urls}
         out.write(
-            json.dumps(ready | {"chainId": services.world.settings.chain_id, "trader": services.world.trader}) + "\n"
+            json.dumps(ready | {"chainId": services.state.settings.chain_id, "trader": services.state.trader}) + "\n"
         )
         out.flush()
         words = " ".join(service_words(services.urls))

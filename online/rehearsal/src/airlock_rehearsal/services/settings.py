@@ -23,7 +23,7 @@ STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 """Whom the fault message-altered makes a delegate: 20 bytes of keccak-256 of ``airlock rehearsal stranger``; no key."""
 
 
-class Settings(NamedTuple):
+class RehearsalSettings(NamedTuple):
     """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
 
     chain_id: int = REHEARSAL_CHAINS[0]
@@ -59,7 +59,7 @@ class Settings(NamedTuple):
         return {"name": name, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
 
 
-def checked(settings: Settings, trader: str) -> str:
+def checked(settings: RehearsalSettings, trader: str) -> str:
     """Return the trader in EIP-55.
 
     Raises ``UsageError`` for a real chain, an unknown mode, a rate limit below one, or a wrong address.

@@ -134,11 +134,11 @@ def guarded(
     async def endpoint(request: Request) -> Response:
         key = key_of(await request.body()) if key_of is not None else ""
         if key:
-            runtime.world.posts[place][key] += 1
+            runtime.state.posts[place][key] += 1
         if instead := _instead(runtime, place, opens_stream):
             return instead
         client = request.client.host if request.client else ""
-        if limited and (wait_s := runtime.rate.wait_s(client, runtime.world.now_ms())):
+        if limited and (wait_s := runtime.rate.wait_s(client, runtime.state.now_ms())):
             return _failed(place, 429, "RATE_LIMITED", "too many requests within a minute", wait_s)
         if runtime.faults.has("slow", place):
             await asyncio.sleep(runtime.settings.slow_s)

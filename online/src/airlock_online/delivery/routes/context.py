@@ -1,14 +1,17 @@
-"""What is delivered, and the world in which it is delivered."""
+"""What is delivered, and what a delivery touches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.clients.http import Http
-from airlock_online.clients.rpc import RpcClient
-from airlock_online.journal.journal import Journal
-from airlock_online.journal.order_states import OrderEvent
+from airlock_online.config import RelayerTemplate
+
+if TYPE_CHECKING:
+    from airlock_online.clients.http import Http
+    from airlock_online.clients.rpc import RpcClient
+    from airlock_online.journal.journal import Journal
+    from airlock_online.journal.order_states import OrderEvent
 
 NonceRead = Callable[[str, str, int], bool | None]
 """``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""
@@ -56,23 +59,11 @@ class Delivery(NamedTuple):
         return f"Delivery({self.digest}, {self.primary_type}, {self.route})"
 
 
-class RelayerTemplate(NamedTuple):
-    """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
-
-    submit_path: str = "/intents"
-    status_path: str = "/intents/{id}"
-    body: Mapping[str, str] = {
-        "primaryType": "primary_type",
-        "userIntent": "encoded_intent",
-        "userSignature": "signature",
-    }
-
-
 def _nothing(*_: object) -> None:
     return None
 
 
-class World(NamedTuple):
+class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
     ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.

@@ -11,26 +11,26 @@ from typing import Any
 
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, State
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import CORE_API, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-TRIGGERS_PATH = "/price-triggers"
+STORE, REPLACE = ROUTES[CORE_API].endpoints
 STORED = "TriggerStored"
-NONCE_PROVES = True  # a trigger's nonce is spent when it is executed, or when it is made worthless
 _WHO = "the core API"
 _NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
 _TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 
-def parcel(delivery: Delivery, world: World) -> Parcel:
+def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: PUT when it replaces a stored trigger, else POST."""
-    del world
+    del context
     signed = members_of(delivery)
     body = {
         "trader": signed["trader"],
@@ -39,27 +39,27 @@ def parcel(delivery: Delivery, world: World) -> Parcel:
         **{name: str(signed[name]) for name in _TEXTS},
         "signedMessage": delivery.signature,
     }
-    path = f"{TRIGGERS_PATH}/{segment(delivery.replaces)}" if delivery.replaces else TRIGGERS_PATH
-    method = "PUT" if delivery.replaces else "POST"
-    return Parcel(method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
+    endpoint = REPLACE if delivery.replaces else STORE
+    path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
+    return Parcel(endpoint.method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
 
     def read(reply: Reply) -> dict[str, str]:
         return _stored(document_of(_WHO, parcel.url, reply, (200, 201)), delivery.replaces)
 
-    payload = post_once(parcel, read, tracker, world)
+    payload = post_once(parcel, read, tracker, context)
     if payload is not None:
         event = OrderEvent(0, STORED, payload)
-        tracker.write(event, entity_id=payload["entityId"], path=(State.ACCEPTED, State.CONFIRMED))
+        tracker.write(event, entity_id=payload["entityId"], path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     return ""
 
 
-def follow(known: Submission, tracker: Tracker, world: World) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Return at once: no read of a stored trigger is documented, and the nonce tells when it is spent."""
-    del known, tracker, world
+    del known, tracker, context
     return ""
 
 

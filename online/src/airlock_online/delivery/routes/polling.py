@@ -6,43 +6,43 @@ from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
-from airlock_online.delivery.routes.context import World
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_shared.errors import ServiceError
 
 POLL_S = 1.5  # the specification asks for about 1 to 2 s
 MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service has stored the order
 
 
-class Answer(NamedTuple):
+class PollAnswer(NamedTuple):
     """What a service answered, for a person, and whether that is the end."""
 
     told: str
     final: bool
 
 
-def until_final(question: str, ask: Callable[[], Answer], world: World) -> str:
+def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> str:
     """Call ``ask`` until its answer is final or the patience is over; return why it stopped, empty when it is final.
 
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
-    until_ms = world.clock_ms() + int(world.patience_s * 1000)
+    until_ms = context.clock_ms() + int(context.patience_s * 1000)
     failure, missing = "", 0
-    for turn in range(1 + ceil(world.patience_s / POLL_S)):
+    for turn in range(1 + ceil(context.patience_s / POLL_S)):
         if turn:
-            world.sleep(POLL_S)
+            context.sleep(POLL_S)
         try:
             answer = ask()
-            world.on_asked(question, answer.told)
+            context.on_asked(question, answer.told)
             if answer.final:
                 return ""
             failure, missing = "", 0
         except ServiceError as error:
-            world.on_asked(question, error.what)
+            context.on_asked(question, error.what)
             failure = error.what
             missing = missing + 1 if error.status == 404 else 0
         if missing > MISSING_AT_MOST:
             return "the service does not know the id that it gave"
-        if world.clock_ms() >= until_ms:
+        if context.clock_ms() >= until_ms:
             break
-    waited = f"nothing final within {world.patience_s:g} s"
+    waited = f"nothing final within {context.patience_s:g} s"
     return f"{waited}; the last answer: {failure}" if failure else waited

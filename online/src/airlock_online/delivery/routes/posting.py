@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.http import Call, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
-from airlock_online.delivery.routes.context import World
+from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.wire.codec import parse_json
 
@@ -29,21 +29,23 @@ class Parcel(NamedTuple):
     body: bytes
 
 
-def post_once(parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, world: World) -> _Read | None:
+def post_once(
+    parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext
+) -> _Read | None:
     """Send a request that is answered by one JSON document, and return what ``read`` makes of it.
 
     None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
     """
     try:
-        with world.http.open(Call(parcel.method, parcel.url, body=parcel.body)) as opened:
+        with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
             if refused(opened, tracker):
                 return None
             reply = Reply(opened.status, opened.content_type, b"".join(opened.chunks), None)
         return read(reply)
     except NotSent as error:
-        tracker.settle(State.PREPARED, error.what)
+        tracker.settle(OrderState.PREPARED, error.what)
     except ServiceError as error:
-        tracker.settle(State.UNKNOWN, error.what)
+        tracker.settle(OrderState.UNKNOWN, error.what)
     return None
 
 

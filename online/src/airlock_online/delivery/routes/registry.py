@@ -6,38 +6,34 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents import services
 
 
-class Route(Protocol):
-    """What a route's module does. ``NONCE_PROVES``: a used nonce proves that what it stands for was done."""
+class RouteModule(Protocol):
+    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.documents.services`)."""
 
-    NONCE_PROVES: bool
-
-    def parcel(self, delivery: Delivery, world: World) -> Parcel:
+    def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""
 
-    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
         """Send the request once and follow it. Return why that stopped, empty when it is final.
 
         The caller holds the claim. Whatever happens, the journal says what is known.
         """
 
-    def follow(self, known: Submission, tracker: Tracker, world: World) -> str:
+    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 
-ROUTES: Mapping[str, Route] = {
-    "batched-market": batched,
-    "relayer": relayer,
-    "twap": twap,
-    "core-api": core_api,
-    "relay": relay,
-    "rpc": rpc,
+MODULES: Mapping[str, RouteModule] = {
+    services.BATCHED_MARKET: batched,
+    services.RELAYER: relayer,
+    services.CORE_API: core_api,
+    services.TWAP: twap,
+    services.RELAY: relay,
+    services.RPC: rpc,
 }
-
-OF_TRANSACTIONS = frozenset({"relay", "rpc"})
-"""The routes of a signed transaction: the operator chooses, and the chain takes it once whichever it is."""

@@ -10,28 +10,27 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from airlock_online.clients.http import Call
+from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
-from airlock_online.delivery.routes.context import Delivery, World
-from airlock_online.delivery.routes.polling import Answer, until_final
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-NONCE_PROVES = False  # an account's nonce is used by whichever transaction has it
 _WHO = "the relay"
 
 
-def parcel(delivery: Delivery, world: World) -> Parcel:
+def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. The simulation is never asked to be skipped."""
     body = json.dumps({"rawTransaction": delivery.raw_transaction}, separators=(",", ":")).encode()
-    return Parcel("POST", join(delivery.base_url, world.relay_path), body)
+    return Parcel("POST", join(delivery.base_url, context.relay_path), body)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
@@ -40,30 +39,30 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> 
             raise ServiceError(f"{_WHO} gave no transaction hash")
         return named
 
-    named = post_once(parcel, read, tracker, world)
+    named = post_once(parcel, read, tracker, context)
     if named is None:
         return ""
     tx_hash = transaction.hash_of(delivery)
     transaction.sent(tx_hash, named, tracker)
-    return _poll(delivery.base_url, tx_hash, delivery.primary_type, tracker, world)
+    return _poll(delivery.base_url, tx_hash, delivery.primary_type, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, world: World) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Poll the relay for the hash that was computed here, whether or not the POST was answered."""
     tx_hash = known.record.transaction_hash
-    world.on_notice(f"asking the relay for transaction {tx_hash}")
-    return _poll(known.record.url, tx_hash, known.record.primary_type, tracker, world)
+    context.on_notice(f"asking the relay for transaction {tx_hash}")
+    return _poll(known.record.url, tx_hash, known.record.primary_type, tracker, context)
 
 
-def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, world: World) -> str:
-    def ask() -> Answer:
-        url = join(base_url, f"{world.relay_path}/{segment(tx_hash)}")
-        data = data_of(_WHO, url, world.http.exchange(Call("GET", url)))
+def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> str:
+    def ask() -> PollAnswer:
+        url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
+        data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
         if str(data.get("hash", tx_hash)).lower() != tx_hash:
             raise ServiceError(f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which was not asked")
-        return Answer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
+        return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
 
-    return until_final(f"the relay: the status of {tx_hash}", ask, world)
+    return until_final(f"the relay: the status of {tx_hash}", ask, context)
 
 
 def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bool:

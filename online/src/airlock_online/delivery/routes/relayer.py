@@ -10,56 +10,55 @@ import json
 import re
 from typing import Any
 
-from airlock_online.clients.http import Call
+from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.routes.context import Delivery, World
-from airlock_online.delivery.routes.polling import Answer, until_final
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, State
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
-NONCE_PROVES = True
 _WHO = "the relayer"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def parcel(delivery: Delivery, world: World) -> Parcel:
+def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request that the template's body makes of a delivery."""
-    members = {name: getattr(delivery, field) for name, field in world.relayer.body.items()}
+    members = {name: getattr(delivery, field) for name, field in context.relayer.body.items()}
     body = json.dumps(members, separators=(",", ":")).encode()
-    return Parcel("POST", join(delivery.base_url, world.relayer.submit_path), body)
+    return Parcel("POST", join(delivery.base_url, context.relayer.submit_path), body)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the submission is final."""
-    relay_id = post_once(parcel, lambda reply: _id_of(data_of(_WHO, parcel.url, reply)), tracker, world)
+    relay_id = post_once(parcel, lambda reply: _id_of(data_of(_WHO, parcel.url, reply)), tracker, context)
     if relay_id is None:
         return ""
-    tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(State.ACCEPTED,))
-    return _poll(delivery.base_url, tracker, world)
+    tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(OrderState.ACCEPTED,))
+    return _poll(delivery.base_url, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, world: World) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Poll the relayer, if there is an id to ask for."""
     if not tracker.tracking_id:
         return ""
-    world.on_notice(f"asking the relayer for {safe(tracker.tracking_id)}")
-    return _poll(known.record.url, tracker, world)
+    context.on_notice(f"asking the relayer for {safe(tracker.tracking_id)}")
+    return _poll(known.record.url, tracker, context)
 
 
-def _poll(base_url: str, tracker: Tracker, world: World) -> str:
-    def ask() -> Answer:
-        url = join(base_url, world.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
-        data = data_of(_WHO, url, world.http.exchange(Call("GET", url)))
+def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
+    def ask() -> PollAnswer:
+        url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
+        data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
         if _id_of(data) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which was not asked")
-        return Answer(safe(str(data.get("status")), limit=100), _take(data, tracker))
+        return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tracker))
 
-    return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, world)
+    return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, context)
 
 
 def _take(data: dict[str, Any], tracker: Tracker) -> bool:
@@ -71,10 +70,12 @@ def _take(data: dict[str, Any], tracker: Tracker) -> bool:
         raise ServiceError(f"the relayer says {status} and gives no transaction hash")
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash}
     if status == "confirmed":
-        tracker.write(OrderEvent(1, CONFIRMED, payload), path=(State.ACCEPTED, State.CONFIRMED))
+        tracker.write(OrderEvent(1, CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     else:
         note = f"transaction {tx_hash} was reverted"
-        tracker.write(OrderEvent(1, REVERTED, payload), path=(State.ACCEPTED, State.FAILED), code="REVERTED", note=note)
+        tracker.write(
+            OrderEvent(1, REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
+        )
     return True
 
 

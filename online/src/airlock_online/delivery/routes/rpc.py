@@ -7,57 +7,57 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 from __future__ import annotations
 
 from airlock_online.clients.http import NotSent
-from airlock_online.clients.rpc import Receipt, RpcClient, RpcError
+from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.routes import transaction
-from airlock_online.delivery.routes.context import Delivery, World
-from airlock_online.delivery.routes.polling import Answer, until_final
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import State
+from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import ROUTES, RPC
 from airlock_shared.errors import ServiceError, UsageError
 
-NONCE_PROVES = False
-METHOD = "eth_sendRawTransaction"
+(SEND,) = ROUTES[RPC].endpoints
 
 
-def parcel(delivery: Delivery, world: World) -> Parcel:
+def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return what is sent: the raw transaction in hex, which the client wraps. Raises ``UsageError`` without a node."""
-    node = _node(world)
-    return Parcel(METHOD, node.name, delivery.raw_transaction.encode())
+    node = _node(context)
+    return Parcel(SEND.path, node.name, delivery.raw_transaction.encode())
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once, then wait for the receipt and its confirmations. Return why it stopped, empty when it is final."""
-    node, tx_hash = _node(world), transaction.hash_of(delivery)
+    node, tx_hash = _node(context), transaction.hash_of(delivery)
     try:
         named = node.send_raw_transaction(parcel.body.decode())
     except NotSent as error:
-        tracker.settle(State.PREPARED, error.what)
+        tracker.settle(OrderState.PREPARED, error.what)
         return ""
     except RpcError as error:
         _refused(delivery, error, tracker, node)
         return ""
     except ServiceError as error:
-        tracker.settle(State.UNKNOWN, error.what)
+        tracker.settle(OrderState.UNKNOWN, error.what)
         return ""
     transaction.sent(tx_hash, named, tracker)
-    return _poll(tx_hash, delivery.primary_type, tracker, world, node)
+    return _poll(tx_hash, delivery.primary_type, tracker, context, node)
 
 
-def follow(known: Submission, tracker: Tracker, world: World) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Ask for the receipt of the hash that was computed here, whether or not the node answered."""
-    if world.node is None:
+    if context.node is None:
         return "no node is configured to ask: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
     tx_hash = known.record.transaction_hash
-    world.on_notice(f"asking {world.node.name} for transaction {tx_hash}")
-    return _poll(tx_hash, known.record.primary_type, tracker, world, world.node)
+    context.on_notice(f"asking {context.node.name} for transaction {tx_hash}")
+    return _poll(tx_hash, known.record.primary_type, tracker, context, context.node)
 
 
-def _node(world: World) -> RpcClient:
-    if world.node is None:
+def _node(context: DeliveryContext) -> RpcClient:
+    if context.node is None:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
-    return world.node
+    return context.node
 
 
 def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcClient) -> None:
@@ -67,27 +67,29 @@ def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcCli
     except ServiceError:
         seen = True  # not to be told: then nobody may say that it was not taken
     if seen:
-        tracker.settle(State.UNKNOWN, f"{error.what}; the account's nonce {delivery.nonce} is in use or cannot be read")
+        tracker.settle(
+            OrderState.UNKNOWN, f"{error.what}; the account's nonce {delivery.nonce} is in use or cannot be read"
+        )
     else:
         tracker.reject(error.number, error.what, error.code)
 
 
-def _poll(tx_hash: str, call: str, tracker: Tracker, world: World, node: RpcClient) -> str:
-    def ask() -> Answer:
+def _poll(tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
+    def ask() -> PollAnswer:
         receipt = node.receipt(tx_hash)
         if receipt is None:
-            return Answer("in no block", False)
+            return PollAnswer("in no block", False)
         depth = max(0, node.block_number() - receipt.block_number + 1)
-        told = f"in block {receipt.block_number}, {depth} of {world.confirmations} confirmations"
-        if depth < world.confirmations:
-            return Answer(told, False)
+        told = f"in block {receipt.block_number}, {depth} of {context.confirmations} confirmations"
+        if depth < context.confirmations:
+            return PollAnswer(told, False)
         take(receipt, depth, call, tracker)
-        return Answer(told, True)
+        return PollAnswer(told, True)
 
-    return until_final(f"{node.name}: the receipt of {tx_hash}", ask, world)
+    return until_final(f"{node.name}: the receipt of {tx_hash}", ask, context)
 
 
-def take(receipt: Receipt, depth: int, call: str, tracker: Tracker) -> None:
+def take(receipt: ChainReceipt, depth: int, call: str, tracker: Tracker) -> None:
     """Write down what a receipt that is deep enough says."""
     if receipt.ok:
         transaction.confirmed(receipt.transaction_hash, receipt.block_number, depth, call, tracker)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.delivery.routes.context import World
-from airlock_online.journal.order_states import ANOMALIES, Anomaly, Order, OrderEvent, State, merge
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, merge
 from airlock_shared.text.safe import safe
 
 
 class Tracker:
     """The submission of one digest, kept equal to the journal."""
 
-    def __init__(self, digest: str, world: World) -> None:
+    def __init__(self, digest: str, context: DeliveryContext) -> None:
         self.digest = digest
-        self._world = world
-        known = world.journal.get(digest)
-        self.order = Order(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
+        self._context = context
+        known = context.journal.get(digest)
+        self.order = KnownOrder(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
         self.tracking_id = known.tracking_id
-        self._accepted = known.state is State.ACCEPTED
-        for event in world.journal.events(digest):
+        self._accepted = known.state is OrderState.ACCEPTED
+        for event in context.journal.events(digest):
             self.order = merge(self.order, event).order
 
     def take(self, event: OrderEvent) -> None:
@@ -32,7 +32,7 @@ class Tracker:
             self.write(
                 event,
                 tracking_id=merged.order.tracking_id,
-                path=ended if self._accepted else (State.ACCEPTED, *ended),
+                path=ended if self._accepted else (OrderState.ACCEPTED, *ended),
                 code=event.code if ended else "",
                 note=message if ended and type(message) is str else "",
                 told_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
@@ -46,7 +46,7 @@ class Tracker:
         *,
         tracking_id: str = "",
         entity_id: str = "",
-        path: Sequence[State] = (),
+        path: Sequence[OrderState] = (),
         code: str = "",
         note: str = "",
         told_again: bool = False,
@@ -58,7 +58,7 @@ class Tracker:
         """
         new_id = "" if self.tracking_id else tracking_id
         self.tracking_id = self.tracking_id or tracking_id
-        journal = self._world.journal
+        journal = self._context.journal
         fresh = journal.record(
             self.digest,
             event,
@@ -69,23 +69,25 @@ class Tracker:
             note=note,
             told_again=told_again,
         )
-        self._accepted = self._accepted or State.ACCEPTED in path
-        self._world.on_answered()
+        self._accepted = self._accepted or OrderState.ACCEPTED in path
+        self._context.on_answered()
         if fresh:
-            self._world.on_event(event)
+            self._context.on_event(event)
 
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
-        if self._world.journal.record_anomaly(self.digest, anomaly):
-            self._world.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})")
+        if self._context.journal.record_anomaly(self.digest, anomaly):
+            self._context.on_notice(
+                f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})"
+            )
 
-    def settle(self, state: State, note: str) -> None:
+    def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
-        if not self._world.journal.move(self.digest, state, note=note):
-            self._world.journal.annotate(self.digest, note)
-        self._world.on_answered()
+        if not self._context.journal.move(self.digest, state, note=note):
+            self._context.journal.annotate(self.digest, note)
+        self._context.on_answered()
 
     def reject(self, status: int, reason: str, code: str = "") -> None:
         """Write down that it was refused before it was taken, and why."""
-        self._world.journal.reject(self.digest, status, reason, code)
-        self._world.on_answered()
+        self._context.journal.reject(self.digest, status, reason, code)
+        self._context.on_answered()

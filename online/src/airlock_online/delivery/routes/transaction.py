@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import Anomaly, OrderEvent, State
+from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.eip1559 import transaction_hash
 from airlock_shared.text.safe import safe
@@ -26,7 +26,7 @@ def hash_of(delivery: Delivery) -> str:
 
 def sent(tx_hash: str, named: str, tracker: Tracker) -> None:
     """Write down that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    tracker.write(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tracking_id=tx_hash, path=(State.ACCEPTED,))
+    tracker.write(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tracking_id=tx_hash, path=(OrderState.ACCEPTED,))
     compare(tx_hash, named, tracker)
 
 
@@ -43,7 +43,7 @@ def confirmed(tx_hash: str, block: int, confirmations: int | None, call: str, tr
     payload |= {} if confirmations is None else {"confirmations": confirmations}
     pending = call in CALLS and CALLS[call].pending
     note = STORES_AN_ORDER if pending else ""
-    tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(State.CONFIRMED), note=note)
+    tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note)
 
 
 def reverted(tx_hash: str, code: str, told: str, tracker: Tracker) -> None:
@@ -51,8 +51,8 @@ def reverted(tx_hash: str, code: str, told: str, tracker: Tracker) -> None:
     payload = {"transactionHash": tx_hash, "code": code} | ({"reason": told} if told else {})
     note = f"transaction {tx_hash} was reverted" + (f": {told}" if told else "")
     event = OrderEvent(1, REVERTED, payload)
-    tracker.write(event, tracking_id=tx_hash, path=_to(State.FAILED), code=code, note=note)
+    tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=code, note=note)
 
 
-def _to(state: State) -> tuple[State, State]:
-    return State.ACCEPTED, state
+def _to(state: OrderState) -> tuple[OrderState, OrderState]:
+    return OrderState.ACCEPTED, state

@@ -11,35 +11,35 @@ import re
 
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join
-from airlock_online.delivery.routes.context import Delivery, World
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import OrderEvent, State
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_shared.documents.services import ROUTES, TWAP
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-CANCEL_PATH = "/twaps/cancel"
+(CANCEL,) = ROUTES[TWAP].endpoints
 CANCELLED = "TwapCancelled"
-NONCE_PROVES = True
 _WHO = "the TWAP service"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def parcel(delivery: Delivery, world: World) -> Parcel:
+def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: the members of the struct as decimal texts, and the signature."""
-    del world
+    del context
     signed = members_of(delivery)
     body = {
         "trader": signed["trader"],
         **{name: str(signed[name]) for name in ("twapId", "nonce", "deadline")},
         "signature": delivery.signature,
     }
-    return Parcel("POST", join(delivery.base_url, CANCEL_PATH), json.dumps(body, separators=(",", ":")).encode())
+    return Parcel(CANCEL.method, join(delivery.base_url, CANCEL.path), json.dumps(body, separators=(",", ":")).encode())
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once; the answer is the outcome."""
     twap_id = members_of(delivery)["twapId"]
 
@@ -54,13 +54,13 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, world: World) -> 
             raise ServiceError(f"{_WHO} gave no transaction hash and block")
         return {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
 
-    payload = post_once(parcel, read, tracker, world)
+    payload = post_once(parcel, read, tracker, context)
     if payload is not None:
-        tracker.write(OrderEvent(0, CANCELLED, payload), path=(State.ACCEPTED, State.CONFIRMED))
+        tracker.write(OrderEvent(0, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     return ""
 
 
-def follow(known: Submission, tracker: Tracker, world: World) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Return at once: the service has no read, and the nonce tells the rest."""
-    del known, tracker, world
+    del known, tracker, context
     return ""

@@ -6,14 +6,13 @@ Each machine records them in its own transcript; the decisions are in :mod:`airl
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from airlock_shared.ceremony.roles import (
-    BEGUN,
-    CONFIRMED,
-    EXCEPTION,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -23,11 +22,12 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
 )
-from airlock_shared.cli.ceremony.context import Place, plan_option, plan_with_roles
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
+from airlock_shared.cli.ceremony.context import Place, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.console import ask_yes, json_option, rows, say, show_json
+from airlock_shared.cli.console import ask_yes, json_option, plan_option, rows, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped
@@ -191,3 +191,17 @@ def exception(place: Place, plan_file: Path, station: str, by: str, reason: str,
 
 
 CEREMONY_COMMANDS = (begin, confirm, exception, show_ceremony, end)
+
+
+def ceremony_group(place_of: Callable[[Any], Place]) -> click.Group:
+    """Return the group of a half; ``place_of`` makes of its folder what the commands stand on."""
+
+    @click.group("ceremony")
+    @click.pass_context
+    def ceremony(context: click.Context) -> None:
+        """Record who holds which role, and what people confirm at each station."""
+        context.obj = place_of(context.obj)
+
+    for command in CEREMONY_COMMANDS:
+        ceremony.add_command(command)
+    return ceremony

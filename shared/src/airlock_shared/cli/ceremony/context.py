@@ -6,17 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import Standing, standing
-from airlock_shared.cli.console import INPUT
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.plan.model import Plan, parse_plan
-
-plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
 
 
 class Place(NamedTuple):

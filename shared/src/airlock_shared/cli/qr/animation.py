@@ -7,10 +7,9 @@ import sys
 import time
 
 from airlock_shared.cli.console import say, show
-from airlock_shared.qr.page import DEFAULT_PAUSE_MS
 from airlock_shared.qr.symbol import matrix, version_for
 from airlock_shared.qr.terminal import LARGEST_IN_TERMINAL, draw, hint, version_that_fits
-from airlock_shared.qr.transfer import Transfer, cycle_texts, ideal_count
+from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, cycle_texts, ideal_count
 
 MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
@@ -26,7 +26,7 @@ from airlock_shared.qr.documents import Received, file_name, received
 from airlock_shared.qr.scan import Report, scan
 from airlock_shared.qr.sources import CAMERA, Reader, texts_of
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
-from airlock_shared.qr.transfer import Transfer, densities_of, ideal_count
+from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.ur.decode import Decoder, Message
@@ -124,11 +124,11 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import page, pictures
 
     if how == "page":
-        write_new(path, page.page(transfer, version=version, pause_ms=page.DEFAULT_PAUSE_MS))
+        write_new(path, page.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
-        pictures.write_gif(transfer, path, version, pause_ms=page.DEFAULT_PAUSE_MS)
+        pictures.write_gif(transfer, path, version, pause_ms=DEFAULT_PAUSE_MS)
     else:
         pictures.write_sheet(transfer, path, version)
 

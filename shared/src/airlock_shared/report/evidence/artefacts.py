@@ -1,4 +1,4 @@
-"""The artefacts of a ceremony, read strictly: what a report is made from, and nothing else is.
+"""The artefacts of a ceremony: what a report is made from, and nothing else is.
 
 ``FILES`` names them. The report of the online machine has a ``timeline.jsonl``, and no other report has one.
 """
@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import DocumentError
-from airlock_shared.plan.model import Plan, parse_plan
-from airlock_shared.report.evidence.redaction import Answers, parse_withheld
-from airlock_shared.report.evidence.screens import Screens, parse_screens
-from airlock_shared.report.evidence.timeline import Timeline, parse_timeline
-from airlock_shared.report.evidence.transcript_entries import read_transcript
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.requests import Header, Request
+    from airlock_shared.documents.transcript import Entry
+    from airlock_shared.plan.model import Plan
+    from airlock_shared.report.evidence.redaction import Answers
+    from airlock_shared.report.evidence.screens import Screens
+    from airlock_shared.report.evidence.timeline import Timeline
 
 PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"
@@ -34,6 +33,8 @@ FILES = {
 """Every artefact that a report may have, in the order in which they are listed."""
 
 REQUIRED = (PLAN, DEPLOYMENT)
+JSON, HTML, PDF = "report.json", "report.html", "report.pdf"
+"""What stands in the folder beside the artefacts."""
 
 
 class Requests(NamedTuple):
@@ -56,29 +57,3 @@ class Evidence(NamedTuple):
     screens: Screens | None
     transcripts: Mapping[str, list[Entry]]
     timeline: Timeline | None
-
-
-def read_evidence(files: Mapping[str, bytes]) -> Evidence:
-    """Read every artefact, by its name in ``FILES``.
-
-    Raises ``DocumentError("REPORT-ARTEFACT")`` for one that is missing or unknown, ``PlanError``, or another
-    ``DocumentError`` or ``Refusal`` of the artefact that is damaged.
-    """
-    for name in REQUIRED:
-        if name not in files:
-            raise DocumentError(
-                "REPORT-ARTEFACT", f"the artefact {name} is missing", do="find the folder as it was made"
-            )
-    if unknown := sorted(set(files) - set(FILES)):
-        raise DocumentError("REPORT-ARTEFACT", "a file that is no artefact", got=unknown[0][:80])
-    return Evidence(
-        half="online" if TIMELINE in files else "offline",
-        files={name: files[name] for name in FILES if name in files},
-        plan=parse_plan(files[PLAN]),
-        deployment=parse_deployment(files[DEPLOYMENT]),
-        requests=Requests(*parse_requests(files[REQUESTS])) if REQUESTS in files else None,
-        answers=parse_withheld(files[SIGNATURES]) if SIGNATURES in files else None,
-        screens=parse_screens(files[SCREENS]) if SCREENS in files else None,
-        transcripts={half: read_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
-        timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else None,
-    )

@@ -11,7 +11,7 @@ from collections.abc import Container
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.signatures import (
-    Header,
+    SignaturesHeader,
     Signed,
     parse_signatures,
     read_header,
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 class Answers(NamedTuple):
     """What was answered to a requests document; ``fingerprint`` is that of the signatures document itself."""
 
-    header: Header
+    header: SignaturesHeader
     items: tuple[Answer, ...]
     fingerprint: str
 

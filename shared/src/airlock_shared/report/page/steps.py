@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.report.earlier_records import warnings_of
 from airlock_shared.report.page.html import element, hexes, items, pairs, table, text, told
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import Row, warnings_of
 
 GROUPS = {
     "plan": "Decided by the plan",

@@ -6,11 +6,10 @@ Sources: the specification, "Builder: intents" and "Common request-field convent
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder.fields import (
-    Field,
-    Read,
+    RequestField,
     address,
     amount,
     choice,
@@ -31,96 +30,102 @@ from airlock_rehearsal.services.builder.message_drafts import (
     tpsl_partial,
     twap_cancel,
 )
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.envelope import Read
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
-class Endpoint(NamedTuple):
+class IntentEndpoint(NamedTuple):
     """One ``/v2/intents/*`` endpoint: its request fields, what it builds, and whether it refuses unknown fields."""
 
-    fields: tuple[Field, ...]
-    draft: Callable[[World, Read], Draft]
+    fields: tuple[RequestField, ...]
+    draft: Callable[[VenueState, Read], Draft]
     strict: bool = False
 
 
 _USDC, _SCALED, _SIGNED = amount(6), amount(10), amount(10, signed=True)
-_TRADER = Field("trader", address, required=True)
-_SLOT = Field("tradeIndex", integer, required=True)
-_SIDE = Field("side", choice("long", "short"), required=True)
-_PAIR = (Field("pairIndex", integer), Field("pair", text))
-_NONCE = Field("nonce", integer)
-_TIMED = (_NONCE, Field("deadlineMs", integer))
-_PRICED = (Field("openPrice", _SCALED), Field("slippagePercent", _SCALED))
-_OPEN_TIMESTAMP = Field("openTimestamp", integer)
+_TRADER = RequestField("trader", address, required=True)
+_SLOT = RequestField("tradeIndex", integer, required=True)
+_SIDE = RequestField("side", choice("long", "short"), required=True)
+_PAIR = (RequestField("pairIndex", integer), RequestField("pair", text))
+_NONCE = RequestField("nonce", integer)
+_TIMED = (_NONCE, RequestField("deadlineMs", integer))
+_PRICED = (RequestField("openPrice", _SCALED), RequestField("slippagePercent", _SCALED))
+_OPEN_TIMESTAMP = RequestField("openTimestamp", integer)
 _INCREASE = (
     _TRADER,
     _SLOT,
-    Field("additionalCollateralUsdc", _USDC, required=True),
-    Field("leverage", _SCALED, required=True),
+    RequestField("additionalCollateralUsdc", _USDC, required=True),
+    RequestField("leverage", _SCALED, required=True),
     *_PAIR,
     *_TIMED,
     *_PRICED,
 )
 
 ENDPOINTS = {
-    "open": Endpoint(
+    "open": IntentEndpoint(
         (
             _TRADER,
             _SIDE,
-            Field("collateralUsdc", _USDC, required=True),
-            Field("leverage", _SCALED, required=True),
+            RequestField("collateralUsdc", _USDC, required=True),
+            RequestField("leverage", _SCALED, required=True),
             *_PAIR,
-            Field("orderType", choice(*OPEN_ORDER_TYPES)),
+            RequestField("orderType", choice(*OPEN_ORDER_TYPES)),
             *_PRICED,
-            Field("takeProfit", _SCALED),
-            Field("stopLoss", _SCALED),
+            RequestField("takeProfit", _SCALED),
+            RequestField("stopLoss", _SCALED),
             *_TIMED,
         ),
         open_trade,
     ),
-    "close": Endpoint(
+    "close": IntentEndpoint(
         (
             _TRADER,
             _SLOT,
-            Field("collateralToCloseUsdc", _USDC, required=True),
+            RequestField("collateralToCloseUsdc", _USDC, required=True),
             *_PAIR,
             *_TIMED,
             _OPEN_TIMESTAMP,
-            Field("expectedPrice", _SCALED),
+            RequestField("expectedPrice", _SCALED),
         ),
         close_trade,
     ),
-    "increase": Endpoint(_INCREASE, increase),
-    "increase-coin": Endpoint(
-        (*_INCREASE, *(Field(n, _SCALED, required=True) for n in ("coinExposure", "minLeverage", "maxLeverage"))),
+    "increase": IntentEndpoint(_INCREASE, increase),
+    "increase-coin": IntentEndpoint(
+        (
+            *_INCREASE,
+            *(RequestField(n, _SCALED, required=True) for n in ("coinExposure", "minLeverage", "maxLeverage")),
+        ),
         increase,
     ),
-    "tpsl-partial": Endpoint(
+    "tpsl-partial": IntentEndpoint(
         (
             _TRADER,
             _SLOT,
-            Field("kind", choice(*TRIGGER_ORDER_TYPES), required=True),
-            Field("coinExposure", _SCALED, required=True),
+            RequestField("kind", choice(*TRIGGER_ORDER_TYPES), required=True),
+            RequestField("coinExposure", _SCALED, required=True),
             _SIDE,
             *_PAIR,
             _NONCE,
-            Field("triggerType", choice(*TRIGGER_TYPES)),
-            Field("price", _SCALED),
-            Field("percentage", _SIGNED),
+            RequestField("triggerType", choice(*TRIGGER_TYPES)),
+            RequestField("price", _SCALED),
+            RequestField("percentage", _SIGNED),
             _OPEN_TIMESTAMP,
         ),
         tpsl_partial,
         strict=True,
     ),
-    "referral-set-code": Endpoint(
-        (Field("referee", address, required=True), Field("code", referral_code, required=True), *_TIMED),
+    "referral-set-code": IntentEndpoint(
+        (RequestField("referee", address, required=True), RequestField("code", referral_code, required=True), *_TIMED),
         referral_set_code,
     ),
-    "twap-cancel": Endpoint((_TRADER, Field("twapId", integer, required=True), *_TIMED), twap_cancel),
-    "delegate": Endpoint(
+    "twap-cancel": IntentEndpoint((_TRADER, RequestField("twapId", integer, required=True), *_TIMED), twap_cancel),
+    "delegate": IntentEndpoint(
         (
             _TRADER,
-            Field("delegate", address, required=True),
-            Field("expirySeconds", integer, required=True),
+            RequestField("delegate", address, required=True),
+            RequestField("expirySeconds", integer, required=True),
             *_TIMED,
         ),
         delegate,

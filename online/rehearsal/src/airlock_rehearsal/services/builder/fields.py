@@ -13,17 +13,16 @@ from typing import NamedTuple
 
 from eth_utils.address import is_address, is_checksum_address, to_checksum_address
 
-from airlock_rehearsal.services.envelope import ApiError
+from airlock_rehearsal.services.envelope import ApiError, Read
 
 Reader = Callable[[object], object]
-Read = dict[str, object]
 
 _DECIMAL = re.compile(r"(-?)([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _BYTES32 = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-class Field(NamedTuple):
+class RequestField(NamedTuple):
     """A request field: its name, its reader, and whether it must be there."""
 
     name: str
@@ -31,7 +30,7 @@ class Field(NamedTuple):
     required: bool = False
 
 
-def read_fields(fields: tuple[Field, ...], request: Read, *, strict: bool = False) -> Read:
+def read_fields(fields: tuple[RequestField, ...], request: Read, *, strict: bool = False) -> Read:
     """Return the fields read, ``None`` for one left out. Raises ``ApiError`` with every issue found.
 
     ``strict`` refuses unknown fields, which the specification demands of tpsl-partial alone.

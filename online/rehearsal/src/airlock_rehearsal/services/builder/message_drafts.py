@@ -1,4 +1,4 @@
-"""What each builder endpoint puts into a message: pure functions from a request and the world to a draft.
+"""What each builder endpoint puts into a message: pure functions from a request and the venue's state to a draft.
 
 Sources: the specification, "Builder: intents" and "Intent message structs"; for the endpoints that it names without their
 shapes (open, increase, delegate), the request fields of comparable venues.
@@ -6,7 +6,7 @@ shapes (open, increase, delegate), the request fields of comparable venues.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
     SECONDS_AT_MOST,
@@ -19,10 +19,12 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
-from airlock_rehearsal.services.builder.fields import Read
+from airlock_rehearsal.services.envelope import Read
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, Pair
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, VenuePair
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 SMALLEST_SIZE = 100 * USDC_ONE
 """The smallest size of a new position: collateral times leverage, USDC raw."""
@@ -50,14 +52,14 @@ def _number(price: int) -> float:
     return price / ONE
 
 
-def _check_leverage(pair: Pair, leverage: object) -> None:
+def _check_leverage(pair: VenuePair, leverage: object) -> None:
     if not pair.min_leverage * ONE <= whole(leverage) <= pair.max_leverage * ONE:
         raise bad("leverage", f"outside the bounds of {pair.symbol}, {pair.min_leverage} to {pair.max_leverage}")
 
 
-def open_trade(world: World, request: Read) -> Draft:
+def open_trade(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/open``: the collateral travels in ``positionSizeUSDC``; slot, timestamp and the rest are zero."""
-    pair = resolved_pair(world, request)
+    pair = resolved_pair(state, request)
     kind = request["orderType"] or ("market_pnl" if pair.is_pnl else "market")
     if pair.close_only:
         raise bad("pair", f"{pair.symbol} takes no new positions")
@@ -68,7 +70,7 @@ def open_trade(world: World, request: Read) -> Draft:
     _check_leverage(pair, request["leverage"])
     if whole(request["collateralUsdc"]) * whole(request["leverage"]) < SMALLEST_SIZE * ONE:
         raise bad("collateralUsdc", "the position is below the minimum size")
-    price = resolved_price(world, request, "openPrice", pair)
+    price = resolved_price(state, request, "openPrice", pair)
     trade: Message = {
         "trader": request["trader"],
         "pairIndex": str(pair.pair_index),
@@ -86,21 +88,21 @@ def open_trade(world: World, request: Read) -> Draft:
         "_t": trade,
         "_type": str(OPEN_ORDER_TYPES[str(kind)]),
         "_slippageP": str(ONE if request["slippagePercent"] is None else request["slippagePercent"]),
-        "_deadline": resolved_deadline(world, request),
-        "_nonce": resolved_nonce(world, request, request["trader"]),
+        "_deadline": resolved_deadline(state, request),
+        "_nonce": resolved_nonce(state, request, request["trader"]),
     }
     return Draft("OpenTradeReq", message, pair_meta(pair, openPrice=_number(price)))
 
 
-def close_trade(world: World, request: Read) -> Draft:
+def close_trade(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/close``: bound to the position by its open timestamp, which is read when left out."""
-    pair = resolved_pair(world, request)
-    timestamp = opened_at(world, request, pair)
-    position = world.position(str(request["trader"]), pair.pair_index, whole(request["tradeIndex"]))
+    pair = resolved_pair(state, request)
+    timestamp = opened_at(state, request, pair)
+    position = state.position(str(request["trader"]), pair.pair_index, whole(request["tradeIndex"]))
     amount_raw = whole(request["collateralToCloseUsdc"])
     if amount_raw == 0 or (position and amount_raw > position.collateral):
         raise bad("collateralToCloseUsdc", "zero, or more than the position's collateral")
-    price = resolved_price(world, request, "expectedPrice", pair)
+    price = resolved_price(state, request, "expectedPrice", pair)
     message: Message = {
         "_trader": request["trader"],
         "_pairIndex": str(pair.pair_index),
@@ -108,21 +110,21 @@ def close_trade(world: World, request: Read) -> Draft:
         "_openTimestamp": timestamp,
         "_amount": str(amount_raw),
         "_wantedPrice": str(price),
-        "_deadline": resolved_deadline(world, request),
-        "_nonce": resolved_nonce(world, request, request["trader"]),
+        "_deadline": resolved_deadline(state, request),
+        "_nonce": resolved_nonce(state, request, request["trader"]),
     }
     return Draft("CloseTradeReq", message, pair_meta(pair))
 
 
-def increase(world: World, request: Read) -> Draft:
+def increase(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/increase`` and, when the request has ``coinExposure``, ``/v2/intents/increase-coin``."""
-    pair = resolved_pair(world, request)
+    pair = resolved_pair(state, request)
     if pair.is_pnl:
         raise bad("pair", "positions on a PnL pair cannot be increased")
     _check_leverage(pair, request["leverage"])
     if whole(request["additionalCollateralUsdc"]) < USDC_ONE:
         raise bad("additionalCollateralUsdc", "is below 1 USDC")
-    price = resolved_price(world, request, "openPrice", pair)
+    price = resolved_price(state, request, "openPrice", pair)
     update: Message = {
         "trader": request["trader"],
         "pairIndex": str(pair.pair_index),
@@ -140,16 +142,16 @@ def increase(world: World, request: Read) -> Draft:
         "_updateInfo": update,
         **coin,
         "_slippageP": str(ONE if request["slippagePercent"] is None else request["slippagePercent"]),
-        "_deadline": resolved_deadline(world, request),
-        "_nonce": resolved_nonce(world, request, request["trader"]),
+        "_deadline": resolved_deadline(state, request),
+        "_nonce": resolved_nonce(state, request, request["trader"]),
     }
     primary = "IncreasePositionSizeWithCoinExposureReq" if coin else "IncreasePositionSizeReq"
     return Draft(primary, message, pair_meta(pair, openPrice=_number(price)))
 
 
-def tpsl_partial(world: World, request: Read) -> Draft:
+def tpsl_partial(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/tpsl-partial``: a fixed price or a signed percentage; ``signTimestamp`` is now."""
-    pair = resolved_pair(world, request)
+    pair = resolved_pair(state, request)
     if request["coinExposure"] == 0:
         raise bad("coinExposure", "is zero")
     mode = str(request["triggerType"] or "fixed")
@@ -167,42 +169,42 @@ def tpsl_partial(world: World, request: Read) -> Draft:
         "buy": request["side"] == "long",
         "price": str(request["price"] or 0),
         "percentage": str(request["percentage"] or 0),
-        "timestamp": opened_at(world, request, pair),
-        "signTimestamp": str(world.now_ms()),
+        "timestamp": opened_at(state, request, pair),
+        "signTimestamp": str(state.now_ms()),
         "orderType": str(TRIGGER_ORDER_TYPES[str(request["kind"])]),
-        "nonce": resolved_nonce(world, request, request["trader"]),
+        "nonce": resolved_nonce(state, request, request["trader"]),
     }
     return Draft("TpSlReq", message, pair_meta(pair))
 
 
-def referral_set_code(world: World, request: Read) -> Draft:
+def referral_set_code(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/referral-set-code``: under the Referral contract's domain and nonce space, without ``meta``."""
     message: Message = {
         "_code": request["code"],
         "_referee": request["referee"],
-        "_deadline": resolved_deadline(world, request),
-        "_nonce": resolved_nonce(world, request, request["referee"], "referral"),
+        "_deadline": resolved_deadline(state, request),
+        "_nonce": resolved_nonce(state, request, request["referee"], "referral"),
     }
     return Draft("SetTraderReferralCodeByUserReq", message, None)
 
 
-def twap_cancel(world: World, request: Read) -> Draft:
+def twap_cancel(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/twap-cancel``: whether the TWAP exists is for the TWAP service to say."""
     message: Message = {
         "trader": request["trader"],
         "twapId": str(request["twapId"]),
-        "nonce": resolved_nonce(world, request, request["trader"]),
-        "deadline": resolved_deadline(world, request),
+        "nonce": resolved_nonce(state, request, request["trader"]),
+        "deadline": resolved_deadline(state, request),
     }
     return Draft("TwapCancelReq", message, {"twapId": request["twapId"]})
 
 
-def delegate(world: World, request: Read) -> Draft:
+def delegate(state: VenueState, request: Read) -> Draft:
     """``/v2/intents/delegate``: the expiry is in unix seconds; the venue's terms are part of what is signed."""
     expiry_s = whole(request["expirySeconds"])
     if expiry_s >= SECONDS_AT_MOST:
         raise bad("expirySeconds", "looks like milliseconds; unix seconds are wanted")
-    if expiry_s <= world.now_s:
+    if expiry_s <= state.now_s:
         raise bad("expirySeconds", "is over")
     if request["delegate"] == request["trader"]:
         raise bad("delegate", "is the trader")
@@ -210,8 +212,8 @@ def delegate(world: World, request: Read) -> Draft:
         "trader": request["trader"],
         "delegate": request["delegate"],
         "expiry": str(expiry_s),
-        "deadline": resolved_deadline(world, request),
+        "deadline": resolved_deadline(state, request),
         "tnc": TERMS,
-        "nonce": resolved_nonce(world, request, request["trader"]),
+        "nonce": resolved_nonce(state, request, request["trader"]),
     }
     return Draft("DelegateReq", message, {"delegate": request["delegate"], "expirySeconds": expiry_s})

@@ -9,7 +9,7 @@ from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, Settings
+from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
@@ -18,7 +18,7 @@ NEVER_S = 99_999_999_999  # the expiry that the fault call-swapped gives a stran
 _RENAMED = "Value"  # what the fault types-renamed puts behind a member's name
 
 
-def payload_of(draft: Draft, settings: Settings, faults: Faults) -> dict[str, object]:
+def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of an intent endpoint's reply."""
     primary, message, meta = draft
     domain = _domain(primary, settings, faults)
@@ -59,7 +59,7 @@ def altered(primary: str, message: Message) -> Message:
     return replaced(message, path, str(int(value) * 2 + 1))
 
 
-def _domain(primary: str, settings: Settings, faults: Faults) -> dict[str, object]:
+def _domain(primary: str, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     key = STRUCTS[primary].domain
     if faults.has("domain-crossed", "builder"):
         key = "referral" if key == "trading" else "trading"
@@ -75,7 +75,7 @@ def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Messa
     return types | {primary: members}, message
 
 
-def transaction_of(draft: TransactionDraft, settings: Settings, faults: Faults) -> dict[str, object]:
+def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
     call, arguments = draft.call, draft.arguments
     if faults.has("message-altered", "builder"):

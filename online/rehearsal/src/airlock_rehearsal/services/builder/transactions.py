@@ -7,12 +7,11 @@ USDC, add other delegates, or dispose of what is the account's own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_rehearsal.services.builder import unsigned
 from airlock_rehearsal.services.builder.fields import (
-    Field,
-    Read,
+    RequestField,
     address,
     amount,
     choice,
@@ -22,14 +21,17 @@ from airlock_rehearsal.services.builder.fields import (
 )
 from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.envelope import Read
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
 class Unsigned(NamedTuple):
     """One endpoint: its request fields, and what it builds."""
 
-    fields: tuple[Field, ...]
-    draft: Callable[[World, Read], TransactionDraft]
+    fields: tuple[RequestField, ...]
+    draft: Callable[[VenueState, Read], TransactionDraft]
 
 
 def _none(value: object) -> object:  # noqa: ARG001  (a reader's signature)
@@ -37,26 +39,26 @@ def _none(value: object) -> object:  # noqa: ARG001  (a reader's signature)
 
 
 _USDC, _SCALED = amount(6), amount(10)
-_TRADER = Field("trader", address, required=True)
-_CALLER = Field("caller", address, required=True)
-_CODE = Field("code", referral_code, required=True)
-_SLOT = Field("tradeIndex", integer, required=True)
-_PAIR = (Field("pairIndex", integer), Field("pair", text))
-_PRICED = (Field("openPrice", _SCALED), Field("slippagePercent", _SCALED))
-_EXITS = (Field("takeProfit", _SCALED), Field("stopLoss", _SCALED))
-_BY_DELEGATE = Field("delegate", address)
-_NO_DELEGATE = Field("delegate", _none)
-_DELEGATE = Field("delegate", address, required=True)  # the one that is registered or removed
+_TRADER = RequestField("trader", address, required=True)
+_CALLER = RequestField("caller", address, required=True)
+_CODE = RequestField("code", referral_code, required=True)
+_SLOT = RequestField("tradeIndex", integer, required=True)
+_PAIR = (RequestField("pairIndex", integer), RequestField("pair", text))
+_PRICED = (RequestField("openPrice", _SCALED), RequestField("slippagePercent", _SCALED))
+_EXITS = (RequestField("takeProfit", _SCALED), RequestField("stopLoss", _SCALED))
+_BY_DELEGATE = RequestField("delegate", address)
+_NO_DELEGATE = RequestField("delegate", _none)
+_DELEGATE = RequestField("delegate", address, required=True)  # the one that is registered or removed
 _INCREASE = (
     _TRADER,
     _SLOT,
-    Field("additionalCollateralUsdc", _USDC, required=True),
-    Field("leverage", _SCALED, required=True),
+    RequestField("additionalCollateralUsdc", _USDC, required=True),
+    RequestField("leverage", _SCALED, required=True),
     *_PAIR,
     _BY_DELEGATE,
     *_PRICED,
 )
-_COINS = tuple(Field(name, _SCALED, required=True) for name in ("coinExposure", "minLeverage", "maxLeverage"))
+_COINS = tuple(RequestField(name, _SCALED, required=True) for name in ("coinExposure", "minLeverage", "maxLeverage"))
 
 TRANSACTIONS = {
     "/v2/position/increase": Unsigned(_INCREASE, unsigned.increase),
@@ -64,11 +66,11 @@ TRANSACTIONS = {
     "/v2/limit/update": Unsigned(
         (
             _TRADER,
-            Field("orderIndex", integer, required=True),
-            Field("price", _SCALED, required=True),
+            RequestField("orderIndex", integer, required=True),
+            RequestField("price", _SCALED, required=True),
             *_PAIR,
             _BY_DELEGATE,
-            Field("slippagePercent", _SCALED),
+            RequestField("slippagePercent", _SCALED),
             *_EXITS,
         ),
         unsigned.limit_update,
@@ -76,11 +78,11 @@ TRANSACTIONS = {
     "/v2/trade/open": Unsigned(
         (
             _TRADER,
-            Field("side", choice("long", "short"), required=True),
-            Field("collateralUsdc", _USDC, required=True),
-            Field("leverage", _SCALED, required=True),
+            RequestField("side", choice("long", "short"), required=True),
+            RequestField("collateralUsdc", _USDC, required=True),
+            RequestField("leverage", _SCALED, required=True),
             *_PAIR,
-            Field("orderType", choice(*OPEN_ORDER_TYPES)),
+            RequestField("orderType", choice(*OPEN_ORDER_TYPES)),
             _BY_DELEGATE,
             *_PRICED,
             *_EXITS,
@@ -91,26 +93,26 @@ TRANSACTIONS = {
         (
             _TRADER,
             _SLOT,
-            Field("collateralToCloseUsdc", _USDC, required=True),
+            RequestField("collateralToCloseUsdc", _USDC, required=True),
             *_PAIR,
             _BY_DELEGATE,
-            Field("expectedPrice", _SCALED),
+            RequestField("expectedPrice", _SCALED),
         ),
         unsigned.close_trade,
     ),
     "/v2/referral/set-code": Unsigned((_CALLER, _CODE, _BY_DELEGATE), unsigned.set_code),
     "/v2/referral/transfer-ownership": Unsigned(
-        (_CALLER, _CODE, Field("newOwner", address, required=True), _NO_DELEGATE), unsigned.nominate
+        (_CALLER, _CODE, RequestField("newOwner", address, required=True), _NO_DELEGATE), unsigned.nominate
     ),
     "/v2/referral/accept-ownership": Unsigned((_CALLER, _CODE, _NO_DELEGATE), unsigned.accept),
     "/v2/referral/cancel-request": Unsigned((_CALLER, _NO_DELEGATE), unsigned.cancel_request),
     "/v2/misc/claim-keeper-rewards": Unsigned((_CALLER, _NO_DELEGATE), unsigned.claim),
     "/v2/delegate/set": Unsigned(
-        (_TRADER, _DELEGATE, Field("expirySeconds", integer, required=True)), unsigned.set_delegate
+        (_TRADER, _DELEGATE, RequestField("expirySeconds", integer, required=True)), unsigned.set_delegate
     ),
     "/v2/delegate/remove": Unsigned((_TRADER, _DELEGATE), unsigned.remove_delegate),
     "/v2/token/approve": Unsigned(
-        (_TRADER, Field("spender", address), Field("amountUsdc", _USDC), _NO_DELEGATE), unsigned.approve
+        (_TRADER, RequestField("spender", address), RequestField("amountUsdc", _USDC), _NO_DELEGATE), unsigned.approve
     ),
 }
 """Every endpoint that answers with an unsigned transaction, by its path."""

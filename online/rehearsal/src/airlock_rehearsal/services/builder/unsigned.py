@@ -1,4 +1,4 @@
-"""What each unsigned transaction calls, and with what: pure functions from a request and the world to a draft.
+"""What each unsigned transaction calls, and with what: pure functions from a request and the venue's state to a draft.
 
 Source: the specification, "Builder: unsigned transactions", whose lists of ``meta`` are kept; where it shows no shape (open,
 close, delegate, approve, accept, set-code), the request fields of comparable venues.
@@ -7,7 +7,7 @@ close, delegate, approve, accept, set-code), the request fields of comparable ve
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from airlock_rehearsal.services.builder import message_drafts
 from airlock_rehearsal.services.builder.accounts_and_pairs import (
@@ -18,11 +18,13 @@ from airlock_rehearsal.services.builder.accounts_and_pairs import (
     resolved_price,
     whole,
 )
-from airlock_rehearsal.services.builder.fields import Read
+from airlock_rehearsal.services.envelope import Read
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE
-from airlock_rehearsal.services.venue.venue_state import World
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 UNLIMITED = (1 << 256) - 1
 _UNTIMED: Read = {"nonce": 0, "deadlineMs": None}  # a transaction has neither an intent's nonce nor its deadline
@@ -59,11 +61,11 @@ def _slippage(request: Read) -> int:
     return ONE if request["slippagePercent"] is None else whole(request["slippagePercent"])
 
 
-def increase(world: World, request: Read) -> TransactionDraft:
+def increase(state: VenueState, request: Read) -> TransactionDraft:
     """``/v2/position/increase`` and, when the request has ``coinExposure``, ``/v2/position/increase-coin``."""
-    message = message_drafts.increase(world, request | _UNTIMED).message
-    pair = resolved_pair(world, request)
-    price = resolved_price(world, request, "openPrice", pair)
+    message = message_drafts.increase(state, request | _UNTIMED).message
+    pair = resolved_pair(state, request)
+    price = resolved_price(state, request, "openPrice", pair)
     coin = "coinExposure" in request
     names = ("coinExposure", "minLeverage", "maxLeverage") if coin else ()
     arguments: Message = {"info": message["_updateInfo"], **{name: message[f"_{name}"] for name in names}}
@@ -81,9 +83,9 @@ def increase(world: World, request: Read) -> TransactionDraft:
     return _draft(call, arguments | {"slippage": message["_slippageP"]}, request, text, meta)
 
 
-def limit_update(world: World, request: Read) -> TransactionDraft:
+def limit_update(state: VenueState, request: Read) -> TransactionDraft:
     """``/v2/limit/update``: whether the order is there is for the contract to say."""
-    pair = resolved_pair(world, request)
+    pair = resolved_pair(state, request)
     if request["price"] == 0:
         raise bad("price", "is zero")
     profit, stop = request["takeProfit"] or 0, request["stopLoss"] or 0
@@ -107,27 +109,27 @@ def limit_update(world: World, request: Read) -> TransactionDraft:
     return _draft("updateOpenLimitOrder", arguments, request, text, meta)
 
 
-def open_trade(world: World, request: Read) -> TransactionDraft:
+def open_trade(state: VenueState, request: Read) -> TransactionDraft:
     """``/v2/trade/open``: the trade of ``/v2/intents/open``, as a call."""
-    draft = message_drafts.open_trade(world, request | _UNTIMED)
-    message, pair = draft.message, resolved_pair(world, request)
+    draft = message_drafts.open_trade(state, request | _UNTIMED)
+    message, pair = draft.message, resolved_pair(state, request)
     arguments: Message = {"t": message["_t"], "orderType": message["_type"], "slippage": message["_slippageP"]}
     text = f"Open {request['side']} {pair.symbol} with {human(request['collateralUsdc'], 6)} USDC"
     return _draft("openTrade", arguments, request, text, cast("dict[str, object]", draft.meta))
 
 
-def close_trade(world: World, request: Read) -> TransactionDraft:
+def close_trade(state: VenueState, request: Read) -> TransactionDraft:
     """``/v2/trade/close``: the close of ``/v2/intents/close``, as a call."""
-    draft = message_drafts.close_trade(world, request | _UNTIMED | {"openTimestamp": None})
+    draft = message_drafts.close_trade(state, request | _UNTIMED | {"openTimestamp": None})
     names = {"pairIndex": "_pairIndex", "index": "_index", "amount": "_amount", "wantedPrice": "_wantedPrice"}
     arguments: Message = {name: draft.message[member] for name, member in names.items()}
-    pair = resolved_pair(world, request)
+    pair = resolved_pair(state, request)
     meta = pair_meta(pair, tradeIndex=request["tradeIndex"])
     text = f"Close {human(request['collateralToCloseUsdc'], 6)} USDC of {pair.symbol} #{request['tradeIndex']}"
     return _draft("closeTradeMarket", arguments, request, text, meta)
 
 
-def set_code(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def set_code(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/referral/set-code``."""
     arguments: Message = {"code": request["code"]}
     return _draft("setTraderReferralCodeByUser", arguments, request, "Adopt a referral code", arguments)
@@ -137,32 +139,32 @@ def _own(call: str, arguments: Message, account: object, text: str, meta: Messag
     return TransactionDraft(call, arguments, str(account), None, text, meta or {})
 
 
-def nominate(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def nominate(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/referral/transfer-ownership``: an empty ``meta``."""
     arguments: Message = {"code": request["code"], "newOwner": request["newOwner"]}
     text = "Nominate the next owner of a referral code"
     return _own("setPendingCodeOwnershipTransfer", arguments, request["caller"], text)
 
 
-def accept(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def accept(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/referral/accept-ownership``."""
     return _own("acceptCodeOwnership", {"code": request["code"]}, request["caller"], "Accept a referral code")
 
 
-def cancel_request(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def cancel_request(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/referral/cancel-request``: an empty ``meta``."""
     return _own("cancelRequest", {}, request["caller"], "Withdraw a request for access to a private code")
 
 
-def claim(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def claim(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/misc/claim-keeper-rewards``: an empty ``meta``."""
     return _own("claimTokens", {}, request["caller"], "Pay out keeper rewards")
 
 
-def set_delegate(world: World, request: Read) -> TransactionDraft:
+def set_delegate(state: VenueState, request: Read) -> TransactionDraft:
     """``/v2/delegate/set``: the expiry is in unix seconds."""
     expiry_s = whole(request["expirySeconds"])
-    if not world.now_s < expiry_s < SECONDS_AT_MOST:
+    if not state.now_s < expiry_s < SECONDS_AT_MOST:
         raise bad("expirySeconds", "is over, or looks like milliseconds; unix seconds are wanted")
     if request["delegate"] == request["trader"]:
         raise bad("delegate", "is the trader")
@@ -171,13 +173,13 @@ def set_delegate(world: World, request: Read) -> TransactionDraft:
     return _own("setDelegate", arguments, request["trader"], "Register a delegate", meta)
 
 
-def remove_delegate(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def remove_delegate(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/delegate/remove``."""
     arguments: Message = {"delegate": request["delegate"]}
     return _own("removeDelegate", arguments, request["trader"], "Remove a delegate", arguments)
 
 
-def approve(world: World, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def approve(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
     spender, amount = request["spender"] or TRADING_STORAGE, request["amountUsdc"]
     arguments: Message = {"spender": spender, "amount": UNLIMITED if amount is None else amount}

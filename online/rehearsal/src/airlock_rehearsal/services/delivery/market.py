@@ -16,7 +16,7 @@ from starlette.routing import Route
 from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, guarded
-from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Event, Market, Tracked
+from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, MarketEvent, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
 
@@ -26,7 +26,7 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
     return f"event: {kind}\n{identity}data: {json.dumps(payload)}\n\n".encode()
 
 
-def _framed(tracked: Tracked, event: Event) -> bytes:
+def _framed(tracked: Tracked, event: MarketEvent) -> bytes:
     """Return the frame of a persisted event, under the order's faults."""
     whole = frame(event.type, event.payload, event.seq)
     return whole * 2 if tracked.faults.has("duplicate-replay", "batched") else whole
@@ -105,7 +105,7 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
     """Return the batched market's routes, without their prefix."""
 
     async def execute(request: Request) -> Response:
-        order = read_order(runtime.world, await read_object(request))
+        order = read_order(runtime.state, await read_object(request))
         stream = frames(runtime, market.accept(order))
         if runtime.faults.has("slow", "batched"):
             stream = dribbled(stream, runtime.settings.slow_s)

@@ -48,7 +48,7 @@ def _simulate(runtime: Runtime, transaction: SignedTransaction) -> None:
     try:
         if runtime.faults.has("simulation-fails", "relay"):
             raise Reverted("ToldToFail", bytes(keccak(b"ToldToFail()")[:4]))
-        runtime.world.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
+        runtime.state.venue.evm.call(transaction.sender, transaction.to, transaction.data, transaction.value)
     except Reverted as error:
         details: dict[str, object] = {
             "target": transaction.to,
@@ -67,7 +67,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         skip = fields.get("skipSimulation", False)
         if not isinstance(skip, bool):
             raise bad("skipSimulation", "not a boolean")
-        if transaction.to not in runtime.world.venue.whitelist():
+        if transaction.to not in runtime.state.venue.whitelist():
             raise ApiError(
                 "TX_REJECTED", f"the contract {transaction.to} is not whitelisted", details={"target": transaction.to}
             )
@@ -85,7 +85,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         asked = request.path_params["hash"]
         if not _HASH.fullmatch(asked):
             raise bad("hash", "not 0x and 64 hex digits")
-        receipt = runtime.world.venue.evm.receipt(asked.lower())
+        receipt = runtime.state.venue.evm.receipt(asked.lower())
         if receipt is None:
             return done({"hash": asked, "status": "pending"})
         known = {

@@ -16,14 +16,14 @@ from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.settlement import sent
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf
-from airlock_rehearsal.services.venue.submission import Signed, decoded, exact_object, verified
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.submission import SignedIntent, decoded, exact_object, verified
+from airlock_rehearsal.services.venue.venue_state import VenueState
 
 RELAYED = frozenset({"DelegateReq", "SetTraderReferralCodeByUserReq", "RegisterCodeReq"})
 """The structs that the relayer takes."""
 
 
-def read_intent(world: World, body: dict[str, object]) -> Signed:
+def read_intent(state: VenueState, body: dict[str, object]) -> SignedIntent:
     """Validate a body of ``POST /intents``. Raises ``Rejected``."""
     body = exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
     primary = body["primaryType"]
@@ -32,9 +32,9 @@ def read_intent(world: World, body: dict[str, object]) -> Signed:
     message = decoded(primary, body["userIntent"])
     if primary == "DelegateReq":
         expiry_s = int(str(message["expiry"]))
-        if not world.now_s < expiry_s < SECONDS_AT_MOST:
+        if not state.now_s < expiry_s < SECONDS_AT_MOST:
             raise Rejected("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
-    return verified(world, primary, message, body["userSignature"])
+    return verified(state, primary, message, body["userSignature"])
 
 
 def nonce_in(body: bytes) -> str:
@@ -54,21 +54,21 @@ class Relayer:
         self.runtime = runtime
         self.intents: dict[str, dict[str, object]] = {}
 
-    def accept(self, signed: Signed) -> dict[str, object]:
+    def accept(self, signed: SignedIntent) -> dict[str, object]:
         """Take an intent on; return its record, which is pending."""
-        world = self.runtime.world
-        world.reserve(signed.space, signed.trader, signed.nonce)
-        record: dict[str, object] = {"id": world.draw_id("intent"), "status": "pending"}
+        state = self.runtime.state
+        state.reserve(signed.space, signed.trader, signed.nonce)
+        record: dict[str, object] = {"id": state.draw_id("intent"), "status": "pending"}
         record |= {"transactionHash": None, "blockNumber": None}
         self.intents[str(record["id"])] = record
         self.runtime.spawn(self._settle(signed, record))
         return record
 
-    async def _settle(self, signed: Signed, record: dict[str, object]) -> None:
+    async def _settle(self, signed: SignedIntent, record: dict[str, object]) -> None:
         failing = self.runtime.faults.has("fail-terminal", "relayer")
         await self.runtime.pace()
-        receipt = sent(self.runtime.world, signed, failing=failing)
-        self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+        receipt = sent(self.runtime.state, signed, failing=failing)
+        self.runtime.state.release(signed.space, signed.trader, signed.nonce)
         record["transactionHash"], record["blockNumber"] = receipt.hash, receipt.block_number
         record["status"] = "confirmed" if receipt.ok else "reverted"
 
@@ -78,7 +78,7 @@ def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
 
     async def submit(request: Request) -> Response:
         try:
-            signed = read_intent(runtime.world, await read_object(request))
+            signed = read_intent(runtime.state, await read_object(request))
         except Rejected as error:
             raise ApiError("BAD_REQUEST", str(error.message), status=error.status) from error
         record = relayer.accept(signed)

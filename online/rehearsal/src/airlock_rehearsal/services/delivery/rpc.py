@@ -29,7 +29,7 @@ class Node:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._chain = JsonRpc(runtime.world.venue.evm)
+        self._chain = JsonRpc(runtime.state.venue.evm)
         self._before: dict[str, Callable[[Params], object]] = {  # None: the chain answers
             "eth_getTransactionCount": self._count,
             "eth_getBalance": self._balance,

@@ -19,8 +19,8 @@ from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import another_hash, guarded
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.settlement import check, submitted
-from airlock_rehearsal.services.venue.submission import Signed, exact_object, verified
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
+from airlock_rehearsal.services.venue.venue_state import VenueState
 
 FRESH_MS = 600_000
 """How old a ``signTimestamp`` may be, in milliseconds; none may lie in the future."""
@@ -29,19 +29,19 @@ _TRIGGER_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimes
 _TRIGGER_TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 
-def cancel_twap(world: World, body: dict[str, object]) -> tuple[Signed, int]:
+def cancel_twap(state: VenueState, body: dict[str, object]) -> tuple[SignedIntent, int]:
     """Validate a body of ``POST /twaps/cancel``; return the intent and the TWAP's id. Raises ``Rejected``."""
     body = exact_object(body, "body", {"trader", "twapId", "nonce", "deadline", "signature"})
     message: Message = {"trader": _account(body["trader"])}
     message |= {name: _uint(name, body[name]) for name in ("twapId", "nonce", "deadline")}
-    signed = verified(world, "TwapCancelReq", message, body["signature"])
+    signed = verified(state, "TwapCancelReq", message, body["signature"])
     twap_id = int(str(message["twapId"]))
-    if world.twap_trader(twap_id) != signed.trader:
+    if state.twap_trader(twap_id) != signed.trader:
         raise Rejected("the trader has no pending TWAP of this id", status=404)
     return signed, twap_id
 
 
-def read_trigger(world: World, body: dict[str, object]) -> Signed:
+def read_trigger(state: VenueState, body: dict[str, object]) -> SignedIntent:
     """Validate a price trigger. Raises ``Rejected``."""
     names = {"trader", "buy", "signedMessage", *_TRIGGER_NUMBERS, *_TRIGGER_TEXTS}
     body = exact_object(body, "body", names)
@@ -57,16 +57,16 @@ def read_trigger(world: World, body: dict[str, object]) -> Signed:
             raise Rejected(f"{name} must be a string")
         signed_number = name == "percentage" and str(body[name]).startswith("-")
         message[name] = "-" * signed_number + _uint(name, str(body[name]).removeprefix("-" * signed_number))
-    _check_trigger(world, message)
-    signed = verified(world, "TpSlReq", message, body["signedMessage"])
+    _check_trigger(state, message)
+    signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
-        check(world, signed)
+        check(state, signed)
     except Reverted as error:
         raise Rejected(error.name) from error
     return signed
 
 
-def _check_trigger(world: World, message: Message) -> None:
+def _check_trigger(state: VenueState, message: Message) -> None:
     number = {name: int(str(message[name])) for name in (*_TRIGGER_NUMBERS, *_TRIGGER_TEXTS)}
     if number["orderType"] not in (4, 5) or number["triggerType"] not in (0, 1):
         raise Rejected("orderType must be 4 or 5, and triggerType 0 or 1")
@@ -76,9 +76,9 @@ def _check_trigger(world: World, message: Message) -> None:
         raise Rejected("a fixed trigger has a price and no percentage, a percentage trigger the reverse")
     if abs(number["percentage"]) >= 1 << 255:
         raise Rejected("percentage is out of range")
-    if not world.now_ms() - FRESH_MS <= number["signTimestamp"] <= world.now_ms():
+    if not state.now_ms() - FRESH_MS <= number["signTimestamp"] <= state.now_ms():
         raise Rejected("signTimestamp is in the future, or too old")
-    position = world.position(str(message["trader"]), number["pairIndex"], number["index"])
+    position = state.position(str(message["trader"]), number["pairIndex"], number["index"])
     if position is None or (position.timestamp, position.buy) != (number["timestamp"], message["buy"]):
         raise Rejected("PositionMismatch")
     if not 0 < number["coinSize"] <= position.coins:
@@ -106,11 +106,11 @@ def nonce_in(body: bytes) -> str:
         return "unreadable"
 
 
-def store(world: World, signed: Signed) -> str:
+def store(state: VenueState, signed: SignedIntent) -> str:
     """Keep a price trigger; return its ``entityId``."""
-    entity_id = world.draw_id("entity")
-    world.reserve(signed.space, signed.trader, signed.nonce)
-    world.triggers[entity_id] = signed.message
+    entity_id = state.draw_id("entity")
+    state.reserve(signed.space, signed.trader, signed.nonce)
+    state.triggers[entity_id] = signed.message
     return entity_id
 
 
@@ -118,10 +118,10 @@ def twap_routes(runtime: Runtime) -> list[Route]:
     """Return the TWAP service's routes, without their prefix."""
 
     async def cancel(request: Request) -> Response:
-        world = runtime.world
-        signed, twap_id = cancel_twap(world, await read_object(request))
+        state = runtime.state
+        signed, twap_id = cancel_twap(state, await read_object(request))
         try:
-            receipt = submitted(world, signed).receipt
+            receipt = submitted(state, signed).receipt
         except Reverted as error:
             raise Rejected(error.name) from error
         transaction = receipt.hash
@@ -137,16 +137,16 @@ def core_routes(runtime: Runtime) -> list[Route]:
     """Return the core API's routes, without their prefix."""
 
     async def create(request: Request) -> Response:
-        signed = read_trigger(runtime.world, await read_object(request))
-        return Json({"entityId": store(runtime.world, signed)}, status_code=201)
+        signed = read_trigger(runtime.state, await read_object(request))
+        return Json({"entityId": store(runtime.state, signed)}, status_code=201)
 
     async def replace(request: Request) -> Response:
         old = request.path_params["entity_id"]
-        if old not in runtime.world.triggers:
+        if old not in runtime.state.triggers:
             raise Rejected("no price trigger has this entityId", status=404)
-        signed = read_trigger(runtime.world, await read_object(request))
-        del runtime.world.triggers[old]
-        return Json({"oldEntityId": old, "newEntityId": store(runtime.world, signed)})
+        signed = read_trigger(runtime.state, await read_object(request))
+        del runtime.state.triggers[old]
+        return Json({"oldEntityId": old, "newEntityId": store(runtime.state, signed)})
 
     return [
         Route("/price-triggers", guarded(runtime, "core", create, key_of=nonce_in), methods=["POST"]),

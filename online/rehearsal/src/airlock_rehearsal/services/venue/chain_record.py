@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_rehearsal.chain.evm import Receipt
-from airlock_rehearsal.chain.interface import decode_logs, revert_name
-from airlock_rehearsal.chain.venue import USDC
+from airlock_rehearsal.chain.evm import EvmReceipt
+from airlock_rehearsal.chain.interface import USDC, decode_logs, revert_name
 from airlock_rehearsal.services.venue.initial_state import TWAPS
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.venue_state import VenueState
 
-State = dict[str, str]
+ChainFacts = dict[str, str]
 """What is on the chain, by what it is about."""
 
 _NONE = "none"
@@ -20,16 +19,16 @@ _NONE = "none"
 class ChainRecord:
     """The chain since it was last asked about. ``delegates``: whose delegations are looked at."""
 
-    def __init__(self, world: World, delegates: tuple[str, ...] = ()) -> None:
-        self._world = world
+    def __init__(self, state: VenueState, delegates: tuple[str, ...] = ()) -> None:
+        self._venue_state = state
         self._delegates = delegates
-        self._told = len(world.receipts)
+        self._told = len(state.receipts)
         self._state = self._read()
 
     def since(self) -> tuple[tuple[str, str], ...]:
         """Return what happened since the last time, as labels and texts."""
-        receipts, before = self._world.receipts[self._told :], self._state
-        self._told, self._state = len(self._world.receipts), self._read()
+        receipts, before = self._venue_state.receipts[self._told :], self._state
+        self._told, self._state = len(self._venue_state.receipts), self._read()
         rows = [row for receipt in receipts for row in _rows(receipt)]
         names = dict.fromkeys((*before, *self._state))
         rows += [
@@ -39,25 +38,25 @@ class ChainRecord:
         ]
         return tuple(rows) or (("chain", "nothing yet: it waits off the chain"),)
 
-    def _read(self) -> State:
-        world, trader = self._world, self._world.trader
-        storage = world.venue.contracts.trading_storage
-        state = {
-            "USDC balance": _usdc(world.venue.read(USDC, "balanceOf", trader)),
-            "USDC approval": _usdc(world.venue.read(USDC, "allowance", trader, storage)),
-            "referral code": world.adopted_code(trader).rstrip(b"\0").decode("ascii", "replace") or _NONE,
+    def _read(self) -> ChainFacts:
+        state, trader = self._venue_state, self._venue_state.trader
+        storage = state.venue.contracts.trading_storage
+        found = {
+            "USDC balance": _usdc(state.venue.read(USDC, "balanceOf", trader)),
+            "USDC approval": _usdc(state.venue.read(USDC, "allowance", trader, storage)),
+            "referral code": state.adopted_code(trader).rstrip(b"\0").decode("ascii", "replace") or _NONE,
         }
-        state |= {f"TWAP {twap}": "pending" if world.twap_trader(twap) else _NONE for twap in TWAPS}
+        found |= {f"TWAP {twap}": "pending" if state.twap_trader(twap) else _NONE for twap in TWAPS}
         for delegate in self._delegates:
-            expiry_s = world.delegation_expiry(trader, delegate)
-            state[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
-        for held in world.positions_of(trader):
-            name = f"{world.pairs[held.pair_index].symbol} #{held.slot}"
-            state[name] = f"{_usdc(held.collateral)} at {held.leverage / ONE:g}x"
-        return state
+            expiry_s = state.delegation_expiry(trader, delegate)
+            found[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
+        for held in state.positions_of(trader):
+            name = f"{state.pairs[held.pair_index].symbol} #{held.slot}"
+            found[name] = f"{_usdc(held.collateral)} at {held.leverage / ONE:g}x"
+        return found
 
 
-def _rows(receipt: Receipt) -> list[tuple[str, str]]:
+def _rows(receipt: EvmReceipt) -> list[tuple[str, str]]:
     rows = [("transaction", receipt.hash.removeprefix("0x"))]
     if not receipt.ok:
         return [*rows, ("reverted", revert_name(receipt.revert))]

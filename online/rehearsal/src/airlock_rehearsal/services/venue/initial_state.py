@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from airlock_rehearsal.chain.venue import REFERRAL, STORAGE, USDC, Action, Venue
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
+from airlock_rehearsal.chain.evm import Evm
+from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.sending import derived
+from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
+from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, seeded, seeded_limit
+from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_shared.errors import UsageError
+
+SET_UP_S = 60
+"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
 
 SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
 _NOBODY = "0x" + "00" * 20
@@ -24,25 +34,44 @@ TWAPS = (41, 42)
 _MONEY, _REWARDS, _ESCROW = 1_000_000 * USDC_ONE, 25 * USDC_ONE, 75 * USDC_ONE
 
 
-def opening(venue: Venue, trader: str, now_s: int) -> Iterator[Action]:
+def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> VenueState:
+    """Return the state of a venue that is new on its chain: an outside node, or in memory where none is given.
+
+    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
+    """
+    behind_s = SET_UP_S
+
+    def chain_s() -> int:
+        return now_ms() // 1000 - behind_s
+
+    evm = evm or EmbeddedEvm(chain_s, settings.chain_id)
+    if evm.transaction_count(derived("operator").address):
+        raise UsageError("a rehearsal's venue is on this chain already", do="start the node anew, then rehearse again")
+    venue = ChainVenue(evm, trading_name=settings.domain_name, referral_name=settings.referral_domain_name)
+    venue.act_together(list(opening(venue, trader, now_ms() // 1000)))
+    behind_s = 0
+    return VenueState(settings, trader, now_ms, venue)
+
+
+def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
     """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
     storage = venue.contracts.trading_storage
     for account in (storage, trader):
-        yield Action(USDC, "mint", (account, _MONEY))
-    yield Action(USDC, "seedAllowance", (trader, storage, _MONEY))
+        yield OperatorCall(USDC, "mint", (account, _MONEY))
+    yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
     for pair in PAIRS:
-        yield Action(STORAGE, "setPair", (pair.pair_index, {
+        yield OperatorCall(STORAGE, "setPair", (pair.pair_index, {
             "listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only,
             "minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE,
         }))  # fmt: skip
     for position in seeded(trader, now_s):
-        yield Action(STORAGE, "seedTrade", (position.as_trade(),))
+        yield OperatorCall(STORAGE, "seedTrade", (position.as_trade(),))
     limit = seeded_limit(trader)
-    yield Action(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
+    yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
     for twap_id in TWAPS:
-        yield Action(STORAGE, "seedTwap", (twap_id, {"trader": trader, "escrow": _ESCROW}))
-    yield Action(STORAGE, "creditKeeper", (trader, _REWARDS))
-    yield Action(REFERRAL, "seedCode", (TAKEN_CODE, SOMEBODY_ELSE, _NOBODY))
-    yield Action(REFERRAL, "seedCode", (OFFERED_CODE, SOMEBODY_ELSE, trader))
-    yield Action(REFERRAL, "seedCode", (OWN_CODE, trader, _NOBODY))
-    yield Action(REFERRAL, "seedRequest", (trader, TAKEN_CODE))
+        yield OperatorCall(STORAGE, "seedTwap", (twap_id, {"trader": trader, "escrow": _ESCROW}))
+    yield OperatorCall(STORAGE, "creditKeeper", (trader, _REWARDS))
+    yield OperatorCall(REFERRAL, "seedCode", (TAKEN_CODE, SOMEBODY_ELSE, _NOBODY))
+    yield OperatorCall(REFERRAL, "seedCode", (OFFERED_CODE, SOMEBODY_ELSE, trader))
+    yield OperatorCall(REFERRAL, "seedCode", (OWN_CODE, trader, _NOBODY))
+    yield OperatorCall(REFERRAL, "seedRequest", (trader, TAKEN_CODE))

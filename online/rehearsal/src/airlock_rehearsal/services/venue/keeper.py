@@ -13,17 +13,17 @@ async def settle(runtime: Runtime, transaction_hash: str, service: str, faults: 
     await runtime.pace()
     if faults.has("tx-stuck", service):
         return
-    world = runtime.world
+    state = runtime.state
     receipt = runtime.mempool.mine(transaction_hash, failing=faults.has("fail-terminal", service))
     if receipt is None:
         return
-    world.receipts.append(receipt)
+    state.receipts.append(receipt)
     stored = [event.arguments for event in decode_logs(receipt.logs) if "orderId" in event.arguments]
-    world.pending_orders += [(order["orderId"], order["pairIndex"]) for order in stored]
-    while world.pending_orders:
+    state.pending_orders += [(order["orderId"], order["pairIndex"]) for order in stored]
+    while state.pending_orders:
         await runtime.pace()
-        if not world.pending_orders:  # another transaction's keeper was here
+        if not state.pending_orders:  # another transaction's keeper was here
             return
-        order_id, pair_index = world.pending_orders[0]
-        fulfilled(world, order_id, pair_index, declined=faults.has("cancel-fill", service))
-        world.pending_orders.remove((order_id, pair_index))
+        order_id, pair_index = state.pending_orders[0]
+        fulfilled(state, order_id, pair_index, declined=faults.has("cancel-fill", service))
+        state.pending_orders.remove((order_id, pair_index))

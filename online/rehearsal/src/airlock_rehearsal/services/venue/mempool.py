@@ -5,11 +5,9 @@ The chain itself mines at once; a node does not. The words of a refusal are thos
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, NotTaken, Receipt
+from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, EvmReceipt, NotTaken, reverting
 from airlock_rehearsal.services.venue.eip712_peer import Malformed
 from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, read_transaction
 
@@ -17,7 +15,6 @@ GAS_MONEY = 100 * 10**18
 """Wei that every account has when it is first seen: a rehearsal is not about paying for gas."""
 
 _PLAIN, _ZERO_BYTE, _BYTE = 21_000, 4, 16  # gas of a transaction, and of each byte of its data (EIP-2028)
-_REVERT = bytes.fromhex("5f5ffd")  # PUSH0 PUSH0 REVERT
 
 
 class _Waiting(NamedTuple):
@@ -82,7 +79,7 @@ class Mempool:
         if cost > self._evm.balance(transaction.sender):
             raise NotTaken("insufficient funds for gas * price + value")
 
-    def mine(self, transaction_hash: str, *, failing: bool = False) -> Receipt | None:
+    def mine(self, transaction_hash: str, *, failing: bool = False) -> EvmReceipt | None:
         """Put a waiting transaction into a block; ``failing`` makes it revert whatever it does.
 
         ``None``: an earlier one of the same account still waits, and this one stays behind it.
@@ -94,17 +91,3 @@ class Mempool:
             self._evm.send_raw_transaction(raw)
         del self._waiting[transaction_hash]
         return self._evm.receipt(transaction_hash)
-
-
-@contextmanager
-def reverting(evm: Evm, contract: str, told: bool) -> Iterator[None]:
-    """Within the block, when the rehearsal was told to fail, every call of this contract reverts."""
-    if not told:
-        yield
-        return
-    code = evm.code(contract)
-    evm.set_code(contract, _REVERT)
-    try:
-        yield
-    finally:
-        evm.set_code(contract, code)

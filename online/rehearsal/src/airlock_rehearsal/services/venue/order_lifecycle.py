@@ -13,13 +13,13 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.faults import MAX_ATTEMPTS, Faults
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, submitted, told
-from airlock_rehearsal.services.venue.submission import Order
+from airlock_rehearsal.services.venue.submission import MarketOrder
 
 TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})
 """The event types that end an order; an Error with the code STREAM_TIMEOUT is never persisted, so it is not among them."""
 
 
-class Event(NamedTuple):
+class MarketEvent(NamedTuple):
     """A persisted event; ``at`` is in unix milliseconds."""
 
     seq: int
@@ -31,11 +31,11 @@ class Event(NamedTuple):
 class Tracked:
     """An accepted order and what has happened to it."""
 
-    def __init__(self, tracking_id: str, order: Order, faults: Faults) -> None:
+    def __init__(self, tracking_id: str, order: MarketOrder, faults: Faults) -> None:
         self.tracking_id = tracking_id
         self.order = order
         self.faults = faults  # those in force when it was accepted
-        self.events: list[Event] = []
+        self.events: list[MarketEvent] = []
         self.unrecorded: dict[str, object] | None = None  # a last Error that is told and not persisted
         self.changed = asyncio.Event()
         self.status_reads = 0
@@ -62,30 +62,30 @@ class Market:
         self.runtime = runtime
         self.orders: dict[str, Tracked] = {}
 
-    def accept(self, order: Order) -> Tracked:
+    def accept(self, order: MarketOrder) -> Tracked:
         """Take an order on: hold its nonce, persist MarketOrderAccepted, and start to execute it."""
-        world = self.runtime.world
-        world.reserve(order.signed.space, order.signed.trader, order.signed.nonce)
-        tracked = Tracked(world.draw_id("tracking-id"), order, self.runtime.faults)
+        state = self.runtime.state
+        state.reserve(order.signed.space, order.signed.trader, order.signed.nonce)
+        tracked = Tracked(state.draw_id("tracking-id"), order, self.runtime.faults)
         self.orders[tracked.tracking_id] = tracked
         self._record(tracked, "MarketOrderAccepted", {"trackingId": tracked.tracking_id})
         self.runtime.spawn(self._execute(tracked))
         return tracked
 
     def _record(self, tracked: Tracked, kind: str, payload: dict[str, object]) -> None:
-        tracked.events.append(Event(len(tracked.events), kind, payload, self.runtime.world.now_ms()))
+        tracked.events.append(MarketEvent(len(tracked.events), kind, payload, self.runtime.state.now_ms()))
         tracked.wake()
 
     def _fail(self, tracked: Tracked, code: str, message: str) -> None:
         signed = tracked.order.signed
-        self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+        self.runtime.state.release(signed.space, signed.trader, signed.nonce)
         self._record(tracked, "Error", tracked.error(code, message))
 
     async def _execute(self, tracked: Tracked) -> None:
         await self.runtime.pace()
         if tracked.faults.has("enqueue-failed-no-id", "batched"):
             signed = tracked.order.signed
-            self.runtime.world.release(signed.space, signed.trader, signed.nonce)
+            self.runtime.state.release(signed.space, signed.trader, signed.nonce)
             tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
             tracked.wake()
         elif await self._attempt(tracked):
@@ -112,14 +112,14 @@ class Market:
         return True
 
     async def _settle(self, tracked: Tracked) -> None:
-        world, order = self.runtime.world, tracked.order
+        state, order = self.runtime.state, tracked.order
         try:
-            outcome = submitted(world, order.signed)
+            outcome = submitted(state, order.signed)
         except Reverted as error:
             self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
             return
         stored = order_in(outcome).arguments
-        world.release(order.signed.space, order.signed.trader, order.signed.nonce)
+        state.release(order.signed.space, order.signed.trader, order.signed.nonce)
         self._record(tracked, *told(outcome))
         await self.runtime.pace()
         faults = tracked.faults
@@ -132,7 +132,7 @@ class Market:
             return
         declined = faults.has("cancel-fill", "batched")
         try:
-            outcome = fulfilled(world, stored["orderId"], stored["pairIndex"], declined=declined)
+            outcome = fulfilled(state, stored["orderId"], stored["pairIndex"], declined=declined)
         except Reverted as error:
             self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
             return

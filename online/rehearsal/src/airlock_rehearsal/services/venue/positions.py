@@ -10,7 +10,7 @@ ONE = 10**10
 USDC_ONE = 10**6
 
 
-class Pair(NamedTuple):
+class VenuePair(NamedTuple):
     """A row of the pair catalogue. ``price`` is what the seeded feed starts with."""
 
     pair_index: int
@@ -43,12 +43,12 @@ class Pair(NamedTuple):
 
 
 PAIRS = (
-    Pair(0, "BTC", 64_000 * ONE),
-    Pair(1, "ETH", 3_200 * ONE),
-    Pair(2, "SOL", 150 * ONE),
-    Pair(3, "ETHPNL", 3_200 * ONE, min_leverage=75, max_leverage=500, is_pnl=True),
-    Pair(4, "BTC_UPSIDE", 64_000 * ONE),
-    Pair(5, "EUR", 11 * ONE // 10, close_only=True),
+    VenuePair(0, "BTC", 64_000 * ONE),
+    VenuePair(1, "ETH", 3_200 * ONE),
+    VenuePair(2, "SOL", 150 * ONE),
+    VenuePair(3, "ETHPNL", 3_200 * ONE, min_leverage=75, max_leverage=500, is_pnl=True),
+    VenuePair(4, "BTC_UPSIDE", 64_000 * ONE),
+    VenuePair(5, "EUR", 11 * ONE // 10, close_only=True),
 )
 """The catalogue: an ordinary few, a PnL pair, a name that holds a separator, and a pair that takes no new positions."""
 

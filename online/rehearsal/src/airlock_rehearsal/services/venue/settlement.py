@@ -6,58 +6,59 @@ Registration and fill are transactions of the operator's. The contract decides; 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airlock_rehearsal.chain.evm import Receipt, Reverted
-from airlock_rehearsal.chain.interface import Event as Emitted
-from airlock_rehearsal.chain.venue import Outcome
+from airlock_rehearsal.chain.evm import EvmReceipt, Reverted, reverting
+from airlock_rehearsal.chain.interface import EmittedEvent
 from airlock_rehearsal.services.venue.eip712_peer import encode
-from airlock_rehearsal.services.venue.mempool import reverting
-from airlock_rehearsal.services.venue.submission import Signed
-from airlock_rehearsal.services.venue.venue_state import World
+from airlock_rehearsal.services.venue.submission import SignedIntent
 
-Event = tuple[str, dict[str, object]]
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.venue import CallOutcome
+    from airlock_rehearsal.services.venue.venue_state import VenueState
+
+ToldEvent = tuple[str, dict[str, object]]
 """An event's type and payload."""
 
 _NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as numbers, all others as decimal strings
 
 
-def submitted(world: World, signed: Signed) -> Outcome:
+def submitted(state: VenueState, signed: SignedIntent) -> CallOutcome:
     """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
-    return _noted(world, world.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
+    return _noted(state, state.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
 
 
-def check(world: World, signed: Signed) -> None:
+def check(state: VenueState, signed: SignedIntent) -> None:
     """Ask the contract whether it would take a signed intent now. Raises ``Reverted``."""
-    world.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    state.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
 
 
-def sent(world: World, signed: Signed, *, failing: bool = False) -> Receipt:
+def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> EvmReceipt:
     """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
-    contract = world.venue.contract_of(signed.primary)
-    with reverting(world.venue.evm, contract, failing):
-        receipt = world.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
-    world.receipts.append(receipt)
+    contract = state.venue.contract_of(signed.primary)
+    with reverting(state.venue.evm, contract, failing):
+        receipt = state.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    state.receipts.append(receipt)
     return receipt
 
 
-def fulfilled(world: World, order_id: int, pair_index: int, *, declined: bool = False) -> Outcome:
+def fulfilled(state: VenueState, order_id: int, pair_index: int, *, declined: bool = False) -> CallOutcome:
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
-    venue, price = world.venue, world.prices[pair_index]
-    return _noted(world, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
+    venue, price = state.venue, state.prices[pair_index]
+    return _noted(state, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
 
 
-def _noted(world: World, outcome: Outcome) -> Outcome:
-    world.receipts.append(outcome.receipt)
+def _noted(state: VenueState, outcome: CallOutcome) -> CallOutcome:
+    state.receipts.append(outcome.receipt)
     return outcome
 
 
-def order_in(outcome: Outcome) -> Emitted:
+def order_in(outcome: CallOutcome) -> EmittedEvent:
     """Return the event of an outcome that tells of an order."""
     return next(event for event in outcome.events if "orderId" in event.arguments)
 
 
-def told(outcome: Outcome) -> Event:
+def told(outcome: CallOutcome) -> ToldEvent:
     """Return the event that tells of an order, as the event stream carries it."""
     event = order_in(outcome)
     payload = {name: _told(name, value) for name, value in event.arguments.items()}

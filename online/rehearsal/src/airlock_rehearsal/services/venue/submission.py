@@ -1,4 +1,4 @@
-"""Whether something signed is acceptable: decoding, signature, signer, deadline and nonce. Pure but for reading the world.
+"""Whether something signed is acceptable: decoding, signature, signer, deadline and nonce. Pure but for reading the state.
 
 Source: the specification, "Batched-market errors" and "Authentication". Every refusal is a ``Rejected``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from eth_utils.address import is_address
 
@@ -15,7 +15,9 @@ from airlock_rehearsal.services.envelope import Rejected
 from airlock_rehearsal.services.venue.eip712_peer import Malformed, Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
-from airlock_rehearsal.services.venue.venue_state import World
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.services.venue.venue_state import VenueState
 
 SMALLEST_COLLATERAL = USDC_ONE
 """The least that an open or an increase may bring, USDC raw."""
@@ -26,7 +28,7 @@ _PNL_MARKET = 3  # Trade's _type of a market order on a PnL pair
 _MARKET = 0
 
 
-class Signed(NamedTuple):
+class SignedIntent(NamedTuple):
     """An acceptable signed intent. ``space`` is its nonce space: the name of its domain."""
 
     primary: str
@@ -39,11 +41,11 @@ class Signed(NamedTuple):
     signature: bytes
 
 
-class Order(NamedTuple):
+class MarketOrder(NamedTuple):
     """An acceptable body of ``POST /market/execute-batched``."""
 
     order_type: OrderType
-    signed: Signed
+    signed: SignedIntent
 
 
 def hex_bytes(value: object, name: str) -> bytes:
@@ -72,24 +74,24 @@ def decoded(primary: str, user_intent: object) -> Message:
         raise Rejected(str(error)) from error
 
 
-def verified(world: World, primary: str, message: Message, signature: object) -> Signed:
+def verified(state: VenueState, primary: str, message: Message, signature: object) -> SignedIntent:
     """Check signature, signer, deadline and nonce of a message, its digest computed here under the right domain."""
     struct = STRUCTS[primary]
     trader, nonce = str(leaf(message, struct.trader)), int(str(leaf(message, struct.nonce)))
-    digest = digest_of(types_of(primary), primary, world.settings.domain(struct.domain), message)
+    digest = digest_of(types_of(primary), primary, state.settings.domain(struct.domain), message)
     raw = hex_bytes(signature, "userSignature")
     try:
         signer = recover(digest, raw)
     except Malformed as error:
         raise Rejected(str(error)) from error
     may_delegate = struct.signer_rule == "trader-or-delegate"
-    if signer != trader and not (may_delegate and world.is_live_delegate(trader, signer)):
+    if signer != trader and not (may_delegate and state.is_live_delegate(trader, signer)):
         raise Rejected(f"the signature recovers to {signer}, which may not sign for {trader}")
-    if struct.deadline and int(str(leaf(message, struct.deadline))) <= world.now_ms():
+    if struct.deadline and int(str(leaf(message, struct.deadline))) <= state.now_ms():
         raise Rejected("the deadline, in unix milliseconds, is over")
-    if world.nonce_taken(struct.domain, trader, nonce):
+    if state.nonce_taken(struct.domain, trader, nonce):
         raise Rejected("the nonce is consumed")
-    return Signed(primary, message, "0x" + digest.hex(), signer, trader, nonce, struct.domain, raw)
+    return SignedIntent(primary, message, "0x" + digest.hex(), signer, trader, nonce, struct.domain, raw)
 
 
 def nonce_of_order(body: dict[str, object]) -> str:
@@ -105,7 +107,7 @@ def nonce_of_order(body: dict[str, object]) -> str:
     return str(leaf(message, STRUCTS[row.struct].nonce))
 
 
-def read_order(world: World, body: dict[str, object]) -> Order:
+def read_order(state: VenueState, body: dict[str, object]) -> MarketOrder:
     """Validate a body of ``POST /market/execute-batched``."""
     body = exact_object(body, "body", {"orderType", "erc712"}, frozenset({"eip7702"}))
     erc712 = exact_object(body["erc712"], "erc712", {"userIntent", "userSignature"})
@@ -114,25 +116,25 @@ def read_order(world: World, body: dict[str, object]) -> Order:
     if row is None:
         raise Rejected(f"unsupported orderType {str(code)[:80]}")
     if "eip7702" in body:
-        _check_eip7702(world, body["eip7702"])
-    elif world.settings.execution == "eip7702":
+        _check_eip7702(state, body["eip7702"])
+    elif state.settings.execution == "eip7702":
         raise Rejected("eip7702 is required: this deployment executes in EIP-7702 mode")
     message = decoded(row.struct, erc712["userIntent"])
-    signed = verified(world, row.struct, message, erc712["userSignature"])
-    {"open": _check_open, "close": _check_close, "increase": _check_increase}[row.action](world, row, message)
-    return Order(row, signed)
+    signed = verified(state, row.struct, message, erc712["userSignature"])
+    {"open": _check_open, "close": _check_close, "increase": _check_increase}[row.action](state, row, message)
+    return MarketOrder(row, signed)
 
 
-def _check_eip7702(world: World, value: object) -> None:
+def _check_eip7702(state: VenueState, value: object) -> None:
     """Check the form always, the values where they are used: in EIP-712 mode the object is not looked at further."""
     members = exact_object(value, "eip7702", set(_EIP7702))
     for name, kind in _EIP7702.items():
         if not isinstance(members[name], kind):
             raise Rejected(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
-    if world.settings.execution != "eip7702":
+    if state.settings.execution != "eip7702":
         return
-    if members["chainId"] != str(world.settings.chain_id):
-        raise Rejected(f"eip7702.chainId must be {world.settings.chain_id}")
+    if members["chainId"] != str(state.settings.chain_id):
+        raise Rejected(f"eip7702.chainId must be {state.settings.chain_id}")
     if not is_address(members["to"]):
         raise Rejected("eip7702.to must be an address")
     hex_bytes(members["data"], "eip7702.data")
@@ -143,31 +145,31 @@ def _check_eip7702(world: World, value: object) -> None:
         raise Rejected("eip7702.authorizationList must hold authorizations")
 
 
-def _check_pair(world: World, row: OrderType, pair_index: int) -> None:
-    pair = world.pairs.get(pair_index)
+def _check_pair(state: VenueState, row: OrderType, pair_index: int) -> None:
+    pair = state.pairs.get(pair_index)
     if pair is None:
         raise Rejected(f"no pair has the index {pair_index}")
     if pair.is_pnl != row.is_pnl:
         raise Rejected(f"orderType {row.code} ({row.name}) does not fit {pair.symbol}: PnL is a property of the pair")
 
 
-def _check_open(world: World, row: OrderType, message: Message) -> None:
+def _check_open(state: VenueState, row: OrderType, message: Message) -> None:
     trade = cast("Message", message["_t"])
     pair_index = int(str(trade["pairIndex"]))
-    _check_pair(world, row, pair_index)
+    _check_pair(state, row, pair_index)
     if int(str(message["_type"])) != (_PNL_MARKET if row.is_pnl else _MARKET):
         raise Rejected(f"_type {message['_type']} is not the market order of orderType {row.code}")
-    if world.pairs[pair_index].close_only:
+    if state.pairs[pair_index].close_only:
         raise Rejected("the pair takes no new positions")
     if any(str(trade[name]) != "0" for name in ("index", "initialPosToken", "timestamp")):
         raise Rejected("index, initialPosToken and timestamp of a new trade must be 0")
-    _check_amounts(world, row, pair_index, trade, message, "positionSizeUSDC")
+    _check_amounts(state, row, pair_index, trade, message, "positionSizeUSDC")
 
 
-def _check_close(world: World, row: OrderType, message: Message) -> None:
+def _check_close(state: VenueState, row: OrderType, message: Message) -> None:
     pair_index, index = int(str(message["_pairIndex"])), int(str(message["_index"]))
-    _check_pair(world, row, pair_index)
-    position = world.position(str(message["_trader"]), pair_index, index)
+    _check_pair(state, row, pair_index)
+    position = state.position(str(message["_trader"]), pair_index, index)
     if position is None or position.timestamp != int(str(message["_openTimestamp"])):
         raise Rejected("PositionMismatch")
     part = int(str(message["_coinExposure" if row.coin_sized else "_amount"]))
@@ -175,23 +177,23 @@ def _check_close(world: World, row: OrderType, message: Message) -> None:
         raise Rejected("the part to close is zero, or more than the position")
 
 
-def _check_increase(world: World, row: OrderType, message: Message) -> None:
+def _check_increase(state: VenueState, row: OrderType, message: Message) -> None:
     update = cast("Message", message["_updateInfo"])
     pair_index, index = int(str(update["pairIndex"])), int(str(update["index"]))
-    _check_pair(world, row, pair_index)
-    if world.position(str(update["trader"]), pair_index, index) is None:
+    _check_pair(state, row, pair_index)
+    if state.position(str(update["trader"]), pair_index, index) is None:
         raise Rejected("PositionMismatch")
-    _check_amounts(world, row, pair_index, update, message, "initialPosToken")
+    _check_amounts(state, row, pair_index, update, message, "initialPosToken")
 
 
 def _check_amounts(
-    world: World, row: OrderType, pair_index: int, trade: Message, message: Message, collateral: str
+    state: VenueState, row: OrderType, pair_index: int, trade: Message, message: Message, collateral: str
 ) -> None:
     """Check what an open and an increase share; the leverage of a coin-sized order results at the fill."""
     if int(str(trade[collateral])) < SMALLEST_COLLATERAL:
         raise Rejected("the collateral is below 1 USDC")
     if "0" in (trade["leverage"], trade["openPrice"], message.get("_coinExposure")):
         raise Rejected("leverage, price and exposure must not be 0")
-    pair = world.pairs[pair_index]
+    pair = state.pairs[pair_index]
     if not row.coin_sized and not pair.min_leverage <= Fraction(int(str(trade["leverage"])), ONE) <= pair.max_leverage:
         raise Rejected("the leverage is outside the bounds of the pair")

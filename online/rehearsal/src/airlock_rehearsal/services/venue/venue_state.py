@@ -8,20 +8,17 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import Evm, Receipt
-from airlock_rehearsal.chain.sending import derived
-from airlock_rehearsal.chain.venue import REFERRAL, ROUTER, STORAGE, Venue
-from airlock_rehearsal.services.settings import Settings
-from airlock_rehearsal.services.venue.initial_state import opening
-from airlock_rehearsal.services.venue.positions import PAIRS, Pair, Position, order_json
-from airlock_shared.errors import UsageError
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE
+from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.venue.positions import PAIRS, Position, VenuePair, order_json
 
-SET_UP_S = 60
-"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.evm import EvmReceipt
+    from airlock_rehearsal.chain.venue import ChainVenue
 
 SPACES = {"trading": ROUTER, "referral": REFERRAL}
 """Which contract keeps the nonces of a space."""
@@ -29,37 +26,22 @@ SPACES = {"trading": ROUTER, "referral": REFERRAL}
 _NOBODY = "0x" + "00" * 20
 
 
-class World:
-    """What the venue holds. ``now_ms`` is the one clock: unix milliseconds. ``evm`` is an outside node, or the embedded.
+class VenueState:
+    """What the venue holds. ``now_ms`` is the one clock: unix milliseconds."""
 
-    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
-    """
-
-    def __init__(self, settings: Settings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> None:
+    def __init__(self, settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], venue: ChainVenue) -> None:
         self.settings = settings
         self.trader = trader
         self.now_ms = now_ms
-        self.pairs: dict[int, Pair] = {pair.pair_index: pair for pair in PAIRS}
+        self.venue = venue
+        self.pairs: dict[int, VenuePair] = {pair.pair_index: pair for pair in PAIRS}
         self.prices: dict[int, int] = {pair.pair_index: pair.price for pair in PAIRS}  # raw, 1e10
         self.reserved_nonces: set[tuple[str, str, int]] = set()  # accepted and not yet on the chain
         self.pending_orders: list[tuple[int, int]] = []  # order id and pair: stored by transactions, not executed yet
         self.triggers: dict[str, dict[str, object]] = {}  # entityId -> the stored price trigger
         self.posts: dict[str, Counter[str]] = defaultdict(Counter)  # place -> nonce or hash -> POSTs and PUTs
-        self.receipts: list[Receipt] = []  # of every transaction since the rehearsal was set up
+        self.receipts: list[EvmReceipt] = []  # of every transaction since the rehearsal was set up
         self._drawn: Counter[str] = Counter()
-        self._behind_s = SET_UP_S
-        self.venue = self._set_up(evm or EmbeddedEvm(lambda: self.now_s - self._behind_s, settings.chain_id))
-        self._behind_s = 0
-
-    def _set_up(self, evm: Evm) -> Venue:
-        if evm.transaction_count(derived("operator").address):
-            raise UsageError(
-                "a rehearsal's venue is on this chain already", do="start the node anew, then rehearse again"
-            )
-        names = self.settings.domain_name, self.settings.referral_domain_name
-        venue = Venue(evm, trading_name=names[0], referral_name=names[1])
-        venue.act_together(list(opening(venue, self.trader, self.now_s)))
-        return venue
 
     @property
     def now_s(self) -> int:
@@ -134,7 +116,7 @@ class World:
         """Tell whether only the owner of a referral code lets others adopt it."""
         return bool(self.venue.read(REFERRAL, "isPrivate", code))
 
-    def find_pair(self, name: str) -> Pair | None:
+    def find_pair(self, name: str) -> VenuePair | None:
         """Return the pair of a symbol: any case, with ``/``, ``-`` or ``_`` between its parts."""
         wanted = _folded(name)
         return next((pair for pair in self.pairs.values() if _folded(pair.symbol) == wanted), None)

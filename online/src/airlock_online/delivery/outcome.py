@@ -1,0 +1,73 @@
+"""What is known of a submission when a command ends, and the error and exit code that it ends with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_online.error_codes import known_code
+from airlock_online.journal.order_states import OPEN, OrderState
+from airlock_shared.errors import (
+    AirlockError,
+    ExecutionFailed,
+    Expired,
+    MarketDeclined,
+    OutcomeUnknown,
+    ServiceError,
+)
+from airlock_shared.text.safe import safe
+
+_FIND_OUT = "airlock-online follow goes on; airlock-online resolve says what it waits for; it is never sent"
+
+
+class OrderOutcome(NamedTuple):
+    """What is known of a submission when a command ends. ``reason`` is safe to show; ``resumable`` by ``follow``."""
+
+    digest: str
+    state: OrderState
+    tracking_id: str = ""
+    code: str = ""
+    reason: str = ""
+    anomalies: tuple[str, ...] = ()
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is something left to find out."""
+        return self.state in OPEN
+
+
+def error_of(outcome: OrderOutcome) -> AirlockError | None:
+    """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked.
+
+    What to do is the error catalogue's word where it knows the outcome's code.
+    """
+    told = f": {outcome.reason}" if outcome.reason else ""
+    known = known_code(outcome.code) if outcome.code else None
+    match outcome.state:
+        case OrderState.FILLED | OrderState.CONFIRMED:
+            return None
+        case OrderState.MARKET_DECLINED:
+            return MarketDeclined(
+                f"the market declined the fill{told}",
+                do="nothing was filled, and this signature can fill no more; if the order is still wanted, agree on a plan "
+                "with another id and bounds of now, or prepare this one again when this signature's deadline is over",
+            )
+        case OrderState.FAILED:
+            named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
+            do = known.do if known else "sign a new intent to try again"
+            return ExecutionFailed(f"the execution failed{named}{told}", do=do)
+        case OrderState.EXPIRED_UNUSED:
+            return Expired(
+                f"the deadline passed and the nonce was never used{told}",
+                do="sign a new intent; this one is worthless now",
+            )
+        case OrderState.REJECTED:
+            do = known.do if known else "correct the cause and submit again"
+            return ServiceError(f"the service refused it before taking it{told}", code=outcome.code, do=do)
+        case OrderState.PREPARED:
+            return ServiceError(f"nothing was sent{told}", do="submit it again")
+        case OrderState.EXPORTED:
+            return OutcomeUnknown(
+                f"it was handed to another sender, and what became of it is not known yet{told}",
+                do=f"{_FIND_OUT} from here",
+            )
+    return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")

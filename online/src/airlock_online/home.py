@@ -1,0 +1,101 @@
+"""The online machine's own folder: fetched deployments, prepared requests, journal, transcript, configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airlock_online.config import OnlineConfig, read_config
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder, read_input, write_new
+from airlock_shared.host.transcript_file import TranscriptFile
+
+HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
+JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
+RPC_VARIABLE = "AIRLOCK_RPC"
+
+
+def default_home() -> Path:
+    """Return the folder that is used when none is given."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-online")
+
+
+class OnlineHome:
+    """The folder and what is in it. Nothing is made before something is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.transcript = TranscriptFile(folder / "transcript.jsonl")
+
+    def config(self) -> OnlineConfig:
+        """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""
+        config = read_config(self.folder / "config.toml")
+        node = os.environ.get(RPC_VARIABLE)
+        return config._replace(rpc=config.rpc._replace(url=node)) if node else config
+
+    def journal_url(self) -> str:
+        """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
+        make_folder(self.folder)
+        return os.environ.get(JOURNAL_VARIABLE) or str(self.folder / "journal.sqlite3")
+
+    def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
+        """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
+        path = self._deployment_path(deployment.name)
+        make_folder(path.parent)
+        if path.exists():
+            replaced = parse_deployment(read_input(path))
+            if replaced.fingerprint == deployment.fingerprint:
+                return
+            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
+        write_new(path, data)
+
+    def require_deployment(self, name: str) -> Deployment:
+        """Return the fetched deployment of this name. Raises ``UsageError`` when there is none."""
+        path = self._deployment_path(name)
+        if not path.exists():
+            raise UsageError(
+                f"no deployment named {name!r} was fetched on this machine",
+                do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
+            )
+        return parse_deployment(read_input(path))
+
+    def choose_deployment(self, name: str | None) -> Deployment:
+        """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
+        if name is not None:
+            return self.require_deployment(name)
+        known = self.deployments()
+        if len(known) == 1:
+            return known[0]
+        names = ", ".join(deployment.name for deployment in known)
+        raise UsageError(
+            f"several deployments were fetched: {names}" if known else "no deployment was fetched on this machine",
+            do="name one with --deployment NAME" if known else "run: airlock-online deployment fetch",
+        )
+
+    def deployments(self) -> list[Deployment]:
+        """Return every deployment that was fetched on this machine and not replaced."""
+        paths = sorted((self.folder / "deployments").glob("*.json"))
+        return [parse_deployment(read_input(path)) for path in paths if not path.name.endswith(".replaced.json")]
+
+    def _deployment_path(self, name: str) -> Path:
+        return self.folder / "deployments" / f"{name}.json"
+
+    def keep_requests(self, fingerprint: str, data: bytes) -> Path:
+        """Keep a requests document, so that its signatures can be submitted with no other file; return its path."""
+        path = self.folder / "requests" / f"{fingerprint}.json"
+        make_folder(path.parent)
+        if not path.exists():
+            write_new(path, data)
+        return path
+
+    def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
+        """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""
+        path = self.folder / "requests" / f"{fingerprint}.json"
+        if not path.exists():
+            raise UsageError(
+                "these signatures answer a requests document that this machine did not prepare",
+                do="submit them on the machine that prepared it, or give the document with --requests",
+            )
+        return parse_requests(read_input(path))

@@ -1,0 +1,63 @@
+"""What was promised of delegates, read back from the builder's read of a delegation."""
+
+from __future__ import annotations
+
+from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
+from airlock_online.readback.trade_tuple import whole
+from airlock_shared.text.safe import safe
+from airlock_shared.units import span_text, utc_text
+
+
+def registered(scene: Scene) -> list[Expectation]:
+    """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
+    asked = scene.request.fields
+    what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
+    expiry = whole(asked["expirySeconds"])
+    promised = f"enabled until {_moment(expiry, scene.now_ms)}"
+    read = _delegation(scene)
+    enabled = read.get("isEnabled") if type(read) is dict else None
+    if type(read) is not dict or type(enabled) is not bool:
+        return [unreadable(what, promised, read)]
+    until = whole(read.get("expiry"))
+    found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
+    kept = False if not enabled else None if until is None else until == expiry
+    told = [_permission(what, label, read.get(name)) for label, name in _PERMISSIONS.items()]
+    return [Expectation(what, promised, found, kept), *told]
+
+
+_PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
+
+
+def _permission(what: str, promised: str, may: object) -> Expectation:
+    if type(may) is not bool:
+        return Expectation(what, promised, "not told", None)
+    return Expectation(what, promised, "it may" if may else "it may not", may)
+
+
+def removed(scene: Scene) -> list[Expectation]:
+    """Expect that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
+    asked = scene.request.fields
+    what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
+    read = _delegation(scene)
+    enabled = read.get("isEnabled") if type(read) is dict else None
+    if type(read) is not dict or type(enabled) is not bool:
+        return [unreadable(what, "not enabled", read)]
+    left = [label for label, name in _PERMISSIONS.items() if read.get(name) is True]
+    found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
+    return [Expectation(what, "not enabled", found, not enabled and not left)]
+
+
+def _delegation(scene: Scene) -> object:
+    asked = scene.request.fields
+    return scene.ask(scene.config.reads.delegation, {"trader": asked["trader"], "delegate": asked["delegate"]})
+
+
+def _moment(unix_s: int | None, now_ms: int) -> str:
+    if unix_s is None:
+        return "a moment that is not told"
+    span = span_text(abs(unix_s - now_ms // 1000))
+    return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
+
+
+READ_BACK: ReadBack = {"delegate": registered, "delegate-set": registered, "delegate-remove": removed}
+"""By action."""

@@ -1,0 +1,79 @@
+"""An expectation and what was found: one thing that a signature was to bring about, for people and for the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.config import OnlineConfig
+from airlock_online.journal.order_states import OrderEvent
+from airlock_online.readback.referral_lookup import ReferralFacts
+from airlock_shared.cli.console import rows
+from airlock_shared.documents.requests import Request
+from airlock_shared.errors import ServiceError
+
+
+class Expectation(NamedTuple):
+    """One thing promised, and what was found in its place. ``kept`` is None when that could not be told.
+
+    The texts hold nothing of a service that is not escaped already.
+    """
+
+    what: str
+    promised: str
+    found: str
+    kept: bool | None
+
+
+ChainRead = Callable[[bytes, str], ReferralFacts]
+"""Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
+
+
+class Scene(NamedTuple):
+    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from."""
+
+    request: Request
+    events: Sequence[OrderEvent]
+    builder: BuilderClient
+    config: OnlineConfig
+    now_ms: int
+    chain: ChainRead | None = None
+
+    def ask(self, path: str, fields: Fields) -> Any:
+        """Return a read's data, or the ``ServiceError`` that stands in its way."""
+        try:
+            return self.builder.read(path, fields)
+        except ServiceError as error:
+            return error
+
+    def last(self, kind: str) -> OrderEvent | None:
+        """Return the last event of a type, or None."""
+        return next((event for event in reversed(self.events) if event.type == kind), None)
+
+
+ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
+"""What reads back, by the action that it is about: each module of this package has the table of its own actions."""
+
+
+def untold(what: str, promised: str, why: object) -> Expectation:
+    """Return an expectation of which nothing can be told; ``why`` is a reason, or the error of the read."""
+    found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
+    return Expectation(what, promised, found, None)
+
+
+def unreadable(what: str, promised: str, read: object) -> Expectation:
+    """Return an expectation whose read failed, or answered in a shape that is not known."""
+    return untold(what, promised, read if isinstance(read, ServiceError) else "the read has a shape that is not known")
+
+
+def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
+    """Return expectations against what was found, in lines of 80 columns."""
+    lines: list[str] = []
+    for expectation in expectations:
+        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[expectation.kept]
+        lines += rows("    read back: ", expectation.what)
+        lines += rows("      promised  ", expectation.promised)
+        lines += rows("      found     ", expectation.found)
+        lines += [f"      kept      {verdict}"]
+    return lines

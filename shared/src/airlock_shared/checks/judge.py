@@ -1,0 +1,191 @@
+"""The judge: every check over a document and its items, in one fixed order, for whoever asks.
+
+A caller says what its machine knows (:class:`Known`), and gets a verdict for every check. What the machine does not know is
+not passed over: its verdict is ``not-judged``, with the reason. There is no way to leave a check out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from airlock_shared.checks import agreement, document, nonces, payload, text_warnings, times
+from airlock_shared.checks.case import (
+    NOT_REACHED,
+    WELL_FORMED,
+    CallCase,
+    Case,
+    Check,
+    Finding,
+    Named,
+    Planned,
+    Read,
+    ReadCall,
+    ReadIntent,
+    Received,
+    Situation,
+)
+from airlock_shared.checks.clock import Clock, time_is_stated
+from airlock_shared.checks.possession import Claim, key_is_proved
+from airlock_shared.checks.signature import SIG_CHECKS, check_signature
+from airlock_shared.checks.verdicts import Verdicts
+from airlock_shared.errors import Refusal
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.requests import Header, Request
+    from airlock_shared.documents.signatures import Signed
+
+
+class Known(NamedTuple):
+    """What a machine knows beside plan and deployment; None is what it cannot know.
+
+    ``clock`` is what was stated of its clock, ``used`` what was signed on it and what the items before this one spend, and
+    ``proofs`` the challenges that delegate keys have answered.
+    """
+
+    clock: Clock | None = None
+    used: nonces.UsedNonces | None = None
+    proofs: Collection[str] | None = None
+
+
+class Examined(NamedTuple):
+    """An item with its verdicts, and how far it came: each stage, or None."""
+
+    received: Received
+    planned: Planned | None
+    named: Named | None
+    read: Read | None
+    case: Case | None
+    verdicts: Verdicts
+
+    @property
+    def digest(self) -> bytes:
+        """What would be signed, 32 bytes; empty when the payload could not be hashed."""
+        if isinstance(self.read, ReadIntent):
+            return self.read.hashes.digest
+        return self.case.digest if self.case is not None else b""
+
+
+# ---- the document as a whole ----------------------------------------------------------------------------------------
+
+_NO_CLOCK = Finding(
+    None, "", "a stated time", "", "no time is stated on this machine: the signing machine's clock decides"
+)
+
+
+def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts:
+    """Return the verdicts on a requests document's header, and on the clock that its items are judged by."""
+    heading = document.Heading(header, situation)
+    findings = [check.run(heading) for check in document.HEADER_CHECKS]
+    findings.append(_NO_CLOCK if known.clock is None else time_is_stated.run(known.clock))
+    return Verdicts((*document.HEADER_CHECKS, time_is_stated), findings)
+
+
+def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verdicts:
+    """Return the verdict on the items' steps; ``signer`` names whose part of the plan they are, empty for the whole."""
+    planned = document.part_of(situation.plan, signer)
+    check = document.steps_are_planned
+    return Verdicts((check,), [check.run(document.Steps(list(steps), planned))])
+
+
+# ---- an item --------------------------------------------------------------------------------------------------------
+
+
+def judge_item(request: Request, situation: Situation, known: Known, signed: Signed | None = None) -> Examined:
+    """Run every check over an item; ``signed`` is its signature, where there is one."""
+    received = Received(request, situation)
+    examined = _intent(received) if request.transaction is None else _transaction(received)
+    checks, findings = list(examined.verdicts.checks), list(examined.verdicts.findings)
+    case = examined.case if examined.case is not None and examined.case.digest else None
+    if signed is not None:
+        checks += SIG_CHECKS
+        findings += _signature(case, signed)
+    checks += nonces.CHECKS
+    findings += _nonces(case, known.used)
+    checks.append(key_is_proved)
+    planned = examined.planned
+    findings.append(NOT_REACHED if planned is None else key_is_proved.run(Claim(planned.step, situation, known.proofs)))
+    return examined._replace(verdicts=Verdicts(checks, findings))
+
+
+BEFORE_MESSAGE = payload.BEFORE_MESSAGE
+AFTER_MESSAGE = (
+    *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
+    *text_warnings.CHECKS,
+)  # fmt: skip
+
+
+def _intent(received: Received) -> Examined:
+    named = payload.name_struct(received)
+    planned = agreement.plan_item(received, received.request.payload["primaryType"])
+    findings = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
+    read: ReadIntent | None = None
+    if named is None or not all(finding is not None and finding.ok for finding in findings):
+        findings += [NOT_REACHED] * len(payload.MSG_CHECKS)
+    else:
+        try:
+            read = payload.read_intent(named, planned.step if planned is not None else None)
+            findings += [WELL_FORMED] * len(payload.MSG_CHECKS)
+        except Refusal as refusal:
+            findings += _refused(payload.MSG_CHECKS, refusal)
+    case = agreement.agree(planned, read) if planned is not None and read is not None else None
+    findings += _run(AFTER_MESSAGE, (received, planned, named, read, case))
+    checks = BEFORE_MESSAGE + payload.MSG_CHECKS + AFTER_MESSAGE
+    return Examined(received, planned, named, read, case, Verdicts(checks, findings))
+
+
+def _transaction(received: Received) -> Examined:
+    from airlock_shared.checks import transaction  # a start without transactions does not pay for them
+
+    request, situation = received
+    read: ReadCall | None = None
+    step = situation.plan.steps.get(request.step)
+    try:
+        read = ReadCall(request, situation, step, transaction.read_call(received))
+        found: list[Finding | None] = [WELL_FORMED] * len(transaction.CALL_CHECKS)
+    except Refusal as refusal:
+        found = _refused(transaction.CALL_CHECKS, refusal)
+    planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown call")
+    case = agreement.agree(planned, read) if planned is not None and read is not None else None
+    stages = (received, planned, None, read, case)
+    after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + text_warnings.CHECKS
+    findings = [*_run(agreement.STEP_CHECKS, stages), *found, *_run(after, stages)]
+    verdicts = Verdicts(agreement.STEP_CHECKS + transaction.CALL_CHECKS + after, findings)
+    if isinstance(case, CallCase) and not verdicts.hinder():
+        case = transaction.complete(case)
+    return Examined(received, planned, None, read, case, verdicts)
+
+
+_Stages = tuple[Received, Planned | None, Named | None, Read | None, Case | None]
+
+
+def _run(checks: Iterable[Check], stages: _Stages) -> list[Finding | None]:
+    return [check.run(stage) if (stage := stages[check.stage]) is not None else NOT_REACHED for check in checks]
+
+
+def _refused(checks: Sequence[Check], refusal: Refusal) -> list[Finding | None]:
+    """Return the findings of checks that one reading answers for: what it refused, and what it did not come to."""
+    finding = Finding(False, refusal.got, refusal.expected, refusal.where, refusal.what)
+    return [finding if check.id == refusal.check else NOT_REACHED for check in checks]
+
+
+def _signature(case: Case | None, signed: Signed) -> Sequence[Finding | None]:
+    if case is None:
+        return [NOT_REACHED] * len(SIG_CHECKS)
+    try:
+        check_signature(case, signed)
+    except Refusal as refusal:
+        return _refused(SIG_CHECKS, refusal)
+    return [WELL_FORMED] * len(SIG_CHECKS)
+
+
+_ALONE = Finding(None, "", "every item of the document", "", "nonces are judged together with the whole document")
+
+
+def _nonces(case: Case | None, used: nonces.UsedNonces | None) -> Sequence[Finding | None]:
+    if case is None:
+        return [NOT_REACHED] * len(nonces.CHECKS)
+    if used is None:
+        return [_ALONE] * len(nonces.CHECKS)
+    spending = nonces.Spending(case, nonces.use_of(case), used)
+    return [check.run(spending) for check in nonces.CHECKS]

@@ -1,0 +1,28 @@
+"""A document by file or by light: what reads codes is loaded only when it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import read_input, require_new
+
+
+def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
+    """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
+
+    Raises ``UsageError``, ``Declined`` and ``DocumentError``.
+    """
+    if not qr:
+        return read_input(source)
+    from airlock_shared.cli.qr.documents import scanned
+
+    return scanned(home, source, kind, purpose, restart=restart)
+
+
+def require_output(output: Path | None, *, qr: bool) -> None:
+    """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
+    if output is not None:
+        require_new(output)
+    elif not qr:
+        raise UsageError("no file is named for the result", do="name one with -o, or show it with --qr")

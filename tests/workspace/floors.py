@@ -1,0 +1,65 @@
+"""The floors of ``docs/architecture.md``, written from the import contracts and the packages' own docstrings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ARCHITECTURE = ROOT / "docs/architecture.md"
+SOURCES = {
+    "airlock_shared": "shared/src",
+    "airlock_online": "online/src",
+    "airlock_rehearsal": "online/rehearsal/src",
+    "airlock_offline": "offline/src",
+}
+_BLOCK = re.compile(r"(<!-- the floors, by `make docs` -->\n).*?(<!-- end of the floors -->\n)", re.DOTALL)
+_WIDTH = 120
+
+
+def with_floors(text: str) -> str:
+    """Return the page with the diagram of all distributions in its place."""
+    diagrams = "\n\n".join(map(_diagram, SOURCES))
+    return _BLOCK.sub(lambda found: f"{found[1]}```text\n{diagrams}\n```\n{found[2]}", text)
+
+
+def write_floors() -> None:
+    """Write the diagram into the page."""
+    ARCHITECTURE.write_text(with_floors(ARCHITECTURE.read_text()))
+
+
+def _diagram(package: str) -> str:
+    floors = _floors_of(package)
+    width = max(len(room) for floor in floors for room in floor)
+    lines = [package]
+    for number, floor in zip(range(len(floors), 0, -1), floors, strict=True):
+        for at, room in enumerate(floor):
+            head = f"{number if at == 0 else '':>2}  {room:<{width}}  "
+            lines += [head + _fitting(_said_of(package, room), _WIDTH - len(head))]
+    return "\n".join(lines)
+
+
+def _fitting(sentence: str, width: int) -> str:
+    """Return a sentence without its full stop; a long one up to the last comma or colon that fits on the line."""
+    return sentence.rstrip(".") if len(sentence) <= width else re.split(r"[,:;][^,:;]*$", sentence[: width + 1])[0]
+
+
+def _floors_of(package: str) -> list[list[str]]:
+    """Return the rooms of each floor, the highest first, as the contract has them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (floors,) = (c["layers"] for c in contracts if c["type"] == "layers" and c["containers"] == [package])
+    return [re.split(r" [|:] ", floor) for floor in floors]
+
+
+def _said_of(package: str, room: str) -> str:
+    """Return the first sentence of a package's or module's docstring."""
+    folder = ROOT / SOURCES[package] / package
+    (file,) = (path for path in (folder / room / "__init__.py", folder / f"{room}.py") if path.exists())
+    return (
+        (ast.get_docstring(ast.parse(file.read_text())) or "")
+        .partition("\n\n")[0]
+        .replace("\n", " ")
+        .replace("``", "`")
+    )

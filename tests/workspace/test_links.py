@@ -1,0 +1,77 @@
+"""Every link of every page leads to a file and a heading that are there, and shows the name of the file it leads to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from workspace.links import anchors_of, broken_links, links_of
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+TOP = {"README.md", "architecture.md", "auditors.md", "threat-model.md", "claims.md", "contributing.md"}
+README_WORDS = 1200
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_link_to_a_module_shows_its_name(page: Path) -> None:
+    shown = re.findall(r"\[`([^`]+\.py)`\]\(([^)]+)\)", page.read_text())
+    assert [name for name, target in shown if not f"/{target}".endswith(f"/{name}")] == []
+
+
+def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# One `thing`: here\n[a](#one-thing-here) [b](#another) [c](no.md) [d](page.md#one) [e](https://e.org)\n"
+                    "## Twice\n## Twice\n[f](page.md#twice-1)\n```\n[g](nowhere)\n# no heading\n```\n")  # fmt: skip
+    assert anchors_of(page) == {"one-thing-here", "twice", "twice-1"}
+    assert len(links_of(page)) == 5
+    assert broken_links(page) == ["page.md: #another", "page.md: no.md", "page.md: page.md#one"]
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            waiting += [page.parent / target.partition("#")[0] for target in links_of(page) if target[0] != "#"]
+        elif page.is_dir():
+            waiting += page.glob("*.md")
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in reached] == []
+
+
+def test_the_top_of_the_documentation_is_six_pages() -> None:
+    assert {path.name for path in DOCS.glob("*.md")} == TOP
+    assert {path.name for path in DOCS.iterdir() if path.is_dir()} == {"adr", "guides", "reference"}
+
+
+def test_the_readme_is_read_in_a_few_minutes() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= README_WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_names_a_path_of_the_documentation_that_is_not_there(page: Path) -> None:
+    named = re.findall(r"`(docs/[\w./-]+)`", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_no_source_names_a_page_that_is_not_there() -> None:
+    """Help texts, docstrings, the Makefile and the kit's scripts send people to pages that exist."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    named = {
+        (file, path)
+        for file in files
+        if file.endswith((".py", ".sh", ".toml", "Makefile")) and (ROOT / file).exists()
+        for path in re.findall(r"\bdocs/[\w/-]+\.md\b", (ROOT / file).read_text())
+    }
+    assert len(named) > 5
+    assert sorted((file, path) for file, path in named if not (ROOT / path).exists()) == []

@@ -1,0 +1,179 @@
+"""The recipes of ``docs/contributing.md`` are true: an example of each change is in the files listed, and in no others.
+
+``BEYOND`` is the one place for what a change costs today beyond its recipe. It may only become shorter.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from airlock_offline.cli import main as offline
+from airlock_online.cli import main as online
+from workspace.links import anchors_of
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/contributing.md"
+PRODUCT = ("shared/src", "online/src", "offline/src")  # the rehearsal's simulators are proof, and not counted
+
+NOT_THERE_YET = {"offline/src/airlock_offline/ledger/models.py"}
+BEYOND: dict[str, set[str]] = {
+    "A check": {"shared/src/airlock_shared/checks/catalogue.py"},
+    "A Ledger model": {
+        "offline/src/airlock_offline/emulator/app.py",
+        "offline/src/airlock_offline/emulator/typed_flow.py",
+        "offline/src/airlock_offline/ledger/line_breaks.py",
+        "offline/src/airlock_offline/ledger/not_shown.py",
+        "offline/src/airlock_offline/ledger/typed_data_screens.py",
+        "offline/src/airlock_offline/ledger/usb.py",
+        "offline/src/airlock_offline/preflight/ledger.py",
+    },
+    "A route": {
+        "offline/src/airlock_offline/cli/trust_struct.py",
+        "online/src/airlock_online/cli/deployment.py",
+        "online/src/airlock_online/delivery/admission.py",
+        "online/src/airlock_online/delivery/deliveries.py",
+        "shared/src/airlock_shared/catalogue/intents.py",
+        "shared/src/airlock_shared/catalogue/pinned_structs.py",
+    },
+    "A unit's scale": {
+        "online/src/airlock_online/cli/build.py",
+        "shared/src/airlock_shared/checks/transaction.py",
+    },
+    "A command": set(),
+}
+
+
+class Recipe(NamedTuple):
+    """A recipe of the page: its heading, the files that it lists, and how many there may be at most."""
+
+    heading: str
+    files: list[str]
+    at_most: int
+
+
+def _recipes() -> Iterator[Recipe]:
+    for part in PAGE.read_text().split("\n## ")[1:]:
+        heading, _, text = part.partition("\n")
+        counted = re.search(r"\*\*(?:At most )?(\d+) files?\.?\*\*", text)
+        if counted:
+            yield Recipe(heading, re.findall(r"^- `([^`]+\.py)`$", text, re.MULTILINE), int(counted[1]))
+
+
+RECIPES = {recipe.heading: recipe for recipe in _recipes()}
+
+
+def _product() -> Iterator[Path]:
+    return (path for source in PRODUCT for path in sorted((ROOT / source).rglob("*.py")))
+
+
+def _words(path: Path) -> Iterator[str]:
+    """Yield the names and texts of a module; comments and docstrings are no code."""
+    tree = ast.parse(path.read_text())
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in said:
+                yield text
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.arg(arg=name):
+                yield name
+
+
+def _that_say(pattern: str) -> Callable[[], set[str]]:
+    word = re.compile(pattern)
+    return lambda: {_relative(path) for path in _product() if any(map(word.search, _words(path)))}
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _that_hold_a_scale() -> set[str]:
+    """Return the modules with a power of ten that is a scale, but for limits of texts, and the table of units."""
+    found = {"shared/src/airlock_shared/units.py"}
+    for path in _product():
+        tree = ast.parse(path.read_text())
+        limits = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "limit"}
+        for node in ast.walk(tree):
+            match node:
+                case ast.BinOp(op=ast.Pow(), left=ast.Constant(value=10), right=ast.Constant(value=6 | 10)):
+                    if id(node) not in limits:
+                        found.add(_relative(path))
+                case ast.Constant(value=10_000_000_000):
+                    found.add(_relative(path))
+    return found
+
+
+def _of_a_command() -> set[str]:
+    """Return the files of ``airlock-online nonce``: its module, and the tables that have a line for it."""
+    tables = (path for path in _product() if path.parent.name == "cli" and '\n    "nonce": "' in path.read_text())
+    return {"online/src/airlock_online/cli/nonce.py", *map(_relative, tables)}
+
+
+EXAMPLES: dict[str, Callable[[], set[str]]] = {
+    "A check": _that_say(r"\bTIME-HORIZON\b"),
+    "A Ledger model": _that_say(r"(?i)\bflex\b|FLEX|_flex"),
+    "A route": lambda: _that_say(r"\bcore[-_]api\b")() | {"online/src/airlock_online/delivery/routes/core_api.py"},
+    "A unit's scale": _that_hold_a_scale,
+    "A command": _of_a_command,
+}
+
+
+def test_the_page_has_a_recipe_for_each_example_and_no_other() -> None:
+    assert set(RECIPES) == set(EXAMPLES) == set(BEYOND)
+    assert {"a-check", "a-ledger-model", "a-route", "a-units-scale", "a-command"} <= anchors_of(PAGE)
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.heading)
+def test_a_recipe_lists_no_more_files_than_it_promises_and_they_are_there(recipe: Recipe) -> None:
+    assert 0 < len(recipe.files) <= recipe.at_most
+    assert {file for file in recipe.files if not (ROOT / file).is_file()} <= NOT_THERE_YET
+
+
+@pytest.mark.parametrize("heading", EXAMPLES)
+def test_an_example_is_in_the_files_of_its_recipe_and_in_no_others(heading: str) -> None:
+    found = EXAMPLES[heading]()
+    assert found - set(RECIPES[heading].files) == BEYOND[heading], "a change of this kind touches other files now"
+    assert set(RECIPES[heading].files) - found <= NOT_THERE_YET
+
+
+def test_what_is_not_there_yet_is_struck_off_when_it_comes() -> None:
+    assert [file for file in NOT_THERE_YET if (ROOT / file).exists()] == []
+
+
+@pytest.mark.parametrize("program", [online, offline], ids=["online", "offline"])
+def test_every_command_is_a_module_of_its_name(program: object) -> None:
+    folder = Path(str(program.__file__)).parent  # type: ignore[attr-defined]
+    names = {name.replace("-", "_") for name in program.COMMANDS} - {"rehearse"}  # type: ignore[attr-defined]
+    assert sorted(name for name in names if not (folder / f"{name}.py").is_file()) == []
+
+
+def test_the_recipe_of_a_command_gives_a_command(tmp_path: Path) -> None:
+    """Its two files in a copy of the program, and nothing else: it runs, is listed and is completed."""
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "online/src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    module, main = (source / Path(file).relative_to("online/src") for file in RECIPES["A command"].files)
+    module.with_name("ring_bell.py").write_text(
+        'import click\n\n@click.command()\ndef ring_bell() -> None:\n    """Ring."""\n    click.echo("rung")\n'
+    )
+    text = main.read_text()
+    assert text.count('\n    "nonce": ') == 1
+    main.write_text(text.replace('\n    "nonce": ', '\n    "ring-bell": "Ring the bell.",\n    "nonce": '))
+
+    def run(*words: str, **variables: str) -> str:
+        script = "import sys; sys.argv[0] = 'airlock-online'; from airlock_online.cli.main import main; main()"
+        environment = {**os.environ, "PYTHONPATH": str(source), **variables}
+        typed = [sys.executable, "-c", script, "--home", str(tmp_path / "home"), *words]
+        return subprocess.run(typed, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run("ring-bell") == "rung\n"
+    assert "ring-bell    Ring the bell." in run("--help")
