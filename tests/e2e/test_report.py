@@ -23,6 +23,7 @@ from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
+from airlock_shared.host.print_pdf import browser
 from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.page.page import page
@@ -671,3 +672,18 @@ def test_hostile_names_and_reasons_are_text_on_the_page(desk: BothMachines, ledg
     assert "<b>" not in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
     assert "witness</th><td>&amp;amp;</td>" in html
+
+
+def test_the_signing_machine_starts_a_browser_only_when_it_is_asked(desk: BothMachines) -> None:
+    plan = desk.write_plan("delegate-key")
+    made = desk.offline("report", "make", "--plan", plan, "-o", desk.path("plain"), "--json")
+    assert (made.code, made.json()["pdf"], "PDF" in made.err) == (0, False, False), made.err
+    assert not desk.path("plain/report.pdf").exists()
+    printed = desk.offline("report", "make", "--plan", plan, "-o", desk.path("printed"), "--pdf", "--json")
+    assert printed.code == 0, printed.err
+    if browser() is None:
+        assert "no browser is installed here" in printed.err
+        return
+    assert printed.json()["pdf"], printed.err
+    assert desk.path("printed/report.pdf").read_bytes().startswith(b"%PDF-")
+    assert desk.path("plain/report.html").read_bytes() == desk.path("printed/report.html").read_bytes()

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.judge import Examined
 from airlock_shared.documents.requests import Request, parse_requests
@@ -21,7 +20,19 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import ANY_TEXT, ODD, READABLE_TEXT, digits_of, mutated, of_its_kind
-from shared.world import RESULTS, case_of, examined, good, judge, plan, refusals, request_of, situation, to_bytes
+from shared.world import (
+    RESULTS,
+    case_of,
+    confirm,
+    examined,
+    good,
+    judge,
+    plan,
+    refusals,
+    request_of,
+    situation,
+    to_bytes,
+)
 
 FOLDER = "transactions"
 SEED = 1559
@@ -251,7 +262,7 @@ def _examine_and_confirm(document: Any) -> dict[str, str]:
         assert all(str(verdict) for verdict in verdicts)
         if not found.verdicts.stopping():
             assert found.case is not None
-            second_opinion.confirm(found.case)
+            confirm(found.case)
             results["second opinion"] = "pass"
     return results
 
