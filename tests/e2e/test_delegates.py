@@ -194,7 +194,8 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMa
     plan = example(desk, "registration")
     assert prepared(desk, plan, node=False).code == 0
     requests = plan.with_suffix(".requests.json")
-    assert desk.offline("verify", requests, "--plan", plan).code == 0  # verify knows no people
+    verified = desk.offline("verify", requests, "--plan", plan)
+    assert (verified.code, "PROOF-DELEGATE" in verified.out) == (3, True), verified.out
     ended = signed(desk, blind, plan)
     assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
     item = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"][0]
@@ -202,6 +203,7 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMa
     assert "Nothing in it is signed" in ended.err
     assert "it is a secret" not in ended.err
     desk.prove(plan)
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
     again = signed(desk, blind, plan, "again")
     assert (again.code, "it is a secret" in again.err, "Nothing in it" in again.err) == (0, True, False)
 

@@ -26,7 +26,7 @@ from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming, require_output
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
@@ -119,8 +119,6 @@ def _hand_over(
     data = write_signatures(header, [result.signed for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
-        from airlock_shared.cli.qr.documents import keep_file
-
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
     else:
         write_new(output, data)
