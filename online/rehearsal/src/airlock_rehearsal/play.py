@@ -66,6 +66,8 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
     prepared = online(play, "prepare", plan_online, "-o", str(play.folder / "online" / requests), *node)
     participants.confirm("online", "requests")
     carried = carry(play, requests, "online", "offline")
+    if ceremony.delegate_path:
+        _prove(play, ceremony, plan_offline)
     offline(play, "verify", carried, "--plan", plan_offline)
     output = str(play.folder / "offline" / signatures)
     signed = _sign(play, ceremony, carried, plan_offline, output)
@@ -83,11 +85,9 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
 
 
 def _sign(play: Play, ceremony: Ceremony, requests: str, plan: str, output: str) -> Ended:
-    """Have the delegate key prove itself where one is registered, set the Ledger up, review and sign."""
+    """Set the Ledger up, review and sign."""
     if ceremony.transaction:
         play.say("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
-    if ceremony.delegate_path:
-        _prove(play, ceremony, plan)
     device = ledger(play, blind=ceremony.transaction)
     return offline(play, "sign", requests, "--plan", plan, "-o", output, "--model", play.model, *device)
 
