@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from airlock_shared.wire.stream import MAX_ITEM_BYTES
+from commands import FinishedCommand
 from e2e.altering_proxy import altering
-from e2e.conftest import Desk, Ended
+from e2e.conftest import BothMachines
 
 HALF = rb'"\ud800'
 
 
-def _refused(ended: Ended, code: int, *said: str) -> None:
+def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
     assert ended.code == code, ended.out + ended.err
     for text in said:
         assert text in ended.err
@@ -26,7 +27,7 @@ def _refused(ended: Ended, code: int, *said: str) -> None:
 # ---- half a character, from a builder ---------------------------------------------------------------------------------
 
 
-def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Desk) -> None:
+def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: BothMachines) -> None:
     output = desk.path("half.json")
     with altering(desk.services.builder_url) as builder:
         builder.alter = lambda body: re.sub(rb'("name": ?)"', lambda found: found[1] + HALF, body)
@@ -36,7 +37,7 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Desk
 
 
 @pytest.mark.parametrize("member", [b"name", b"primaryType", b"digest", b"encodedIntent", b"type"])
-def test_half_a_character_in_a_builders_payload_is_refused(desk: Desk, member: bytes) -> None:
+def test_half_a_character_in_a_builders_payload_is_refused(desk: BothMachines, member: bytes) -> None:
     plan, output = desk.write_plan("market-close"), desk.path("out.json")
     with altering(desk.services.builder_url) as builder:
         words = ("--name", "rehearsal", "--builder", builder.url, "-o", desk.path("again.json"))
@@ -65,7 +66,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
-def test_a_plan_or_configuration_that_never_ends_is_refused_at_once(desk: Desk, text: str) -> None:
+def test_a_plan_or_configuration_that_never_ends_is_refused_at_once(desk: BothMachines, text: str) -> None:
     plan = desk.path("endless.toml")
     plan.write_text(text)
     (desk.folder / "offline-home/config.toml").write_text("")
@@ -82,7 +83,7 @@ def test_a_plan_or_configuration_that_never_ends_is_refused_at_once(desk: Desk, 
 # ---- a requests document that breaks inside ---------------------------------------------------------------------------
 
 
-def _requests(desk: Desk) -> tuple[Path, Path]:
+def _requests(desk: BothMachines) -> tuple[Path, Path]:
     plan, requests = desk.prepare("market-close")
     return plan, requests
 
@@ -99,7 +100,7 @@ ELEMENTS = [
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_an_item_too_large_that_is_cut_inside_a_list_is_called_that(desk: Desk, element: str) -> None:
+def test_an_item_too_large_that_is_cut_inside_a_list_is_called_that(desk: BothMachines, element: str) -> None:
     plan, requests = _requests(desk)
     text = requests.read_text()
     many = f"{element}, " * (2 * MAX_ITEM_BYTES // len(element))
@@ -107,14 +108,14 @@ def test_an_item_too_large_that_is_cut_inside_a_list_is_called_that(desk: Desk, 
     _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-SIZE")
 
 
-def test_a_text_in_an_item_that_never_ends_is_too_large(desk: Desk) -> None:
+def test_a_text_in_an_item_that_never_ends_is_too_large(desk: BothMachines) -> None:
     plan, requests = _requests(desk)
     text = requests.read_text()
     requests.write_text(text[: text.index('"payload"')] + '"a": "' + "x" * 2 * MAX_ITEM_BYTES)
     _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-SIZE")
 
 
-def test_a_mistake_in_a_short_item_before_much_text_is_no_matter_of_size(desk: Desk) -> None:
+def test_a_mistake_in_a_short_item_before_much_text_is_no_matter_of_size(desk: BothMachines) -> None:
     plan, requests = _requests(desk)
     text = requests.read_text()
     place = text.index('"payload"')
@@ -128,7 +129,7 @@ def test_a_mistake_in_a_short_item_before_much_text_is_no_matter_of_size(desk: D
      ("\n]}\n", ',\n{"step": "b"}]}', "DOC-COUNT"), ("\n]}\n", "\n]}\n1", "DOC-JSON")],
 )  # fmt: skip
 def test_verify_prints_one_json_document_also_when_the_requests_break_inside(
-    desk: Desk, old: str, new: str, check: str
+    desk: BothMachines, old: str, new: str, check: str
 ) -> None:
     plan, requests = _requests(desk)
     text = requests.read_text()
@@ -140,7 +141,7 @@ def test_verify_prints_one_json_document_also_when_the_requests_break_inside(
     assert check in ended.err
 
 
-def test_verify_prints_one_json_document_when_the_signatures_break_inside(desk: Desk) -> None:
+def test_verify_prints_one_json_document_when_the_signatures_break_inside(desk: BothMachines) -> None:
     plan, requests = _requests(desk)
     signed = desk.path("signed.json")
     header = json.dumps({**json.loads(requests.read_text())["header"]})
@@ -153,7 +154,9 @@ def test_verify_prints_one_json_document_when_the_signatures_break_inside(desk: 
 
 
 @pytest.mark.parametrize("json_too", [(), ("--json",)])
-def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(desk: Desk, json_too: tuple[str]) -> None:
+def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(
+    desk: BothMachines, json_too: tuple[str]
+) -> None:
     right = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
     wrong = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8C"
     plan = desk.write_plan("delegate-key")

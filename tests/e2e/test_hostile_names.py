@@ -20,7 +20,7 @@ import pytest
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from e2e.conftest import OFFLINE, ONLINE, Desk
+from e2e.conftest import OFFLINE, ONLINE, BothMachines
 from e2e.test_help import COMMANDS
 
 LIE = "Pinned. All fingerprints are equal."
@@ -56,21 +56,21 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothMachines]:
     with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
-        made = Desk(tmp_path_factory.mktemp("desk"), services)
+        made = BothMachines(tmp_path_factory.mktemp("desk"), services)
         made.pin()
         made.prepare("market-close")
         yield made
 
 
-def _content(desk: Desk, name: str) -> Path:
+def _content(desk: BothMachines, name: str) -> Path:
     if "plan" in name:
         return desk.path("market-close.plan.toml")
     return desk.path("deployment.json" if "deployment" in name or name == "document" else "market-close.requests.json")
 
 
-def _value(desk: Desk, folder: Path, parameter: click.Parameter, name: str) -> str:
+def _value(desk: BothMachines, folder: Path, parameter: click.Parameter, name: str) -> str:
     """Return a value for a parameter: a file or folder of this name where there is a path, else the name itself."""
     place, kind = folder / name, parameter.type
     if not isinstance(kind, click.Path) and parameter.name not in ("sources",):
@@ -83,7 +83,7 @@ def _value(desk: Desk, folder: Path, parameter: click.Parameter, name: str) -> s
     return str(place)
 
 
-def _line(desk: Desk, folder: Path, line: Line, name: str) -> list[str]:
+def _line(desk: BothMachines, folder: Path, line: Line, name: str) -> list[str]:
     program, *words = line.words.split(" ")
     given = []
     for parameter in _parameters(COMMANDS[line.words]):
@@ -142,7 +142,7 @@ def _acts(seen: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.words}:{line.parameter}")
-def test_a_hostile_name_does_not_act_on_the_terminal(desk: Desk, line: Line, tmp_path: Path) -> None:
+def test_a_hostile_name_does_not_act_on_the_terminal(desk: BothMachines, line: Line, tmp_path: Path) -> None:
     for name in (HOSTILE, LONG) if line.parameter in SHOWN_AGAIN else (HOSTILE,):
         seen = screen_of(_line(desk, tmp_path, line, name), tmp_path)
         assert seen, "the command said nothing"
@@ -150,7 +150,7 @@ def test_a_hostile_name_does_not_act_on_the_terminal(desk: Desk, line: Line, tmp
         assert _acts(seen) == [], seen
 
 
-def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: Desk, tmp_path: Path) -> None:
+def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: BothMachines, tmp_path: Path) -> None:
     home, output = desk.path("offline-home"), tmp_path / HOSTILE
     words = [
         str(OFFLINE),
@@ -170,7 +170,7 @@ def test_what_is_written_under_a_hostile_name_is_told_on_one_line(desk: Desk, tm
 
 
 @pytest.mark.parametrize("half", ["airlock-online", "airlock-offline"])
-def test_a_hostile_home_command_or_option_does_not_act_on_the_terminal(desk: Desk, half: str, tmp_path: Path) -> None:
+def test_a_hostile_home_or_option_does_not_act_on_the_terminal(desk: BothMachines, half: str, tmp_path: Path) -> None:
     path = str(ONLINE if half == "airlock-online" else OFFLINE)
     (tmp_path / HOSTILE).mkdir()
     (tmp_path / HOSTILE / "config.toml").write_text(f"[limits]\n{HOSTILE!r} = 1\n")

@@ -14,14 +14,15 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
-from e2e.conftest import Desk
-from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up
+from commands import FinishedCommand, run_command
+from e2e.conftest import BothMachines
+from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up
 
 VECTORS = ROOT / "tests/vectors"
 
 
-def _install(kit: Kit, folder: Path, python: Path | str) -> Ended:
-    return run("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
+def _install(kit: Kit, folder: Path, python: Path | str) -> FinishedCommand:
+    return run_command("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
 
 
 # ---- an installation works ------------------------------------------------------------------------------------------
@@ -51,19 +52,19 @@ def test_it_runs_through_a_link_and_ignores_pythons_variables(installed: Install
     link = tmp_path / "airlock"
     link.symlink_to(installed.folder / "bin/airlock-offline")
     (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
-    assert run("env", "-i", "-C", tmp_path, f"PYTHONPATH={tmp_path}", link, "--version").code == 0
+    assert run_command("env", "-i", "-C", tmp_path, f"PYTHONPATH={tmp_path}", link, "--version").code == 0
 
 
 @pytest.fixture
-def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BothMachines]:
     monkeypatch.setattr("e2e.conftest.OFFLINE", installed.folder / "bin/airlock-offline")
     with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
-        made = Desk(tmp_path, services)
+        made = BothMachines(tmp_path, services)
         made.pin()
         yield made
 
 
-def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: Installed) -> None:
+def test_it_verifies_and_signs_with_the_network_unshared(desk: BothMachines, installed: Installed) -> None:
     plan, requests = desk.prepare("referral-code")
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     program, home, output = (
@@ -75,7 +76,7 @@ def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: 
     steps = len(json.loads(requests.read_text())["requests"])
     typed = "Yes\n" * (steps + 2)
     there = (installed.python, "-I", ROOT / "tests/kit/there.py", program, home, typed)
-    ended = run(*UNSHARED, "env", "-i", *there, *words)
+    ended = run_command(*UNSHARED, "env", "-i", *there, *words)
     assert ended.code == 0, ended.err
     assert all(len(one["signature"]) == 132 for one in json.loads(output.read_text())["signatures"])
 
@@ -83,7 +84,7 @@ def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: 
 # ---- an installation is examined ------------------------------------------------------------------------------------
 
 
-def _found(ended: Ended) -> set[tuple[str, str]]:
+def _found(ended: FinishedCommand) -> set[tuple[str, str]]:
     rows = (line.split("|") for line in ended.out.splitlines())
     return {(check, path) for check, path, _ in rows}
 
@@ -302,7 +303,7 @@ def test_a_fingerprint_that_is_not_the_kits_installs_nothing(
 ) -> None:
     machine = tmp_path / "machine"
     machine.mkdir()
-    ended = run("env", "-i", "sh", thin.folder / "install.sh", typed, machine / "new", installed.python)
+    ended = run_command("env", "-i", "sh", thin.folder / "install.sh", typed, machine / "new", installed.python)
     assert ended.code == (3 if typed == "0" * 64 else 2), ended.err
     assert list(machine.iterdir()) == []
 

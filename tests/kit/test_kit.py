@@ -18,7 +18,8 @@ import pytest
 from airlock_offline.installation.manifest import examine_kit
 from airlock_shared.errors import UsageError
 from airlock_shared.text.fingerprint_words import grouped, spoken
-from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, clone, kit_in, run
+from commands import run_command
+from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, clone, kit_in
 from workspace.links import broken_links, links_of
 from workspace.test_requirements import OFFLINE_CLOSURE
 
@@ -216,7 +217,7 @@ def test_a_long_name_fits_into_the_tar(tmp_path: Path) -> None:
         "archive.pack(Path('kit'), Path('kit.tar'), 1)"
     )
     subprocess.run([WORKSHOP, "-c", script], cwd=tmp_path, check=True)
-    assert run("tar", "-xOf", tmp_path / "kit.tar", f"kit/wheels/{wheel.name}").out == "wheel"
+    assert run_command("tar", "-xOf", tmp_path / "kit.tar", f"kit/wheels/{wheel.name}").out == "wheel"
 
 
 # ---- verify.sh, and the same judgement in Python --------------------------------------------------------------------
@@ -387,7 +388,7 @@ def test_without_its_list_it_is_refused(thin: Kit) -> None:
 
 @pytest.mark.parametrize("typed", ["", "d", "0" * 63, "0" * 65, "g" * 64, "-" + "0" * 63])
 def test_without_a_whole_fingerprint_nothing_is_verified(typed: str, thin: Kit) -> None:
-    ended = run("sh", thin.folder / "verify.sh", *([typed] if typed else []))
+    ended = run_command("sh", thin.folder / "verify.sh", *([typed] if typed else []))
     assert ended.code == 2
     assert "fingerprint" in ended.err
     with pytest.raises(UsageError, match="64 hex digits"):
@@ -397,5 +398,5 @@ def test_without_a_whole_fingerprint_nothing_is_verified(typed: str, thin: Kit) 
 def test_the_scripts_are_plain_shell(kit: Kit) -> None:
     for name in ("install.sh", "verify.sh", "program/airlock-offline"):
         for shell in filter(None, map(shutil.which, ("sh", "dash", "bash"))):
-            assert run(shell, "-n", kit.folder / name) == (0, "", ""), (name, shell)
+            assert run_command(shell, "-n", kit.folder / name) == (0, "", ""), (name, shell)
         assert (kit.folder / name).read_text().startswith("#!/bin/sh\n")

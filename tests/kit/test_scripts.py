@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.installation.manifest import PROGRAMS, examine_kit
-from kit.conftest import ROOT, Ended, Kit, run, sum_up
+from commands import FinishedCommand, run_command
+from kit.conftest import ROOT, Kit, sum_up
 
 OPEN = "its mode lets others write, or changes who runs it"
 YES = "#!/bin/sh\necho EVIL >&2\nexit 0\n"
@@ -49,11 +50,11 @@ def python(folder: Path, first: str = "") -> Path:
     return path
 
 
-def install(kit: Kit, typed: str, first: str = "") -> tuple[Ended, Path]:
+def install(kit: Kit, typed: str, first: str = "") -> tuple[FinishedCommand, Path]:
     machine = kit.folder.parent / "machine"
     machine.mkdir(exist_ok=True)
     stand_in = python(kit.folder.parent, first)
-    ended = run("env", "-i", "sh", kit.folder / "install.sh", typed, machine / "new", stand_in)
+    ended = run_command("env", "-i", "sh", kit.folder / "install.sh", typed, machine / "new", stand_in)
     return ended, machine
 
 
@@ -121,7 +122,7 @@ def test_a_script_that_is_swapped_while_it_runs_goes_on_as_it_was(shell: str, sm
     script = small.folder / "install.sh"
     evil = "echo EVIL >&2; exit 0\\n" * 2000
     stand_in = python(small.folder.parent, f"printf '{evil}' >{script}")
-    ended = run("env", "-i", shell, script, small.fingerprint, machine / "new", stand_in)
+    ended = run_command("env", "-i", shell, script, small.fingerprint, machine / "new", stand_in)
     assert (ended.code, "EVIL" in ended.err) == (0, False), ended.err
     assert script.read_text().startswith("echo EVIL")
 

@@ -23,6 +23,7 @@ from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.nonces import nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
+from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 
@@ -76,7 +77,7 @@ def _sign(state: OfflineHome, case: Case, told: list[str] | None = None) -> tupl
     ledger = nonces_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
     clock, ask = (lambda: case.situation.now_ms), (lambda _question: None)
-    station = SigningDesk(state, ledger, lambda: app, clock, show, ask, tell, proofs)  # type: ignore[arg-type, return-value]
+    station = SigningDesk(state, ledger, lambda: app, clock, show, ask, tell, proofs, SameProcess)  # type: ignore[arg-type, return-value]
     return sign_item(case.request, case.situation, station), shown, app.asked
 
 

@@ -169,12 +169,13 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
     tested_as_code = {
         "DOC-FILE", "DOC-LINK", "DOC-SIZE",  # test_files.py: about files, not their contents
         "DOC-CBOR", "DOC-CHAIN",  # test_documents.py, test_transcript.py
+        "DIGEST-OPINION",  # test_second_opinion.py
         "DIGEST-DISAGREE", "ENC-DISAGREE", "TX-DISAGREE",  # test_second_opinion.py, test_transaction_hashes.py
     }  # fmt: skip
     about_codes = {check for check in CHECKS if check.startswith("QR-")}  # tests/shared/ur and tests/shared/qr
     about_the_signing_machine = {
         "PROOF-CHALLENGE", "PROOF-SIGNER", "PROOF-DELEGATE",  # test_possession.py
-        "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO",  # test_preflight.py
+        "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP",  # test_preflight.py
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report

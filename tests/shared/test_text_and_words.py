@@ -144,6 +144,11 @@ def test_hex_is_grouped_by_four() -> None:
     assert grouped("") == ""
 
 
+def test_a_cut_text_shows_no_more_than_its_limit() -> None:
+    assert safe("a" * 30 + "b" * 70, limit=30).startswith("a" * 30 + " …")
+    assert "b" not in safe("a" * 30 + "b" * 70, limit=30)
+
+
 # ---- the last guard before a screen -----------------------------------------------------------------------------------
 
 

@@ -226,11 +226,17 @@ def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) ->
     whole = tmp_path / "whole.gif"
     write_gif(whole_plan(), whole, 15, pause_ms=200)
     data = whole.read_bytes()
+    frames: list[int] = []
     for length in range(0, len(data), len(data) // 40):
         path = tmp_path / f"cut-{length}.gif"
         path.write_bytes(data[:length])
+        modes: list[str] = []
         with suppress_only("QR-IMAGE"):
-            assert all(image.mode == "L" for image in file_frames(path, on_skipped=unexpected))
+            modes.extend(image.mode for image in file_frames(path, on_skipped=unexpected))
+        assert set(modes) <= {"L"}
+        frames.append(len(modes))
+    assert frames == sorted(frames), "a longer cut yields fewer frames"
+    assert (frames[0], frames[-1] > 1) == (0, True), frames
 
 
 def test_a_link_is_refused(tmp_path: Path) -> None:

@@ -96,12 +96,13 @@ def prove_command(
     plan = parse_plan(read_input(plan_file))
     challenge = _challenge(state, plan, step_id)
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    state.record_unenforced(now_ms())
     with opened(emulator_port, ledger_path) as device:
         app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))

@@ -83,7 +83,7 @@ def sign(
     header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
@@ -99,6 +99,7 @@ def sign(
         say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT)
+    state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:

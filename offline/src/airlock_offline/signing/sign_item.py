@@ -7,17 +7,18 @@ signature leaves that does not recover to the plan's address over our own digest
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
+from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_shared.checks.case import Case, IntentCase, Situation
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.nonces import SIGNED, UsedNonces, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.checks.second_opinion import confirm
+from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.checks.verdicts import exit_code_of
 from airlock_shared.documents.requests import Request
@@ -34,7 +35,8 @@ class SigningDesk(NamedTuple):
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
-    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next.
+    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next; ``opinion`` begins to
+    ask somebody else what is to be signed.
     """
 
     state: OfflineHome
@@ -45,6 +47,7 @@ class SigningDesk(NamedTuple):
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
+    opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
 
 
 class ItemResult(NamedTuple):
@@ -75,15 +78,25 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     signed before stay signed, and the same command goes on from there.
     """
     examined = judge_item(request, situation, Known(used=station.used, proofs=station.proofs))
-    station.show(examined)
     case = examined.case
     if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+        station.show(examined)
         return _refused(examined, station)
-    digest = "0x" + case.digest.hex()
-    if kept := station.state.signed(digest):
+    if kept := station.state.signed("0x" + case.digest.hex()):
+        station.show(examined)
         check_signature(case, kept)
         station.tell("This was signed before; the signature that was kept is used again.")
         return ItemResult(kept, ExitCode.DONE)
+    opinion = station.opinion(document_of(case))  # it computes while the person reads
+    try:
+        station.show(examined)
+        return _confirm_and_sign(case, station, opinion)
+    finally:
+        opinion.end()
+
+
+def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
+    digest = "0x" + case.digest.hex()
     for earlier in station.used.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
@@ -91,7 +104,7 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
         station.tell("it may have been executed: ask the online machine before you sign it once more.")
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
-        signed = _sign(case, station)
+        signed = _sign(case, station, opinion)
     except Declined as declined:
         station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
         station.tell(f"Declined: {declined.what}.")
@@ -112,9 +125,9 @@ def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
     return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
 
-def _sign(case: Case, station: SigningDesk) -> Signed:
+def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> Signed:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
-    confirm(case)
+    compare(case, opinion.answer())
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
     require_account(app, signer.path, signer.address)

@@ -85,6 +85,8 @@ FAMILIES: dict[str, Family] = {
     "AIRGAP": Family("The network guard", {
         "AIRGAP-SOCKET": Info("something tried to use the network", "A signing machine that talks.",
                              "Stop, and find out which program or library did it before anything is signed."),
+        "AIRGAP-SECCOMP": Info("the kernel does not refuse sockets to this program", "Native code and child processes that use the network.",
+                              "Use a Linux kernel with seccomp on x86_64 or arm64 (docs/reference/kernel.md), and start again."),
         "AIRGAP-INTERFACE": Info("a network interface of the signing machine is up", "A signing machine that somebody can reach.",
                                 "Unplug the cable, switch the interface off (nmcli networking off, or ip link set NAME down), and look again."),
         "AIRGAP-ROUTE": Info("a route leads out of the signing machine", "A signing machine that talks.",
@@ -104,6 +106,8 @@ FAMILIES: dict[str, Family] = {
     }),
     "MSG": Family("The message's values", {}),
     "DIGEST": Family("The digest", {
+        "DIGEST-OPINION": Info("no second opinion on the digest", "A digest that only one program has computed.",
+                              "Sign again; if it happens again, find out why the second process does not answer before anything is signed."),
         "DIGEST-DISAGREE": Info("two implementations disagree on the digest", "A fault in one of them.",
                                REPORT_FAULT),
     }),

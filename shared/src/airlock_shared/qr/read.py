@@ -69,7 +69,7 @@ def _zbar() -> tuple[Callable[[Image.Image], list[str]] | None, str]:
     """Return zbar's decoder of grey pictures, or None and why: the library is missing, or not one that may be used."""
     try:
         from pyzbar import pyzbar, wrapper  # type: ignore[import-untyped]
-    except ImportError:  # pyzbar's answer to a missing library
+    except (ImportError, OSError):  # OSError: it looks for the library by way of a temporary file, where it may write
         return None, MISSING_ZBAR
     if why := why_left_out(wrapper.LIBZBAR):
         return None, f"the second decoder is left out: {why}. Codes are read without it; {UPGRADE}"

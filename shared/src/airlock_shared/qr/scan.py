@@ -6,7 +6,7 @@ Pure but for what it is given: the pictures, the decoder, and the place where fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.scan_progress import KeptFrames
@@ -14,9 +14,6 @@ from airlock_shared.qr.candidates import Candidates
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 from airlock_shared.wire.codec import damaged
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 HINT_AFTER = 45  # pictures without a code: a second and a half of a camera
 HINTS = (
@@ -46,12 +43,12 @@ class Report(NamedTuple):
 
 
 def scan(
-    images: Iterable[Image.Image],
+    pictures: Iterable[Any],
     decoder: Decoder,
     on_progress: Callable[[Report], None],
     *,
     kept: KeptFrames | None = None,
-    read: Callable[[Image.Image], list[str]] = texts_in,
+    read: Callable[[Any], list[str]] = texts_in,
 ) -> Message:
     """Return the message that the pictures show; ``on_progress`` is called after every picture.
 
@@ -61,21 +58,21 @@ def scan(
     kept, seen = kept or KeptFrames(), Candidates(decoder)
     for text in kept.texts():
         seen.leader.take(text)
-    resumed, pictures, idle = decoder.progress.useful > 0, 0, 0
+    resumed, count, idle = decoder.progress.useful > 0, 0, 0
     if decoder.result is not None:
         return decoder.result
-    for image in images:
-        texts, hint = read(image), ""
-        pictures, idle = pictures + 1, 0 if texts else idle + 1
+    for picture in pictures:
+        texts, hint = read(picture), ""
+        count, idle = count + 1, 0 if texts else idle + 1
         for text in texts:
             taken, said = _take(text, seen, kept, may_replace=resumed)
             resumed = resumed and taken not in (Taken.USEFUL, Taken.REPEATED)
             hint = said or hint
         decoder = seen.leader.decoder
-        on_progress(Report(pictures, decoder.progress, hint or _hint(idle)))
+        on_progress(Report(count, decoder.progress, hint or _hint(idle)))
         if decoder.result is not None:
             return decoder.result
-    raise _incomplete(decoder, pictures)
+    raise _incomplete(decoder, count)
 
 
 def _take(text: str, seen: Candidates, kept: KeptFrames, *, may_replace: bool) -> tuple[Taken, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,7 +15,8 @@ from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
-from online.desk import TRADER_KEY
+from commands import FinishedCommand
+from online.delivering_machine import TRADER_KEY
 
 _PLAN = f"""\
 format = "airlock/plan@1"
@@ -78,20 +78,7 @@ fields = { trader = "TRADER", spender = "STORAGE", amountUsdc = "250" }
 """
 
 
-class Ended(NamedTuple):
-    """A command that ended: its exit code, and what it wrote."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[Any]:
-        """The JSON lines of stdout."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-class Machine:
+class OnlineCommand:
     """A machine that has fetched the rehearsal's deployment."""
 
     def __init__(self, folder: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,11 +90,11 @@ class Machine:
         assert self(*words, "-o", folder / "deployment.json").code == 0
         (self.home / "config.toml").write_text(f'[rpc]\nurl = "{services.rpc_url}"\n')
 
-    def __call__(self, *words: object) -> Ended:
+    def __call__(self, *words: object) -> FinishedCommand:
         self._capsys.readouterr()
         code = run(program, ["--home", str(self.home), *map(str, words)])
         out, err = self._capsys.readouterr()
-        return Ended(code, out, err)
+        return FinishedCommand(code, out, err)
 
     def signatures(self, name: str = "signatures.json", **steps: str) -> Path:
         """Prepare the steps of a plan, sign each, and return the signatures document."""

@@ -20,7 +20,7 @@ NOW = 1_790_000_000_000
 TRADER_KEY = PrivateKey.from_hex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")  # "test … junk", 0
 
 
-class Desk:
+class DeliveringMachine:
     """What one machine has; ``events`` and ``notices`` are what a person saw."""
 
     def __init__(
@@ -56,11 +56,11 @@ class Desk:
 
 
 @contextmanager
-def open_desk(
+def delivering_machine(
     path: Path, *, now_ms: int = NOW, silence_s: float = 5, nap: Callable[[float], None] | None = None
-) -> Iterator[Desk]:
+) -> Iterator[DeliveringMachine]:
     with open_journal(str(path), lambda: now_ms) as journal, Http(Timeouts(stream_silence=silence_s)) as http:
-        yield Desk(journal, http, now_ms=now_ms, nap=nap)
+        yield DeliveringMachine(journal, http, now_ms=now_ms, nap=nap)
 
 
 def unsent(base_url: str = "https://market.example", **changes: object) -> Delivery:

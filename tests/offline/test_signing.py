@@ -24,7 +24,7 @@ from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.review import review_lines, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.cli.console import ask_yes
@@ -33,6 +33,7 @@ from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.recovery import CURVE_ORDER
 from airlock_shared.text.safe import is_visible
+from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, examined, good, good_challenges, request_of, situation
 
@@ -55,7 +56,7 @@ class Table:
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.station = SigningDesk(
             self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: NOW_MS, lambda _examined: None,
-            self._ask, self.told.append, proofs,
+            self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip
 
     def _ask(self, question: str) -> None:
@@ -179,14 +180,49 @@ def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest
     assert table.kept() == []
 
 
-def test_a_second_opinion_is_asked_before_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def disagree(_: Case) -> None:
-        raise Refusal("DIGEST-DISAGREE", "another digest")
+class Answers:
+    """A second opinion that says something else, or nothing at all."""
 
-    monkeypatch.setattr(ceremony, "confirm", disagree)
-    table = Table(tmp_path, ledger())
-    assert refusal_of(table, case()) == "DIGEST-DISAGREE"
-    assert table.sent == []
+    def __init__(self, change: Callable[[bytes], bytes]) -> None:
+        self.change = change
+        self.begun: list[SameProcess] = []
+
+    def __call__(self, document: dict[str, Any]) -> Answers:
+        self.begun.append(SameProcess(document))
+        return self
+
+    def answer(self) -> bytes:
+        return self.change(self.begun[-1].answer())
+
+    def end(self) -> None:
+        self.begun[-1].end()
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (lambda answer: bytes([answer[0] ^ 1]) + answer[1:], "DIGEST-DISAGREE"),
+        (lambda answer: answer[:-1] + bytes([answer[-1] ^ 1]), "ENC-DISAGREE"),
+        (lambda answer: answer[:-1], "DIGEST-OPINION"),
+        (lambda answer: answer + b"\0", "DIGEST-OPINION"),
+        (lambda _answer: b"", "DIGEST-OPINION"),
+    ],
+)
+def test_without_the_second_opinions_agreement_the_device_is_not_asked(
+    tmp_path: Path, change: Callable[[bytes], bytes], check: str
+) -> None:
+    table, opinion = Table(tmp_path, ledger()), Answers(change)
+    with pytest.raises(Refusal) as caught:
+        sign_item(case(), situation(), table.station._replace(opinion=opinion))
+    assert caught.value.check == check
+    assert (table.sent, table.kept(), opinion.begun[0].ended) == ([], [], True)
+
+
+def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
+    table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
+    station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
+    assert sign_item(case(), situation(), station).signed.result == "declined"
+    assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
 
 
 def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:

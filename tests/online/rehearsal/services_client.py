@@ -47,7 +47,7 @@ class SseEvent(NamedTuple):
     data: Json
 
 
-class Desk:
+class ServicesClient:
     """A client of running services."""
 
     def __init__(self, services: RehearsalServices, clock: Clock) -> None:
@@ -146,7 +146,7 @@ def signature(payload: Json, key: Any = TRADER) -> str:
     return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document(payload)).signature).hex()
 
 
-def handmade(desk: Desk, primary: str, message: Json, space: str = "trading") -> Json:
+def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "trading") -> Json:
     """Return a payload that no builder endpoint builds."""
     domain, types = desk.state.settings.domain(space), types_of(primary)
     digest = "0x" + digest_of(types, primary, domain, message).hex()

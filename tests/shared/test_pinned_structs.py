@@ -12,11 +12,10 @@ from eth_account.messages import _hash_eip191_message, encode_typed_data
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
 from airlock_shared.checks.case import IntentCase, Situation
-from airlock_shared.checks.second_opinion import confirm
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
-from shared.world import examined, situation
+from shared.world import confirm, examined, situation
 
 ENCODE_TYPE = (
     "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
