@@ -68,8 +68,6 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
     prepared = online(play, "prepare", plan_online, "-o", str(play.folder / "online" / requests), *node)
     participants.confirm("online", "requests")
     carried = carry(play, requests, "online", "offline")
-    if ceremony.delegate_path:
-        _prove(play, ceremony, plan_offline)
     offline(play, "verify", carried, "--plan", plan_offline)
     output = str(play.folder / "offline" / signatures)
     signed = _sign(play, ceremony, carried, plan_offline, output)

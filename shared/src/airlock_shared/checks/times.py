@@ -7,7 +7,7 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 from __future__ import annotations
 
 from airlock_shared.catalogue.intents import leaf, open_time_path
-from airlock_shared.checks.case import PLAN, READ, REBUILD, Finding, Read, ReadIntent, check
+from airlock_shared.checks.case import PLAN, READ, REBUILD, Case, Finding, Read, ReadIntent, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 
@@ -121,3 +121,13 @@ CHECKS = (
 )
 EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
+
+
+def registration_is_live(case: Case | Read, permission: str) -> Finding:
+    """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
+    read = case.request.delegation or {}
+    expiry_s = read.get("expiry", 0)
+    live = read.get("isEnabled") is True and read.get(permission, True) is True
+    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
+    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
+    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
