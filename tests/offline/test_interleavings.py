@@ -18,8 +18,8 @@ from airlock_offline import device_connection
 from airlock_offline.cli import preflight, sign, transcript
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.account_lock import account_lock
-from airlock_offline.preflight.installation import examine_installation
+from airlock_offline.installation.manifest import examine_installation
+from airlock_offline.signing.account_lock import account_lock
 from airlock_shared.ceremony.seals import check_seals
 from airlock_shared.checks.nonces import LATE, SIGNED, SIGNING
 from airlock_shared.cli.ceremony import commands as ceremony
@@ -29,7 +29,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.host import files, transcript_file
 from airlock_shared.units import utc_text
 from offline.scheduler import Actor, Scheduler
-from offline.test_ceremony_mutants import SEED
+from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, good, patched, to_bytes
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.account_lock import account_lock
 from airlock_offline.preflight.stated_time import (
     Statement,
     compare,
     read_time,
     stated_text,
 )
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.case import Case, Verdict, verdict_of
 from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, clock_of, time_is_stated
@@ -25,6 +25,7 @@ from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
+from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 
@@ -80,7 +81,16 @@ def _desk(state: OfflineHome, ledger: UsedNonces, app: FakeApp) -> SigningDesk:
     device: Any = app
     alone = partial(account_lock, state.home)
     return SigningDesk(
-        state, ledger, lambda: device, lambda: NOW_MS, clock, alone, say_nothing, say_nothing, say_nothing
+        state,
+        ledger,
+        lambda: device,
+        lambda: NOW_MS,
+        clock,
+        alone,
+        say_nothing,
+        say_nothing,
+        say_nothing,
+        opinion=SameProcess,
     )
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.account_lock import account_lock
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.status import DeviceLost, SettingOff
 from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.checks.clock import CONTRADICTED, VALID_MS
@@ -24,7 +24,7 @@ from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, ExitCode, UsageError
-from offline.test_ceremony_mutants import SEED, STEP, Table, case, ledger
+from offline.test_signing import SEED, STEP, Table, case, ledger
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, good, situation
 

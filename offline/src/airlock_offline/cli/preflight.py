@@ -49,12 +49,13 @@ def preflight(
 ) -> None:
     r"""Show on one page whether this machine is fit for a ceremony, and record it.
 
-    Network, radios, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs the time
-    of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
+    Network, radios, kernel, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs
+    the time of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
 
-    In production an interface or a radio that is on, or a route, is refused (exit code 3), and so is, always, a file that
-    is not as the kit lists it. Only with rehearsal deployments and the software Ledger is it not production. A clock that
-    differs from the watch ends with exit code 7, a Ledger that is not ready with 5.
+    In production an interface or a radio that is on, a route, or a kernel that does not refuse sockets is refused (exit
+    code 3), and so is, always, a file that is not as the kit lists it. Only with rehearsal deployments and the software
+    Ledger is it not production. A clock that differs from the watch ends with exit code 7, a Ledger that is not ready
+    with 5.
 
     \b
     Example:
@@ -68,7 +69,9 @@ def preflight(
     installation = examine_installation()
     examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
-    told = PreflightInputs(now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined)
+    told = PreflightInputs(
+        now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
+    )
     result = look_at(state.home, state.transcript, told, World())
     state.transcript.record("preflight", result.report, now_ms())
     _end(result, as_json=as_json)

@@ -13,9 +13,9 @@ import click
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.account_lock import account_lock
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
@@ -29,7 +29,7 @@ from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming, require_output
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
@@ -39,6 +39,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
@@ -85,7 +86,7 @@ def sign(
     header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
@@ -101,6 +102,7 @@ def sign(
         say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT)
+    state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
@@ -122,8 +124,6 @@ def _hand_over(
     data = write_signatures(header, [result.signed for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
-        from airlock_shared.cli.qr.documents import keep_file
-
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
     else:
         write_new(output, data)
@@ -206,7 +206,7 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
         say(f"  {result.signed.step:<24} {outcome}")
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if any(result.signed.result == "signed" for result in results):
         say("Carry it to the online machine; until it is submitted it is a secret.")
     else:

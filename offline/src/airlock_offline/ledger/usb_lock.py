@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_offline.ledger.lock_file import open_lock
 from airlock_offline.ledger.status import HeldByAnother
+from airlock_shared.host.files import open_lock
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.signing.held_signals import held_signals
+from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.signing.review import verdict_lines
 from airlock_shared.checks.case import Case, Check, IntentCase, Situation
@@ -23,7 +24,7 @@ from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.checks.second_opinion import confirm
+from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.checks.times import late_by
 from airlock_shared.checks.verdicts import Verdicts, exit_code_of
@@ -45,6 +46,7 @@ class SigningDesk(NamedTuple):
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
     when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a
     transcript says of the clock now, and ``alone`` keeps every other Airlock of the machine from signing with an account.
+    ``opinion`` begins to ask somebody else what is to be signed.
     """
 
     state: OfflineHome
@@ -57,6 +59,7 @@ class SigningDesk(NamedTuple):
     ask: Callable[[str], None]
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
+    opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
 
 
 class ItemResult(NamedTuple):
@@ -87,12 +90,22 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     signed before stay signed, and the same command goes on from there.
     """
     examined = judge_item(request, situation, Known(used=station.used, proofs=station.proofs))
-    station.show(examined)
     case = examined.case
     if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+        station.show(examined)
         return _refused(examined, station)
-    if kept := _kept(case, station):
-        return kept
+    if kept := station.state.signed("0x" + case.digest.hex()):
+        station.show(examined)
+        return _kept(case, kept, station)
+    opinion = station.opinion(document_of(case))  # it computes while the person reads
+    try:
+        station.show(examined)
+        return _confirm_and_sign(case, station, opinion)
+    finally:
+        opinion.end()
+
+
+def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     if begun_ms := station.used.begun_ms("0x" + case.digest.hex()):
         station.tell(f"A signature of this was begun at {utc_text(begun_ms)}; whether the Ledger made it is not known.")
     for earlier in station.used.earlier(use_of(case)):
@@ -103,7 +116,7 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
         with station.alone(case.step.signer.address):
-            return _sign_alone(case, station)
+            return _sign_alone(case, station, opinion)
     except Declined as declined:
         station.state.transcript.record("declined", _named(case), station.now_ms())
         station.tell(f"Declined: {declined.what}.")
@@ -114,11 +127,8 @@ def _named(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": "0x" + case.digest.hex()}
 
 
-def _kept(case: Case, station: SigningDesk) -> ItemResult | None:
+def _kept(case: Case, kept: Signed, station: SigningDesk) -> ItemResult:
     """Return the signature that was made before over this digest, recovered once more."""
-    kept = station.state.signed("0x" + case.digest.hex())
-    if kept is None:
-        return None
     check_signature(case, kept)
     station.tell("This was signed before; the signature that was kept is used again.")
     return ItemResult(kept, ExitCode.DONE)
@@ -136,7 +146,7 @@ def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
 # ---- after the Yes, with nobody beside us ---------------------------------------------------------------------------
 
 
-def _sign_alone(shown: Case, station: SigningDesk) -> ItemResult:
+def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it."""
     examined = _judged_again(shown, station)
     case = examined.case
@@ -145,7 +155,9 @@ def _sign_alone(shown: Case, station: SigningDesk) -> ItemResult:
         for line in verdict_lines(examined.verdicts):
             station.tell(line)
         return _refused(examined, station)
-    return _kept(case, station) or _sign(case, station)
+    if kept := station.state.signed("0x" + case.digest.hex()):
+        return _kept(case, kept, station)
+    return _sign(case, station, opinion)
 
 
 def _judged_again(shown: Case, station: SigningDesk) -> Examined:
@@ -158,9 +170,9 @@ def _judged_again(shown: Case, station: SigningDesk) -> Examined:
     return examined._replace(verdicts=Verdicts([*checks, time_is_stated], [*findings, time_is_stated.run(clock)]))
 
 
-def _sign(case: Case, station: SigningDesk) -> ItemResult:
+def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
-    confirm(case)
+    compare(case, opinion.answer())
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
     require_account(app, signer.path, signer.address)
