@@ -75,7 +75,7 @@ def test_every_check_that_runs_is_in_the_table() -> None:
     items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
     ran = {verdict.check for item in items for verdict in item.verdicts.all()}
     assert ran | set(SIG_IDS) <= set(CHECKS)
-    known_elsewhere = {"NONCE-USED", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
+    known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = {check.id for check in TABLED} | set(payload.MSG_IDS) | set(transaction.CALL_IDS)
     assert tabled | known_elsewhere == ran
     of_documents = {"PIN-DEPLOYMENT", "PIN-REHEARSAL", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-STEPS", "TIME-CLOCK"}
@@ -183,7 +183,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
-        "NONCE-USED", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
+        "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS) - covered == tested_as_code | about_codes | about_the_signing_machine
 

@@ -15,6 +15,7 @@ from airlock_offline.ledger.typed_data_screens import MODELS
 from airlock_offline.preflight.isolation import Fitness
 from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import pages_of
+from airlock_offline.signing.replacement_rows import replacement_rows
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import Result, Station, sign_item, typed_data_of
 from airlock_offline.state import State
@@ -151,6 +152,8 @@ def _sign_all(
         for line in review_lines(examined, planned.index(examined.received.request.step) + 1, len(planned)):
             say(line)
         for line in proof_lines(verdicts.all()):
+            say(line)
+        for line in replacement_rows(case, used) if case is not None else ():
             say(line)
         if case is not None and not verdicts.hinder():
             pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")

@@ -16,8 +16,10 @@ from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.model import CUSTOM, Signer
 from airlock_shared.plan.reader import (
+    DIGEST,
     FORMAT,
     MAX_STEPS,
+    STEP_MEMBERS,
     parse_plan,
     plain_form,
     read_limits,
@@ -193,8 +195,10 @@ def _in_steps(steps: Any, signers: dict[str, Signer]) -> Iterator[PlanError]:
 
 
 def _in_step(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Iterator[PlanError]:
-    yield from _unknown(step, where, ("id", "action", "signer", "fields"))
+    yield from _unknown(step, where, STEP_MEMBERS)
     yield from _caught(read_text, step, where, "id", NAME)
+    if "replaces" in step:
+        yield from _caught(read_text, step, where, "replaces", DIGEST)
     yield from _caught(signer_of, step, where, signers)
     name = step.get("action")
     action = ACTIONS.get(name) if type(name) is str else None

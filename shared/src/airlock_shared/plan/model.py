@@ -74,12 +74,17 @@ class Signer(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One thing to sign. ``values`` holds what the plan decides, by parameter name."""
+    """One thing to sign. ``values`` holds what the plan decides, by parameter name.
+
+    ``replaced_digest`` is the digest of the earlier signature that this one takes the place of, 0x and 64 hex digits in
+    lower case, or empty.
+    """
 
     id: str
     action: Action
     signer: Signer
     values: dict[str, Value]
+    replaced_digest: str = ""
 
 
 class Plan(NamedTuple):

@@ -32,6 +32,8 @@ FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 MAX_ROLES = 20
+STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
+DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -171,6 +173,11 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
     if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
         raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
     read = [read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
+    replaced: dict[str, str] = {}
+    for position, step in enumerate(read):
+        if step.replaced_digest and replaced.setdefault(step.replaced_digest, step.id) != step.id:
+            raise plan_error("PLAN-FORM", "two steps replace one signature", f"steps[{position}].replaces",
+                             got=step.replaced_digest, expected="a signature is replaced once")  # fmt: skip
     by_id = {step.id: step for step in read}
     if len(by_id) != len(read):
         got = repr([step.id for step in read])[:200]
@@ -180,11 +187,12 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
 
 def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     """Return a step with what its fields decide. Raises ``PlanError`` naming the field."""
-    require_known(step, where, ("id", "action", "signer", "fields"))
+    require_known(step, where, STEP_MEMBERS)
     step_id = read_text(step, where, "id", NAME)
+    replaced = read_text(step, where, "replaces", DIGEST) if "replaces" in step else ""
     name = step.get("action")
     if name == CUSTOM:
-        return _read_custom_step(step, where, step_id, signers)
+        return _read_custom_step(step, where, step_id, signers)._replace(replaced_digest=replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
@@ -192,7 +200,7 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     signer = signer_of(step, where, signers)
     fields = step.get("fields")
     require_known(fields, f"{where}.fields", tuple(p.name for p in action.parameters))
-    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"))
+    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"), replaced)
 
 
 def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
