@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from airlock_shared.plan.reader import parse_plan
-from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+from commands import FinishedCommand
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 from shared.make_payloads import seal
 
@@ -25,13 +26,15 @@ def blind() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def _sign(desk: Desk, ledger: Ledger, plan: Path, requests: Path, name: str) -> tuple[Ended, dict[str, Any]]:
+def _sign(
+    desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str
+) -> tuple[FinishedCommand, dict[str, Any]]:
     output = desk.path(f"{name}.json")
     ended = desk.offline("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, typed="Yes\n" * 4)
     return ended, json.loads(output.read_text())["signatures"][0] if output.exists() else {}
 
 
-def _emergency(desk: Desk, named: str, ceremony: str = "emergency", **filled: int) -> tuple[Path, Path]:
+def _emergency(desk: BothMachines, named: str, ceremony: str = "emergency", **filled: int) -> tuple[Path, Path]:
     """Write a revocation of the approval, in a ceremony of its own, whose step replaces the digest that is named."""
     _, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"), 0)
     text = desk.path("keeper.plan.toml").read_text().replace('id = "keeper"', f'id = "{ceremony}"')
@@ -48,7 +51,7 @@ def _emergency(desk: Desk, named: str, ceremony: str = "emergency", **filled: in
     return plan, changed
 
 
-def _first(desk: Desk, blind: Ledger) -> str:
+def _first(desk: BothMachines, blind: Ledger) -> str:
     plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
     ended, signed = _sign(desk, blind, plan, requests, "first")
     assert ended.code == 0, ended.err
@@ -56,7 +59,7 @@ def _first(desk: Desk, blind: Ledger) -> str:
 
 
 def test_an_emergency_that_the_plan_names_takes_the_account_nonce_of_what_was_never_sent(
-    desk: Desk, blind: Ledger
+    desk: BothMachines, blind: Ledger
 ) -> None:
     old = _first(desk, blind)
     plan, requests = _emergency(desk, old)
@@ -79,7 +82,7 @@ def test_an_emergency_that_the_plan_names_takes_the_account_nonce_of_what_was_ne
 
 
 def test_without_the_plans_word_the_account_nonce_is_refused_and_the_line_for_the_plan_is_told(
-    desk: Desk, blind: Ledger
+    desk: BothMachines, blind: Ledger
 ) -> None:
     old = _first(desk, blind)
     plan, requests = _emergency(desk, "")
@@ -100,7 +103,7 @@ def test_without_the_plans_word_the_account_nonce_is_refused_and_the_line_for_th
     ],
 )
 def test_what_is_no_replacement_of_the_named_one_is_refused(
-    desk: Desk, blind: Ledger, named: str, filled: dict[str, int], check: str
+    desk: BothMachines, blind: Ledger, named: str, filled: dict[str, int], check: str
 ) -> None:
     old = _first(desk, blind)
     plan, requests = _emergency(desk, named or old, "emergency", **filled)
@@ -111,7 +114,7 @@ def test_what_is_no_replacement_of_the_named_one_is_refused(
     assert (ended.code, signed["result"], check in ended.err) == (3, "refused", True)
 
 
-def test_a_steps_own_transaction_is_not_replaced_in_silence(desk: Desk, blind: Ledger) -> None:
+def test_a_steps_own_transaction_is_not_replaced_in_silence(desk: BothMachines, blind: Ledger) -> None:
     _first(desk, blind)
     plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
     document = json.loads(requests.read_text())
@@ -123,7 +126,7 @@ def test_a_steps_own_transaction_is_not_replaced_in_silence(desk: Desk, blind: L
     assert "NONCE-PENDING" in ended.err
 
 
-def test_the_request_cannot_name_a_replacement(desk: Desk, blind: Ledger) -> None:
+def test_the_request_cannot_name_a_replacement(desk: BothMachines, blind: Ledger) -> None:
     old = _first(desk, blind)
     plan, requests = _emergency(desk, "")
     document = json.loads(requests.read_text())
@@ -133,7 +136,7 @@ def test_the_request_cannot_name_a_replacement(desk: Desk, blind: Ledger) -> Non
     assert (ended.code, signed["why"]) == (3, "PLAN-REQUEST")
 
 
-def test_both_halves_list_what_a_plan_replaces(desk: Desk) -> None:
+def test_both_halves_list_what_a_plan_replaces(desk: BothMachines) -> None:
     plan, _ = _emergency(desk, "0x" + "4d" * 32)
     for half in (desk.online, desk.offline):
         told = half("plan", "show", plan)
@@ -150,7 +153,7 @@ def _naming(plan: Path, earlier: dict[str, Any]) -> str:
     return f'{before}id = "delegate-key"\nreplaces = "{earlier["digest"]}"\naction{after}'
 
 
-def test_a_named_intent_is_replaced_and_the_online_half_shows_and_sends_one(desk: Desk, ledger: Ledger) -> None:
+def test_a_named_intent_is_replaced_and_the_online_half_shows_and_sends_one(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     ended, first = _sign(desk, ledger, plan, requests, "first")
     assert ended.code == 0, ended.err
@@ -175,7 +178,7 @@ def test_a_named_intent_is_replaced_and_the_online_half_shows_and_sends_one(desk
     assert "Either of the two may execute" in " ".join(ended.err.split())
 
 
-def test_the_request_of_a_named_intent_with_another_nonce_is_refused(desk: Desk, ledger: Ledger) -> None:
+def test_the_request_of_a_named_intent_with_another_nonce_is_refused(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     _, first = _sign(desk, ledger, plan, requests, "first")
     plan.write_text(_naming(plan, first))

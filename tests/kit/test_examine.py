@@ -15,7 +15,7 @@ import pytest
 from airlock_offline.installation import bytecode
 from airlock_offline.installation.manifest import (
     PAPERS,
-    Finding,
+    KitFinding,
     environment,
     examine_installation,
     examine_kit,
@@ -233,7 +233,7 @@ def test_a_spoilt_kit_is_found(spoil: Callable[[Path], None], path: str, what: s
 def test_nothing_in_a_list_of_another_fingerprint_is_believed(kit: tuple[Path, str]) -> None:
     folder, fingerprint = kit
     (finding,) = examine_kit(folder, "0" * 64)
-    expected = Finding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit", fingerprint, "0" * 64)
+    expected = KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit", fingerprint, "0" * 64)
     assert finding == expected
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from coincurve import PublicKey
 
 from airlock_offline.ledger.apdu import parse_path
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.ethereum.keccak import keccak256
@@ -64,7 +64,7 @@ def recorded(operation: str, *results: str, users: tuple[str, ...] | None = None
     ]
 
 
-def recovered(signature: Signature, digest: bytes) -> str:
+def recovered(signature: DeviceSignature, digest: bytes) -> str:
     """Recover who signed a digest."""
     compact = signature.r + signature.s + bytes((signature.parity,))
     key = PublicKey.from_signature_and_message(compact, digest, hasher=None).format(compressed=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.apdu_log import LoggedTransport
 from airlock_offline.ledger.ethereum_app import open_app
@@ -24,7 +24,7 @@ def rows(path: Path) -> list[dict[str, object]]:
 
 
 def logged(path: Path, **ledger: frozenset[str]) -> LoggedTransport:
-    return LoggedTransport(SoftwareLedger(settings=Settings(blind_signing=True), **ledger), path)  # type: ignore[arg-type]
+    return LoggedTransport(SoftwareLedger(settings=AppSettings(blind_signing=True), **ledger), path)  # type: ignore[arg-type]
 
 
 def test_every_exchange_is_logged_with_its_header_and_status_word(tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.accounts import WrongDevice, require_account
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature, open_app
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp, open_app
+from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import (
     AppClosed,
     AppTooOld,
@@ -33,7 +34,7 @@ from airlock_offline.ledger.status import (
     WrongApp,
 )
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import MODELS, Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
@@ -55,7 +56,7 @@ def ledger_of(recording: Recording, shown: list[Page]) -> SoftwareLedger:
 
     return SoftwareLedger(
         model=recording.model,
-        settings=Settings(**recording.json["settings"]),
+        settings=AppSettings(**recording.json["settings"]),
         seed=recording.json["seed"],
         screens=person,
     )
@@ -89,10 +90,10 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     except TooLargeForDevice:
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
-    assert shown == coming_screens(values, hashes, MODELS[0], by_hashes=False)
+    assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)
 
 
-def sign(ledger: SoftwareLedger) -> Signature:
+def sign(ledger: SoftwareLedger) -> DeviceSignature:
     return open_app(ledger).sign_typed_data(PATH, DELEGATE.typed_data()[0])
 
 
@@ -198,7 +199,7 @@ def test_nonsense_has_its_status_word(apdu: str, sw: int) -> None:
 def test_a_truncated_transaction_is_answered_with_success_and_nothing() -> None:
     whole = recorded("transaction", "signed")[0].exchanges[0].apdu
     cut = whole[:4] + bytes((len(whole) - 6,)) + whole[5:-1]
-    assert SoftwareLedger(settings=Settings(blind_signing=True)).exchange(cut) == (b"", 0x9000)
+    assert SoftwareLedger(settings=AppSettings(blind_signing=True)).exchange(cut) == (b"", 0x9000)
 
 
 def test_an_unknown_network_is_a_number_and_its_unit_is_unknown() -> None:
@@ -218,7 +219,7 @@ def test_a_path_outside_ethereum_is_named() -> None:
 
 def test_typed_data_with_both_settings_off_names_the_setting() -> None:
     with pytest.raises(SettingOff, match="Raw messages"):
-        sign(SoftwareLedger(settings=Settings(raw_messages=False)))
+        sign(SoftwareLedger(settings=AppSettings(raw_messages=False)))
 
 
 def test_hashes_are_not_signed_with_the_advised_settings() -> None:
@@ -323,7 +324,7 @@ def test_asked_on_the_terminal_only_the_whole_word_yes_approves(answer: str, sig
         result = refused
     transport.close()
     served.stop()
-    assert isinstance(result, Signature if signed else RefusedOnDevice)
+    assert isinstance(result, DeviceSignature if signed else RefusedOnDevice)
 
 
 def test_nobody_on_the_port_is_a_device_error() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.ethereum_app import EthereumApp, Signature
+from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.addresses import checksum_address
@@ -28,7 +28,7 @@ def tail(recording: Recording) -> list[Exchange]:
     return recording.exchanges[failed + (recording.exchanges[failed].sw == 0x6A80) :]
 
 
-def assert_signed(recording: Recording, signature: Signature) -> None:
+def assert_signed(recording: Recording, signature: DeviceSignature) -> None:
     """The signature is the recorded one, and recovers to the recorded signer."""
     v = recording.raw("signature")[64]
     assert signature.r + signature.s == recording.raw("signature")[:64]

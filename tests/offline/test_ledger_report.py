@@ -9,12 +9,12 @@ import click
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
 from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
-from airlock_shared.host.machine import LOOK, OK
+from airlock_shared.host.observed import LOOK, OK
 
 SHIPPED = Path(__file__).parents[2] / "offline/udev/70-airlock-ledger.rules"
 
@@ -35,7 +35,7 @@ def report(ledger: SoftwareLedger, *words: str) -> dict[str, Any]:
 
 
 def ledger(*, raw: bool = True, blind: bool = False, faults: tuple[str, ...] = ()) -> SoftwareLedger:
-    return SoftwareLedger(settings=Settings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
+    return SoftwareLedger(settings=AppSettings(raw_messages=raw, blind_signing=blind), faults=frozenset(faults))
 
 
 @pytest.mark.parametrize("blind", [True, False])

@@ -9,20 +9,21 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import (
     Statement,
     compare,
     read_time,
     stated_text,
 )
-from airlock_offline.signing.sign_item import Result, Station, sign_item
-from airlock_offline.state import State
+from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.case import Case, Verdict, verdict_of
 from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, clock_of, time_is_stated, uncertainty_ms
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.nonces import nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
+from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
 
@@ -65,7 +66,7 @@ def _item(step: str, **message: Any) -> Case:
     return case_of(document)
 
 
-def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Result, list[Verdict], int]:
+def _sign(state: OfflineHome, case: Case, told: list[str] | None = None) -> tuple[ItemResult, list[Verdict], int]:
     """Sign one item as a command that starts now would."""
     app, shown = FakeApp(case), []
 
@@ -75,20 +76,21 @@ def _sign(state: State, case: Case, told: list[str] | None = None) -> tuple[Resu
     tell = (lambda _text: None) if told is None else told.append
     ledger = nonces_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-    station = Station(state, ledger, lambda: app, lambda: case.situation.now_ms, show, lambda _q: None, tell, proofs)  # type: ignore[arg-type, return-value]
+    clock, ask = (lambda: case.situation.now_ms), (lambda _question: None)
+    station = SigningDesk(state, ledger, lambda: app, clock, show, ask, tell, proofs, SameProcess)  # type: ignore[arg-type, return-value]
     return sign_item(case.request, case.situation, station), shown, app.asked
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> State:
-    return State(tmp_path)
+def state(tmp_path: Path) -> OfflineHome:
+    return OfflineHome(tmp_path)
 
 
 # ---- what was signed ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("step", ["open", "increase", "referral", "take-profit", "desk-key"])
-def test_the_transcript_remembers_what_a_signature_spends(state: State, step: str) -> None:
+def test_the_transcript_remembers_what_a_signature_spends(state: OfflineHome, step: str) -> None:
     case = _item(step)
     result, _, asked = _sign(state, case)
     assert (result.code, asked) == (ExitCode.DONE, 1)
@@ -101,14 +103,14 @@ def test_the_transcript_remembers_what_a_signature_spends(state: State, step: st
     assert (use.deadline_ms is None) == (step == "take-profit")
 
 
-def test_no_signature_is_in_the_transcript(state: State) -> None:
+def test_no_signature_is_in_the_transcript(state: OfflineHome) -> None:
     _sign(state, _item("open"))
     text = (state.home / "transcript.jsonl").read_text()
     assert SIGNATURES["open"].hex() not in text
     assert SIGNATURES["open"][:32].hex() not in text
 
 
-def test_a_resumed_ceremony_does_not_ask_the_device_again(state: State) -> None:
+def test_a_resumed_ceremony_does_not_ask_the_device_again(state: OfflineHome) -> None:
     first, _, _ = _sign(state, _item("open"))
     again, _, asked = _sign(state, _item("open"))
     assert (again.signed, again.code, asked) == (first.signed, ExitCode.DONE, 0)
@@ -126,7 +128,7 @@ def test_a_resumed_ceremony_does_not_ask_the_device_again(state: State) -> None:
     ],
 )
 def test_what_clashes_with_an_earlier_signature_never_reaches_the_device(
-    state: State, first: str, second: str, message: dict[str, str], check: str
+    state: OfflineHome, first: str, second: str, message: dict[str, str], check: str
 ) -> None:
     assert _sign(state, _item(first))[0].code == ExitCode.DONE
     result, shown, asked = _sign(state, _item(second, **message))
@@ -135,24 +137,24 @@ def test_what_clashes_with_an_earlier_signature_never_reaches_the_device(
     assert state.transcript.entries()[-1].data["checks"] == [check]
 
 
-def test_a_refused_item_spends_nothing(state: State) -> None:
+def test_a_refused_item_spends_nothing(state: OfflineHome) -> None:
     _sign(state, _item("open"))
     _sign(state, _item("close", _nonce=str(2**255 + 1)))
     assert _sign(state, _item("close"))[0].code == ExitCode.DONE
 
 
-def test_within_one_run_the_ledger_grows_with_each_signature(state: State) -> None:
+def test_within_one_run_the_ledger_grows_with_each_signature(state: OfflineHome) -> None:
     ledger = nonces_of([])
     codes = []
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
         silent = (lambda _: None, lambda _: None, lambda _: None)
-        station = Station(state, ledger, lambda app=app: app, lambda: NOW_MS, *silent)  # type: ignore[misc]
+        station = SigningDesk(state, ledger, lambda app=app: app, lambda: NOW_MS, *silent)  # type: ignore[misc]
         codes.append(sign_item(case.request, case.situation, station).signed.why)
     assert codes == ["", "NONCE-PENDING"]
 
 
-def test_a_changed_transcript_stops_everything(state: State) -> None:
+def test_a_changed_transcript_stops_everything(state: OfflineHome) -> None:
     _sign(state, _item("open"))
     path = state.home / "transcript.jsonl"
     path.write_text(path.read_text().replace('"nonce":"', '"nonce":"1'))
@@ -160,7 +162,7 @@ def test_a_changed_transcript_stops_everything(state: State) -> None:
         state.transcript.entries()
 
 
-def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(state: State) -> None:
+def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(state: OfflineHome) -> None:
     old = _item("open")
     from airlock_shared.checks.nonces import record_of
 

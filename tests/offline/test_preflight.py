@@ -9,27 +9,36 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.installation.manifest import Finding, Installation
+from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_offline.preflight.installation import installation_lines, kit_lines
-from airlock_offline.preflight.page import Kit, Result, Told, look_at
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
+from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.host.machine import LOOK, OK, REFUSED, World, page_lines
+from airlock_shared.host.files import current
+from airlock_shared.host.machine import page_lines
+from airlock_shared.host.observed import (
+    LOOK,
+    OK,
+    REFUSED,
+    World,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
-from offline.test_preflight_fit import pin
+from offline.test_preflight_isolation import ENFORCED, pin
 
 NOW_MS = 1_795_000_000_000
 READY = {"app": "Ethereum", "version": "1.22.0", "model": "flex", "blind_signing": False, "raw_messages": "proven on"}
 SOURCE = Installation("", "", 0, ())
 KIT = Installation("airlock-offline-kit-0.1.0-cp311-x86_64", "ab" * 32, 1234, ())
-CHANGED = Finding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline/state.py", "changed", "00", "11")
+CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline/home.py", "changed", "00", "11")
 
 
-def look(home: Path, world: World, told: Mapping[str, Any] | None = None) -> Result:
+def look(home: Path, world: World, told: Mapping[str, Any] | None = None) -> PreflightResult:
     statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
-    usual = Told(NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None)
+    usual = PreflightInputs(
+        NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
+    )
     return look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
 
 
@@ -55,11 +64,12 @@ def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: World) -> 
     assert [line for line in result.lines if line.verdict != OK] == []
     assert (result.production, result.report["refused"]) == (True, [])
     assert list(dict.fromkeys(line.group for line in result.lines)) == [
-        "network", "radios", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments", "transcript",
+        "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
+        "transcript",
     ]  # fmt: skip
 
 
-def worst_case(home: Path, world: World) -> Result:
+def worst_case(home: Path, world: World) -> PreflightResult:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
         interface(world, name, "0x1003", "up", "1")
     with (world.root / "proc/net/route").open("a") as file:
@@ -196,12 +206,12 @@ def test_findings_are_named_and_counted() -> None:
 
 def test_a_whole_kit_says_its_fingerprint_and_a_changed_one_which_file(tmp_path: Path) -> None:
     assert [line.verdict for line in kit_lines((), tmp_path, "ab" * 32)] == [OK]
-    [line] = kit_lines((Finding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
+    [line] = kit_lines((KitFinding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
 
 
 def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: World, tmp_path: Path) -> None:
-    found = (Finding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
+    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
     result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
     assert result.report["refused"] == ["KIT-MANIFEST"]
 

@@ -8,8 +8,14 @@ import pytest
 
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.radios import radio_lines
-from airlock_shared.host.machine import LOOK, OK, REFUSED, Observed, World
-from offline.machines import ROUTE_HEADING, interface, machine, radio, route, write
+from airlock_shared.host.observed import (
+    LOOK,
+    OK,
+    REFUSED,
+    Observed,
+    World,
+)
+from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write
 
 
 def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:

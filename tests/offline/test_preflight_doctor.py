@@ -9,18 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installation.manifest import Finding, Installation
+from airlock_offline.home import OfflineHome
+from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger
-from airlock_offline.ledger.usb_lock import Place
+from airlock_offline.ledger.usb_lock import UsbPort
 from airlock_offline.preflight import doctor as health
 from airlock_offline.preflight.doctor import config_line, health_lines, ledger_lines
-from airlock_offline.state import State
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import FAULT, LOOK, OK, REFUSED, Library, World
+from airlock_shared.host.machine import Library
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    REFUSED,
+    World,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import machine
+from offline.machine_trees import machine
 from offline.namespaces import program
-from offline.test_preflight_fit import pin
+from offline.test_preflight_isolation import pin
 
 SOURCE = Installation("", "", 0, ())
 
@@ -99,11 +106,11 @@ def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
 
 
 def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, tmp_path: Path) -> None:
-    changed = Finding("KIT-INSTALLED", "bin/airlock-offline", "changed")
+    changed = KitFinding("KIT-INSTALLED", "bin/airlock-offline", "changed")
     installation = Installation("kit", "ab" * 32, 10, (changed,))
     missing = Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
     world = machine(tmp_path / "machine")._replace(load=World().load)
-    lines = {line.what: line for line in health_lines(State(home), installation, (missing,), None, world)}
+    lines = {line.what: line for line in health_lines(OfflineHome(home), installation, (missing,), None, world)}
     assert (lines["files"].check, lines["files"].code) == ("KIT-INSTALLED", ExitCode.REFUSED)
     assert (lines[missing.soname].verdict, lines[missing.soname].code) == (FAULT, ExitCode.USAGE)
     assert "udev rule" not in lines
@@ -111,7 +118,7 @@ def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, t
 
 def test_a_source_checkout_compares_its_packages_with_the_pinned_ones(home: Path, tmp_path: Path) -> None:
     world = machine(tmp_path / "machine")
-    lines = {line.what: line for line in health_lines(State(home), SOURCE, (), "", world)}
+    lines = {line.what: line for line in health_lines(OfflineHome(home), SOURCE, (), "", world)}
     assert (lines["packages"].verdict, lines["installed"].verdict) == (OK, LOOK)
     assert (lines["udev rule"].verdict, lines["udev rule"].code) == (LOOK, ExitCode.DONE)
 
@@ -131,9 +138,9 @@ PLUGGED = PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")
 
 
 def at(monkeypatch: pytest.MonkeyPatch, *, may_open: bool, held_by: list[str]) -> None:
-    monkeypatch.setattr(health, "place_of", lambda path: Place(Path("/dev/bus/usb/001/002"), "1-2"))
-    monkeypatch.setattr(health, "may_open", lambda place: may_open)
-    monkeypatch.setattr(health, "holders", lambda place: held_by)
+    monkeypatch.setattr(health, "port_of", lambda path: UsbPort(Path("/dev/bus/usb/001/002"), "1-2"))
+    monkeypatch.setattr(health, "may_open", lambda port: may_open)
+    monkeypatch.setattr(health, "holders", lambda port: held_by)
 
 
 @pytest.mark.parametrize(

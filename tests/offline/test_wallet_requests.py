@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.home import OfflineHome
+from airlock_offline.wallets.answers import answer_of
+from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.checks.case import Situation
@@ -194,7 +196,7 @@ def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
 
 FINGERPRINT = "ab" * 32
 SIGNED = Signed(**SIGNATURES["desk-key"])
-ASKED = Asked("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
+ASKED = WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
 HEADER = SignaturesHeader("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
 
 
@@ -238,19 +240,20 @@ def test_what_was_not_signed_has_no_answer(result: str) -> None:
 
 
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
-    kept = WalletRequests(tmp_path)
-    kept.keep(FINGERPRINT, ASKED)
-    kept.keep(FINGERPRINT, ASKED)
-    assert kept.require(FINGERPRINT) == ASKED
-    assert (kept.holds(FINGERPRINT), kept.holds("cd" * 32)) == (True, False)
+    state = OfflineHome(tmp_path)
+    keep_request(state, FINGERPRINT, ASKED)
+    keep_request(state, FINGERPRINT, ASKED)
+    assert require_request(state, FINGERPRINT) == ASKED
+    assert state.wallet_request_path(FINGERPRINT).exists()
+    assert not state.wallet_request_path("cd" * 32).exists()
     with pytest.raises(UsageError, match="no request that a wallet showed"):
-        kept.require("cd" * 32)
+        require_request(state, "cd" * 32)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"step": 1}', "[]"])
 def test_a_damaged_memory_is_named(tmp_path: Path, text: str) -> None:
-    kept = WalletRequests(tmp_path)
-    kept.keep(FINGERPRINT, ASKED)
+    state = OfflineHome(tmp_path)
+    keep_request(state, FINGERPRINT, ASKED)
     next(tmp_path.rglob("*.json")).write_text(text)
     with pytest.raises(DocumentError):
-        kept.require(FINGERPRINT)
+        require_request(state, FINGERPRINT)

@@ -21,7 +21,12 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import FAULT, LOOK, OK, Observed
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    OK,
+    Observed,
+)
 from airlock_shared.host.transcript_file import TranscriptFile
 from online.loopback import Answer, Wire, closed_port, http, reply
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import pytest
 
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, leaf, types_of
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
-from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.plan.decisions import decide, shown_value
 from airlock_shared.plan.reader import parse_plan
-from shared.make_payloads import ABI_ORDER, DESK, ENCODE_TYPES, TYPES, plan_fingerprint
+from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
 from shared.world import (
     DEPLOYMENT_TEXT,
     PLAN_TEXT,
@@ -31,9 +28,6 @@ from shared.world import (
     patched,
     plan,
     replaced,
-    situation,
-    to_bytes,
-    whole,
 )
 
 
@@ -138,37 +132,7 @@ def test_a_pair_that_the_deployment_does_not_have_cannot_be_asked() -> None:
     assert caught.value.check == "PLAN-FIELD"
 
 
-# ---- drafting and listing -------------------------------------------------------------------------------------------
-
-
-def _with_plan(document: dict[str, Any], text: str) -> set[str]:
-    document = patched(document, [{"at": "header.plan", "set": plan_fingerprint(text)}])
-    drafted = parse_plan(text.encode())
-    where = situation()._replace(plan=drafted)
-    return judge(document, where, steps=tuple(drafted.steps))
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_a_drafted_plan_says_what_the_payload_says(step: str) -> None:
-    header, items, _ = parse_requests(to_bytes(good(step)))
-    text = draft_plan(header, items, deployment())
-    left = _with_plan(good(step), text)
-    # the draft fixes what the first plan bounded or named, so the request was asked otherwise
-    assert left <= {"PLAN-REQUEST", "TIME-HORIZON"}
-
-
-def test_a_draft_of_everything_is_one_plan() -> None:
-    header, items, _ = parse_requests(to_bytes(whole()))
-    drafted = parse_plan(draft_plan(header, items, deployment()).encode())
-    assert list(drafted.steps) == [item.step for item in items]
-    assert {signer.address.hex() for signer in drafted.signers.values()} == {item.signer[2:].lower() for item in items}
-
-
-def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
-    lie = [{"at": "requests.0.payload.message.delegate", "set": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"}]
-    header, items, _ = parse_requests(to_bytes(patched(good("desk-key"), lie)))
-    assert DESK not in draft_plan(header, items, deployment())
-    assert "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" in draft_plan(header, items, deployment())
+# ---- listing -------------------------------------------------------------------------------------------
 
 
 def test_a_plan_is_listed_with_everything_that_it_decides() -> None:

@@ -11,6 +11,13 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
+from airlock_shared.ceremony.proofs import (
+    check_claim,
+    choose_step,
+    parse_proof,
+    read_signature,
+    write_proof,
+)
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.possession import (
@@ -18,15 +25,10 @@ from airlock_shared.checks.possession import (
     WAIVED,
     Challenge,
     challenge_of,
-    check_claim,
     check_possession,
-    choose_step,
-    parse_proof,
     proved,
-    read_signature,
     registrations,
     waivers,
-    write_proof,
 )
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry

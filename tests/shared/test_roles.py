@@ -10,10 +10,6 @@ import pytest
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import (
     APART,
-    BEGUN,
-    CONFIRMED,
-    ENDED,
-    EXCEPTION,
     MAX_NAME,
     NO_ROLES,
     NOT_BEGUN,
@@ -21,7 +17,6 @@ from airlock_shared.ceremony.roles import (
     STATIONS,
     SUPERSEDED,
     Standing,
-    begun_note,
     check_holder,
     check_people,
     check_role,
@@ -30,6 +25,13 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
     standing,
+)
+from airlock_shared.ceremony.sections import (
+    BEGUN,
+    CONFIRMED,
+    ENDED,
+    EXCEPTION,
+    begun_note,
 )
 from airlock_shared.cli.ceremony.status import record_lines, standing_json, standing_lines
 from airlock_shared.documents.transcript import Entry, next_entry

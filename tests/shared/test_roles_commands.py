@@ -12,7 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airlock_shared.ceremony.checkpoints import Half
-from airlock_shared.ceremony.roles import BEGUN, CONFIRMED, ENDED, EXCEPTION
+from airlock_shared.ceremony.sections import (
+    BEGUN,
+    CONFIRMED,
+    ENDED,
+    EXCEPTION,
+)
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.context import Place
 from airlock_shared.errors import Declined, PlanError, Refusal, UsageError

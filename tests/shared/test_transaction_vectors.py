@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import CALLS, Decoded, decode_call
 from airlock_shared.checks import transaction
@@ -15,15 +14,12 @@ from airlock_shared.checks.case import Received
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests, write_requests
-from airlock_shared.errors import AirlockError
-from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
 from shared.world import (
     DEPLOYMENT_TEXT,
     Vector,
     bad_request,
-    deployment,
     examined,
     examined_of,
     good,
@@ -208,7 +204,7 @@ def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wr
 # ---- reading is needed ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("check_id", transaction.CALL_IDS)
+@pytest.mark.parametrize("check_id", [check.id for check in transaction.CALL_CHECKS])
 def test_calldata_that_were_not_read_strictly_would_not_be_refused(
     check_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,16 +224,3 @@ def _read_carelessly(case: Received) -> Decoded:
     """Take the calldata for the good one, as a careless reader might."""
     original = _item(_good(case.request.step))["payload"]["data"]
     return decode_call(bytes.fromhex(original[2:]))
-
-
-# ---- beside the checks ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", ["approve", "limit-update-desk", "cancel-request"])
-def test_a_plan_is_drafted_from_a_transaction_or_it_is_said_why_not(step: str) -> None:
-    header, items, _ = parse_requests(to_bytes(_good(step)))
-    try:
-        drafted = draft_plan(header, items, deployment())
-    except AirlockError:
-        return
-    parse_plan(drafted.encode())

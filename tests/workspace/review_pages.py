@@ -8,7 +8,6 @@ from io import StringIO
 from typing import NamedTuple
 
 from airlock_offline.cli import sign
-from airlock_offline.ledger.typed_data_screens import FLEX_MODEL
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_shared.checks.judge import Known
@@ -16,7 +15,7 @@ from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import say
 from shared.world import examined, good, good_challenges, plan, request_of, situation
 
-MODEL = FLEX_MODEL
+MODEL = "flex"
 ALSO = ("trade-close-desk", "approve-unlimited")
 """Transactions beside the first of each action: one made for the trader by a delegate, and the one to read twice."""
 
@@ -33,17 +32,14 @@ class Screen(NamedTuple):
 def screen_of(folder: str, step: str) -> list[str]:
     """Return what is shown before a step is confirmed, line by line."""
     where = situation(folder)
-    item = examined(
-        request_of(good(step, folder)),
-        where,
-        known=Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)}),
-    )
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
+    item = examined(request_of(good(step, folder)), where, known=known)
     case, verdicts = item.case, item.verdicts
     lines = list(review_lines(item, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
     if case is not None and not verdicts.hinder():
         pages = pages_of(case, MODEL, by_hashes=case.step.signer.show == "hashes")
         lines += [*hash_lines(case), *screen_lines(pages, MODEL)]
-        lines += note_lines(sign._unshown(case, MODEL))
+        lines += note_lines(sign._not_shown(case, MODEL))
     return said([*lines, *verdict_lines(verdicts)])
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from airlock_offline.ledger.models import MODELS
 from airlock_online.code_explanations import EXIT_CODES, everything
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.descriptions import FAMILIES
+from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.errors import ExitCode
+from workspace import trusted_path
 from workspace.floors import write_floors
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ROOT / "docs/reference/generated"
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "reference/generated"
 
-_FAMILIES = FAMILIES | {"ROUTE": "Delivery, on the online machine alone"}
+PART = re.compile(r"<!-- ([a-z ]+): written by make docs -->\n(.*?)<!-- end -->", re.DOTALL)
+_FAMILIES = {name: family.title for name, family in FAMILIES.items()} | {
+    "ROUTE": "Delivery, on the online machine alone"
+}
 _RULES = {
     "plan": "the plan",
     "plan-or-zero": "the plan, else zero",
@@ -40,7 +47,7 @@ def checks() -> str:
     known = {item.name: item for item in everything() if item.kind == "check"}
     if unknown := {check.partition("-")[0] for check in known} - set(_FAMILIES):
         raise ValueError(f"no title for the families {sorted(unknown)}")
-    for family, (title, _) in FAMILIES.items():
+    for family, title in _FAMILIES.items():
         lines += ["", f"## {family}: {title.lower()}"]
         for check, item in known.items():
             if check.partition("-")[0] == family:
@@ -125,6 +132,23 @@ def journal() -> str:
     return "\n".join(lines) + "\n"
 
 
+def models() -> str:
+    """Return the table of models in ``docs/reference/ledger.md``."""
+    lines = ["| model | `--model` | app recorded | USB product | what `preflight` advises |", "|---|---|---|---|---|"]
+    for model in MODELS.values():
+        option, app = (f"`{model.name}`", model.screen.app_version) if model.screen else ("none", "none")
+        lines += [f"| {model.product} | {option} | {app} | {model.usb_product:02x}xx | {model.advice} |"]
+    return "\n".join(lines) + "\n"
+
+
+def parts_of(page: str) -> dict[str, str]:
+    """Return the generated parts of a page by name."""
+    return {found[1]: found[2] for found in PART.finditer((DOCS / page).read_text())}
+
+
+PARTS = {("reference/ledger.md", "models"): models, ("auditors.md", "trusted path"): trusted_path.table}
+"""Generated parts of pages that people write: the page, and the name in the part's mark."""
+
 PAGES = {
     "errors.md": errors,
     "endpoints.md": endpoints,
@@ -139,4 +163,8 @@ PAGES = {
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (GENERATED / name).write_text(page())
+    for (name, part), write in PARTS.items():
+        text = (DOCS / name).read_text()
+        before = next(found for found in PART.finditer(text) if found[1] == part)
+        (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
     write_floors()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airlock_offline import config as offline
-from airlock_offline import state as offline_state
+from airlock_offline import home as offline_home
 from airlock_online import config as online
 from airlock_online import home as online_home
 
@@ -25,7 +25,7 @@ def _documented(heading: str) -> dict[tuple[str, str], Any]:
 
 @pytest.mark.parametrize(
     ("heading", "settings"),
-    [("airlock-online: config.toml", online.OnlineConfig()), ("airlock-offline: config.toml", offline.Config())],
+    [("airlock-online: config.toml", online.OnlineConfig()), ("airlock-offline: config.toml", offline.OfflineConfig())],
 )
 def test_every_setting_is_documented_with_its_default(heading: str, settings: Any) -> None:
     known = {(s, name): value for s, values in settings._asdict().items() for name, value in values._asdict().items()}
@@ -51,7 +51,7 @@ def test_what_is_documented_is_what_the_programs_read(tmp_path: Path) -> None:
 def test_every_variable_is_documented() -> None:
     names = {
         value
-        for module in (online_home, offline_state)
+        for module in (online_home, offline_home)
         for key, value in vars(module).items()
         if key.endswith("_VARIABLE")
     }

@@ -6,7 +6,7 @@ import pytest
 
 from airlock_online.code_explanations import everything
 from workspace.floors import ARCHITECTURE, with_floors
-from workspace.tables import GENERATED, PAGES
+from workspace.tables import GENERATED, PAGES, PARTS, parts_of
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -16,6 +16,11 @@ def test_the_documentation_says_what_the_code_says(name: str) -> None:
 
 def test_nothing_else_is_among_the_generated_pages() -> None:
     assert {path.name for path in GENERATED.iterdir()} == set(PAGES)
+
+
+@pytest.mark.parametrize(("page", "part"), PARTS)
+def test_the_generated_part_of_a_page_says_what_the_code_says(page: str, part: str) -> None:
+    assert parts_of(page).get(part) == PARTS[page, part](), "run `make docs`"
 
 
 def test_the_floors_of_the_architecture_are_the_contracts() -> None:

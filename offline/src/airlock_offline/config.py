@@ -5,35 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.errors import UsageError
-from airlock_shared.host.settings import FILE, read_settings
+from airlock_shared.host.settings import read_settings
 
 
 class LedgerSettings(NamedTuple):
     """The Ledger of this machine: its model, which decides how its screens are told in the review."""
 
-    model: str = "nanosp"
+    model: str = DEFAULT_MODEL
 
 
-class Config(NamedTuple):
+class OfflineConfig(NamedTuple):
     """The whole configuration."""
 
     ledger: LedgerSettings = LedgerSettings()
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> OfflineConfig:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for what is not known."""
-    from airlock_offline.ledger.typed_data_screens import MODELS
-
-    config = read_settings(path, Config())
-    if config.ledger.model not in MODELS:
-        raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {list(MODELS)}")
+    config = read_settings(path, OfflineConfig())
+    if config.ledger.model not in shown_models():
+        raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {shown_models()}")
     return config
 
 
-def option_defaults(home: Path) -> dict[str, Any]:
-    """Return the options' defaults that the file gives, by command, as click takes them; none without a file."""
-    if not (home / FILE).exists():
-        return {}
-    model = {"model": read_config(home / FILE).ledger.model}
+def option_defaults(path: Path) -> dict[str, Any]:
+    """Return the options' defaults that the file gives, by command, as click takes them."""
+    model = {"model": read_config(path).ledger.model}
     return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}

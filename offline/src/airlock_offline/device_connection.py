@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from airlock_offline import airgap
+from airlock_offline.confinement.needs import APDU_LOG
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.cli.console import say
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.host.files import require_new
@@ -20,14 +22,13 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan, Signer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LOG = "airlock.apdu-log"  # where the click context keeps the path of the log
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    context.meta[_LOG] = path
+    context.meta[APDU_LOG] = path
 
 
-emulator_option = click.option(
+_emulator_option = click.option(
     "--emulator",
     "emulator_port",
     type=click.IntRange(1, 65535),
@@ -43,9 +44,23 @@ _log_option = click.option(
 )
 
 
-def ledger_option(command: _Command) -> _Command:
-    """Add ``--ledger`` and ``--apdu-log``."""
-    return _ledger_option(_log_option(command))
+_model_option = click.option(
+    "--model",
+    type=click.Choice(shown_models()),
+    default=DEFAULT_MODEL,
+    show_default=True,
+    help="Your Ledger's model.",
+)
+
+
+def device_options(command: _Command) -> _Command:
+    """Add ``--emulator``, ``--ledger`` and ``--apdu-log``: which Ledger, and where its exchanges are written too."""
+    return _emulator_option(_ledger_option(_log_option(command)))
+
+
+def signing_device_options(command: _Command) -> _Command:
+    """Add ``--model``, whose pages are told before they come, and the options of :func:`device_options`."""
+    return _model_option(device_options(command))
 
 
 def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
@@ -89,11 +104,12 @@ class Device:
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
         if self._app is None:
-            from airlock_offline.ledger.apdu_log import LoggedTransport
             from airlock_offline.ledger.ethereum_app import open_app
 
             self._transport = self._open()
             if self._log is not None:
+                from airlock_offline.ledger.apdu_log import LoggedTransport
+
                 self._transport = LoggedTransport(self._transport, self._log)
             self._app = open_app(self._transport)
         return self._app
@@ -121,7 +137,7 @@ class Device:
 def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
     """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
     context = click.get_current_context(silent=True)
-    device = Device(emulator_port, ledger_path, context.meta.get(_LOG) if context else None)
+    device = Device(emulator_port, ledger_path, context.meta.get(APDU_LOG) if context else None)
     try:
         yield device
     finally:

@@ -25,7 +25,7 @@ from airlock_online.journal.engine import wrapped
 from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.machine import LOOK, Observed, fault
+from airlock_shared.host.observed import LOOK, Observed, fault
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 

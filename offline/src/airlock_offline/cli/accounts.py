@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import emulator_option, ledger_option, opened
+from airlock_offline.device_connection import device_options, opened
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.watch_only import account_of
-from airlock_offline.state import State
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.master_fingerprint import read_fingerprint
 from airlock_shared.cli.qr.documents import showing_options
@@ -32,11 +32,10 @@ def accounts() -> None:
 @click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
               help="The seed's, if you know it: the Ledger does not tell, and some wallets want one.")  # fmt: skip
 @showing_options
-@emulator_option
-@ledger_option
+@device_options
 @click.pass_obj
 def show_account(
-    state: State,
+    state: OfflineHome,
     path: str,
     fingerprint: int | None,
     how: How | None,

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened
+from airlock_offline.device_connection import choose_signer, device_options, opened
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input
@@ -24,12 +24,11 @@ DEFAULT_PATH = "m/44'/60'/0'/0/0"
 @click.option("--plan", "plan_file", type=INPUT, help="Compare with the signer of this plan.")
 @click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
 @click.option("--confirm", is_flag=True, help="Also show the address on the Ledger, to be confirmed there.")
-@emulator_option
-@ledger_option
+@device_options
 @json_option
 @click.pass_obj
 def address(
-    state: State,
+    state: OfflineHome,
     path: str | None,
     plan_file: Path | None,
     signer_name: str | None,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import Place
 
 
-def _place(home: State) -> Place:
+def _place(home: OfflineHome) -> Place:
     return Place("offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint)
 
 

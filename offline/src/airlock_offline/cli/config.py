@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from airlock_offline.config import read_config
-from airlock_offline.state import HOME_VARIABLE, State, default_home
+from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home
 from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
-from airlock_shared.host.settings import FILE, settings_of
+from airlock_shared.host.settings import settings_of
 
 
 @click.group("config")
@@ -19,7 +19,7 @@ def config() -> None:
 @config.command("show")
 @json_option
 @click.pass_obj
-def show_config(state: State, as_json: bool) -> None:
+def show_config(state: OfflineHome, as_json: bool) -> None:
     r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
 
     No setting weakens a check.
@@ -28,6 +28,6 @@ def show_config(state: State, as_json: bool) -> None:
     Example:
       airlock-offline config show
     """
-    file = state.home / FILE
+    file = state.settings_file
     home = home_setting(state.home, default_home(), HOME_VARIABLE)
     show_settings(file, home, settings_of(file, read_config(file), {}), as_json=as_json)

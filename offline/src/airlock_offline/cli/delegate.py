@@ -7,35 +7,38 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.typed_data_screens import MESSAGE, MODELS, message_fields, review_pages
-from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields, review_pages
+from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_offline.state import State
-from airlock_shared.checks.possession import (
+from airlock_shared.ceremony.proofs import (
     MAX_BYTES,
-    PROVED,
-    Challenge,
     Proof,
-    challenge_of,
     check_claim,
-    check_possession,
     choose_step,
     parse_proof,
-    proved,
     read_signature,
-    registrations,
     write_proof,
 )
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, say, show, show_json
+from airlock_shared.checks.possession import (
+    PROVED,
+    Challenge,
+    challenge_of,
+    check_possession,
+    proved,
+    registrations,
+)
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, rows, say, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\
@@ -54,11 +57,11 @@ def delegate() -> None:
     """Have a delegate key prove itself before it is registered."""
 
 
-def _challenge(state: State, plan: Plan, step_id: str | None) -> Challenge:
+def _challenge(state: OfflineHome, plan: Plan, step_id: str | None) -> Challenge:
     return challenge_of(plan, state.require_pinned(plan.deployment), choose_step(plan, step_id))
 
 
-delegate.add_command(challenge_command(State.require_pinned, _HOW))
+delegate.add_command(challenge_command(OfflineHome.require_pinned, _HOW))
 
 
 @delegate.command("prove")
@@ -66,13 +69,11 @@ delegate.add_command(challenge_command(State.require_pinned, _HOW))
 @step_option
 @click.option("--path", required=True, help="Where the Ledger has the delegate key, such as m/44'/60'/1'/0/0.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The proof to write.")
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
-@emulator_option
-@ledger_option
+@signing_device_options
 @json_option
 @click.pass_obj
 def prove_command(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     step_id: str | None,
     path: str,
@@ -95,14 +96,15 @@ def prove_command(
     plan = parse_plan(read_input(plan_file))
     challenge = _challenge(state, plan, step_id)
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    fit = Fitness(state.home, emulator_port)
-    fit.begin()
+    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation.begin()
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    state.record_unenforced(now_ms())
     with opened(emulator_port, ledger_path) as device:
-        app = fit.guarded(device.app)()
+        app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))
         signature = app.sign_personal_message(path, challenge.text()).rsv
     _require_possession(state, challenge, signature)
@@ -110,16 +112,17 @@ def prove_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"Wrote {output}\nNow check it where the registration is signed: airlock-offline delegate check")
+        show("\n".join(rows("Wrote ", safe(str(output)))))
+        show("Now check it where the registration is signed: airlock-offline delegate check")
 
 
 def _show_challenge(challenge: Challenge) -> None:
     say("The delegate key signs this text:")
     for line in challenge.text().decode().splitlines():
-        click.echo(f"  {line}", err=True)
+        say(f"  {safe_again(line)}")
 
 
-def _require_possession(state: State, challenge: Challenge, signature: bytes) -> None:
+def _require_possession(state: OfflineHome, challenge: Challenge, signature: bytes) -> None:
     """Check what the device answered; an answer that does not hold is recorded and kept nowhere."""
     try:
         check_possession(challenge, signature)
@@ -139,7 +142,12 @@ def _require_possession(state: State, challenge: Challenge, signature: bytes) ->
 @json_option
 @click.pass_obj
 def check_command(
-    state: State, proof_file: Path | None, plan_file: Path, step_id: str | None, signature: str | None, as_json: bool
+    state: OfflineHome,
+    proof_file: Path | None,
+    plan_file: Path,
+    step_id: str | None,
+    signature: str | None,
+    as_json: bool,
 ) -> None:
     r"""Check a proof, and record that the key proved itself.
 

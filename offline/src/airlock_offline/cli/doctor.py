@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import click
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, system_libraries
 from airlock_offline.preflight.doctor import health_lines
 from airlock_offline.preflight.ledger import udev_rule
-from airlock_offline.state import State
 from airlock_shared.cli.console import json_option, say
 from airlock_shared.cli.doctor import finish_doctor
-from airlock_shared.host.machine import Library, World
+from airlock_shared.host.machine import Library
+from airlock_shared.host.observed import World
 
 
 @click.command("doctor")
 @json_option
 @click.pass_obj
-def doctor(state: State, as_json: bool) -> None:
+def doctor(state: OfflineHome, as_json: bool) -> None:
     r"""Find out why something does not work; change nothing.
 
     Versions, installed files, folder, disk, configuration, deployments, transcript, libraries, camera, udev rule and

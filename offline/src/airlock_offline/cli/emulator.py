@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from airlock_offline import airgap
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.faults import FAULTS
-from airlock_offline.ledger.typed_data_screens import MODELS
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 
 
 @click.command("emulator")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True)
+@click.option("--model", type=click.Choice(shown_models()), default=DEFAULT_MODEL, show_default=True)
 @click.option(
     "--fault",
     "faults",
@@ -45,5 +45,5 @@ def emulator(
     from airlock_offline.emulator.server import run_emulator
 
     airgap.allow_loopback(port, listening=True)
-    settings = Settings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
+    settings = AppSettings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
     run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask, settings=settings)

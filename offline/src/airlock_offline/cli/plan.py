@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.plan_draft import draft_plan
-from airlock_offline.state import State
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe
 
 plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
 
@@ -23,7 +24,7 @@ plan = plan_group("Write, check or show a ceremony plan, or draft one from a req
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
 @json_option
 @click.pass_obj
-def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
+def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     r"""Write a plan from the requests document FILE, for a person to read, correct and agree on.
 
     What the draft says is what the payload says: nothing is checked by it. Read every line.
@@ -40,6 +41,8 @@ def draft(state: State, file: Path, output: Path, as_json: bool) -> None:
     write_new(output, text.encode())
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {output}. It repeats what the payload says: read and correct every line, then use it as the plan.")
+    say(
+        f"Wrote {safe(str(output))}. It repeats what the payload says: read and correct every line, then use it as the plan."
+    )
     if as_json:
         show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": drafted.fingerprint})

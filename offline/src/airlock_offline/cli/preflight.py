@@ -8,21 +8,22 @@ from typing import Any
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import emulator_option, ledger_option, opened
+from airlock_offline.device_connection import device_options, opened
+from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
 from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
-from airlock_offline.preflight.page import Kit, Result, Told, look_at
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
 from airlock_offline.preflight.stated_time import (
     UNCERTAINTY_AT_MOST_S,
     Statement,
     compare,
     read_time,
 )
-from airlock_offline.state import State
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, uncertainty_ms
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
-from airlock_shared.host.machine import REFUSED, World, page_lines
+from airlock_shared.host.machine import page_lines
+from airlock_shared.host.observed import REFUSED, World
 
 
 @click.command("preflight")
@@ -33,12 +34,11 @@ from airlock_shared.host.machine import REFUSED, World, page_lines
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as it came to you by another way.")
 @raw_messages_options
-@emulator_option
-@ledger_option
+@device_options
 @json_option
 @click.pass_obj
 def preflight(
-    state: State,
+    state: OfflineHome,
     stated: str | None,
     uncertainty: int | None,
     kit: Path | None,
@@ -49,12 +49,13 @@ def preflight(
 ) -> None:
     r"""Show on one page whether this machine is fit for a ceremony, and record it.
 
-    Network, radios, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs the time
-    of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
+    Network, radios, kernel, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs
+    the time of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
 
-    In production an interface or a radio that is on, or a route, is refused (exit code 3), and so is, always, a file that
-    is not as the kit lists it. Only with rehearsal deployments and the software Ledger is it not production. A clock that
-    differs from the watch ends with exit code 7, a Ledger that is not ready with 5.
+    In production an interface or a radio that is on, a route, or a kernel that does not refuse sockets is refused (exit
+    code 3), and so is, always, a file that is not as the kit lists it. Only with rehearsal deployments and the software
+    Ledger is it not production. A clock that differs from the watch ends with exit code 7, a Ledger that is not ready
+    with 5.
 
     \b
     Example:
@@ -68,7 +69,9 @@ def preflight(
     installation = examine_installation()
     examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
-    told = Told(now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined)
+    told = PreflightInputs(
+        now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
+    )
     result = look_at(state.home, state.transcript, told, World())
     state.transcript.record("preflight", result.report, now_ms())
     _end(result, as_json=as_json)
@@ -85,7 +88,7 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
     return Kit(folder, read_fingerprint(fingerprint), ())
 
 
-def _end(result: Result, *, as_json: bool) -> None:
+def _end(result: PreflightResult, *, as_json: bool) -> None:
     """Show the page, explain every refusal, and end with the worst exit code."""
     refused = [line for line in result.lines if line.verdict == REFUSED]
     not_ready = "error" in result.report["device"]
@@ -102,13 +105,13 @@ def _end(result: Result, *, as_json: bool) -> None:
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 
-def heading(result: Result) -> str:
+def heading(result: PreflightResult) -> str:
     """Return the first line of the page."""
     kind = "PRODUCTION" if result.production else "REHEARSAL"
     return f"preflight of airlock-offline {result.report['airlock']}, {result.report['time_utc']}, {kind}"
 
 
-def _state_time(state: State, stated: str | None, uncertainty_s: int | None) -> dict[str, int] | None:
+def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> dict[str, int] | None:
     """Compare the clock with what a person says, and record it; None when nobody says anything.
 
     Raises ``Expired`` when they differ by more than the uncertainty: then an earlier statement holds no longer either.

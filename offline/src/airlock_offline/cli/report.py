@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from airlock_offline.config import read_config
+from airlock_offline.home import OfflineHome
 from airlock_offline.signing.report_pages import model_of, screens_of
-from airlock_offline.state import State
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -19,7 +19,6 @@ from airlock_shared.cli.report import (
     verify_command,
 )
 from airlock_shared.host.files import require_new
-from airlock_shared.host.settings import FILE
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS
 from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import withhold
@@ -38,15 +37,17 @@ def report() -> None:
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
+@click.option("--pdf", is_flag=True, help="Also print it, with a browser of this machine, started for it alone.")
 @json_option
 @click.pass_obj
 def make_command(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     requests_file: Path | None,
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
+    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined: cli/main.py)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
@@ -70,9 +71,9 @@ def make_command(
         files[SIGNATURES] = withhold(files[SIGNATURES], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
-        model = model_of(evidence, read_config(state.home / FILE).ledger.model)
+        model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
-    make_report(folder, files, judge, as_json=as_json)
+    make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
 report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.wallet_exchange import scan_request
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.qr.documents import scan_to_file, scanning_options
 from airlock_shared.errors import UsageError
@@ -20,7 +20,7 @@ from airlock_shared.errors import UsageError
 @scanning_options
 @click.pass_obj
 def scan(
-    state: State,
+    state: OfflineHome,
     sources: tuple[str, ...],
     plan_file: Path | None,
     step: str | None,

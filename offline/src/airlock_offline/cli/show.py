@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.wallet_exchange import show_answer
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.qr.documents import show_file, showing_options
 from airlock_shared.cli.qr.transfer import How
@@ -19,7 +19,7 @@ from airlock_shared.cli.qr.transfer import How
 @showing_options
 @click.pass_obj
 def show(
-    state: State,
+    state: OfflineHome,
     file: Path,
     wallet: str | None,
     how: How | None,

@@ -9,27 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
-from airlock_offline.ledger.typed_data_screens import MODELS
-from airlock_offline.preflight.isolation import Fitness
-from airlock_offline.signing.delegate_rows import proof_lines
+from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.device_pages import pages_of
-from airlock_offline.signing.replacement_rows import replacement_rows
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
-from airlock_offline.signing.sign_item import Result, Station, sign_item, typed_data_of
-from airlock_offline.state import State
-from airlock_offline.wallets.answers import WalletRequests
-from airlock_shared.ceremony.roles import begun_note
+from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
+from airlock_shared.catalogue.actions import REGISTRATIONS
+from airlock_shared.ceremony.sections import begun_note
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
-from airlock_shared.cli.qr.documents import incoming, keep_file, outgoing, require_output
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
@@ -39,6 +36,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
@@ -55,13 +53,11 @@ ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The signatures to write.")
 @qr_option
 @restart_option
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
-@emulator_option
-@ledger_option
+@signing_device_options
 @json_option
 @click.pass_obj
 def sign(
-    state: State,
+    state: OfflineHome,
     source: Path,
     plan_file: Path,
     output: Path | None,
@@ -87,8 +83,8 @@ def sign(
     header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
-    fit = Fitness(state.home, emulator_port)
-    fit.begin()
+    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
     entries = state.transcript.entries()
@@ -102,17 +98,24 @@ def sign(
     for line in part_lines(plan, header.signer):
         say(line)
     if not qr:  # by light, it was asked when it came
-        ask_yes(ASKED_HERE if WalletRequests(state.home).holds(fingerprint) else BROUGHT)
+        ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT)
+    state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
-        results = _sign_all(items, situation, state, nonces_of(entries), fit.guarded(device.app), model)
+        results = _sign_all(items, situation, state, nonces_of(entries), isolation.guarded(device.app), model)
     signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
     _hand_over(results, signed_header, state, output, qr=qr, as_json=as_json)
 
 
 def _hand_over(
-    results: list[Result], header: SignaturesHeader, state: State, output: Path | None, *, qr: bool, as_json: bool
+    results: list[ItemResult],
+    header: SignaturesHeader,
+    state: OfflineHome,
+    output: Path | None,
+    *,
+    qr: bool,
+    as_json: bool,
 ) -> None:
     """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish."""
     data = write_signatures(header, [result.signed for result in results])
@@ -124,7 +127,11 @@ def _hand_over(
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
     _report(results, output, fingerprint)
-    codes = outgoing(state.home, data, as_json=as_json) if qr else {}
+    codes = {}
+    if qr:
+        from airlock_shared.cli.qr.documents import outgoing
+
+        codes = outgoing(state.home, data, as_json=as_json)
     _end(results, output, fingerprint, codes, as_json)
 
 
@@ -139,33 +146,40 @@ def _check_document(verdicts: list[Verdict]) -> None:
 def _sign_all(
     items: list[Request],
     situation: Situation,
-    state: State,
+    state: OfflineHome,
     used: UsedNonces,
     app: Callable[[], EthereumApp],
     model: str,
-) -> list[Result]:
-    results: list[Result] = []
+) -> list[ItemResult]:
+    results: list[ItemResult] = []
     planned = list(situation.plan.steps)
 
     def show(examined: Examined) -> None:
         case, verdicts = examined.case, examined.verdicts
         for line in review_lines(examined, planned.index(examined.received.request.step) + 1, len(planned)):
             say(line)
-        for line in proof_lines(verdicts.all()):
-            say(line)
-        for line in replacement_rows(case, used) if case is not None else ():
-            say(line)
+        planned_item = examined.planned
+        if planned_item is not None and planned_item.step.action.name in REGISTRATIONS:
+            from airlock_offline.signing.delegate_rows import proof_lines
+
+            for line in proof_lines(verdicts.all()):
+                say(line)
+        if case is not None and case.step.replaced_digest:
+            from airlock_offline.signing.replacement_rows import replacement_rows
+
+            for line in replacement_rows(case, used):
+                say(line)
         if case is not None and not verdicts.hinder():
             pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
             for line in (*hash_lines(case), *screen_lines(pages, model)):
                 say(line)
-            for line in note_lines(_unshown(case, model)):
+            for line in note_lines(_not_shown(case, model)):
                 say(line)
         for line in verdict_lines(verdicts):
             say(line)
 
     proofs = proved(state.transcript.entries())
-    station = Station(state, used, app, now_ms, show, ask_yes, say, proofs)
+    station = SigningDesk(state, used, app, now_ms, show, ask_yes, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
@@ -180,26 +194,26 @@ def _sign_all(
     return results
 
 
-def _unshown(case: Case, model: str) -> list[str]:
+def _not_shown(case: Case, model: str) -> list[str]:
     if not isinstance(case, IntentCase) or case.step.signer.show == "hashes":
         return []  # the review's own notes say so
     return not_shown_in_full(typed_data_of(case), model)
 
 
-def _report(results: list[Result], output: Path, fingerprint: str) -> None:
+def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
     for result in results:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if any(result.signed.result == "signed" for result in results):
         say("Carry it to the online machine; until it is submitted it is a secret.")
     else:
         say("Nothing in it is signed; it says why. To sign after all, do the same again with another name after -o.")
 
 
-def _end(results: list[Result], output: Path, fingerprint: str, codes: dict[str, Any], as_json: bool) -> None:
+def _end(results: list[ItemResult], output: Path, fingerprint: str, codes: dict[str, Any], as_json: bool) -> None:
     code = worst([result.code for result in results])
     if as_json:
         steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import choose_signer, emulator_option, ledger_option, opened, require_rehearsal
+from airlock_offline.device_connection import choose_signer, opened, require_rehearsal, signing_device_options
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.typed_data_screens import MESSAGE, MODELS, message_fields, review_pages
-from airlock_offline.preflight.isolation import Fitness
+from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields, review_pages
+from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_offline.state import State
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, late_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
@@ -40,7 +40,7 @@ def transcript() -> None:
     """Show, seal or verify this machine's transcript, or one in a file."""
 
 
-def _entries(state: State, file: Path | None) -> list[Entry]:
+def _entries(state: OfflineHome, file: Path | None) -> list[Entry]:
     return state.transcript.entries() if file is None else read_transcript(file)
 
 
@@ -48,7 +48,7 @@ def _entries(state: State, file: Path | None) -> list[Entry]:
 @click.argument("file", type=INPUT, required=False)
 @json_option
 @click.pass_obj
-def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
+def show_transcript(state: OfflineHome, file: Path | None, as_json: bool) -> None:
     r"""Show every entry, after verifying the chain.
 
     \b
@@ -67,13 +67,11 @@ def show_transcript(state: State, file: Path | None, as_json: bool) -> None:
 @transcript.command("seal")
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
 @click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
-@click.option("--model", type=click.Choice(MODELS), default=MODELS[0], show_default=True, help="Your Ledger's model.")
-@emulator_option
-@ledger_option
+@signing_device_options
 @json_option
 @click.pass_obj
 def seal_transcript(
-    state: State,
+    state: OfflineHome,
     plan_file: Path,
     signer_name: str | None,
     model: str,
@@ -89,11 +87,11 @@ def seal_transcript(
     """
     plan = parse_plan(read_input(plan_file))
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    fit = Fitness(state.home, emulator_port)
-    fit.begin()
+    isolation = Isolation(state.home, emulator_port, state.confinement)
+    isolation.begin()
     signer = choose_signer(plan, signer_name)
     with opened(emulator_port, ledger_path) as device:
-        app = fit.guarded(device.app)
+        app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, app, model)) is None:
             pass
     if as_json:
@@ -105,12 +103,16 @@ def seal_transcript(
         show("\n".join(hash_lines("head after the seal", entry.hash)))
 
 
-def _seal_once(state: State, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str) -> Entry | None:
+def _seal_once(
+    state: OfflineHome, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str
+) -> Entry | None:
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
         return entries[-1]
+    state.record_unenforced(now_ms())
+    entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
@@ -137,7 +139,7 @@ def _seal_once(state: State, plan: Plan, signer: Signer, app: Callable[[], Ether
 @transcript.command("void-seal")
 @json_option
 @click.pass_obj
-def void_seal(state: State, as_json: bool) -> None:
+def void_seal(state: OfflineHome, as_json: bool) -> None:
     r"""Declare a seal void that an earlier version recorded too late, so that the transcript can go on.
 
     Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any other
@@ -168,7 +170,7 @@ def void_seal(state: State, as_json: bool) -> None:
 @click.option("--plan", "plan_file", type=INPUT, help="Also require that every seal is by a signer of this plan.")
 @json_option
 @click.pass_obj
-def verify_transcript(state: State, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
+def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
     r"""Verify the chain and its seals, and show its head, to compare with what was written down.
 
     \b

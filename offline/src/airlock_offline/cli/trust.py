@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
-from airlock_shared.cli.qr.documents import incoming
+from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import FORMAT, Deployment, parse_deployment
 
@@ -21,7 +21,7 @@ from airlock_shared.documents.deployment import FORMAT, Deployment, parse_deploy
 @restart_option
 @json_option
 @click.pass_obj
-def trust(state: State, source: Path, qr: bool, restart: bool, as_json: bool) -> None:
+def trust(state: OfflineHome, source: Path, qr: bool, restart: bool, as_json: bool) -> None:
     r"""Pin the deployment in SOURCE, beside the pin that it replaces, after an exact Yes.
 
     \b

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
@@ -24,7 +24,7 @@ from airlock_shared.documents.services import PINNABLE, RELAYER
 @click.option("--route", type=click.Choice(PINNABLE), default=RELAYER)
 @json_option
 @click.pass_obj
-def trust_struct(state: State, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:
+def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:
     r"""Pin the struct whose EIP-712 encodeType text is ENCODE_TYPE, after an exact Yes.
 
     It is then checked like the structs of the catalogue, but shown raw and marked as such; a plan asks for it with the

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_offline.clock import now_ms
-from airlock_offline.state import State
-from airlock_offline.wallets.answers import Asked, WalletRequests, answer_of
+from airlock_offline.home import OfflineHome
+from airlock_offline.wallets.answers import answer_of
+from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
 from airlock_offline.wallets.requests import choose_step, request_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
@@ -29,7 +30,7 @@ from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 
 def scan_request(
-    state: State,
+    state: OfflineHome,
     sources: Sequence[str],
     plan_file: Path,
     step: str | None,
@@ -60,8 +61,8 @@ def scan_request(
     data = write_requests(_header(plan, situation), [request])
     fingerprint = parse_requests(data)[2]
     request_id = str(asked.request_id or "")
-    remembered = Asked(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
-    WalletRequests(state.home).keep(fingerprint, remembered)
+    remembered = WalletRequest(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
+    keep_request(state, fingerprint, remembered)
     write_new(output, data)
     facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
     state.transcript.record("wallet-asked", facts, now_ms())
@@ -100,27 +101,27 @@ def _header(plan: Plan, situation: Situation) -> Header:
 def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json: bool) -> None:
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {output}, made on this machine: its fingerprint is on no other screen.")
-    say(f"Sign it with: airlock-offline sign {output} --plan {plan_file} -o signatures.json")
+    say(f"Wrote {safe(str(output))}, made on this machine: its fingerprint is on no other screen.")
+    say(f"Sign it with: airlock-offline sign {safe(str(output))} --plan {safe(str(plan_file))} -o signatures.json")
     if as_json:
         words = spoken(fingerprint)
         show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})
 
 
-def answer_transfer(state: State, file: Path) -> Transfer:
+def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     """Return the signature in a signatures document as ``ur:eth-signature``, for the wallet that asked.
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
     header, signed, _ = parse_signatures(read_input(file))
-    asked = WalletRequests(state.home).require(header.requests)
+    asked = require_request(state, header.requests)
     answer = answer_of(asked, header, signed)
     say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
     return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")
 
 
 def show_answer(
-    state: State, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
+    state: OfflineHome, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
 ) -> None:
     """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
     transfer = answer_transfer(state, file)

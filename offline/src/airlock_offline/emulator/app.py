@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airlock_offline.emulator import answers, authorizations, keys
-from airlock_offline.emulator.answers import Asked, Failed, Settings
+from airlock_offline.emulator import authorizations, keys, status_words
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.faults import FAULTS
+from airlock_offline.emulator.status_words import Failed
 from airlock_offline.emulator.typed_flow import TypedFlow
 from airlock_offline.emulator.uploads import Uploads
 from airlock_offline.ledger.apdu import (
@@ -23,16 +24,17 @@ from airlock_offline.ledger.apdu import (
     P2_CHAIN_CODE,
     Ins,
 )
+from airlock_offline.ledger.models import DEFAULT_MODEL, screen_of, shown_models
 from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.transaction_screens import network
-from airlock_offline.ledger.typed_data_screens import FLEX_MODEL, MODELS, Page, address_pages, review_pages
+from airlock_offline.ledger.typed_data_screens import Page, address_pages, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.keccak import keccak256
 
 Screens = Callable[[list[Page]], bool]
 """Shows the pages of one request and returns whether the person approves."""
 
-_VERSION, _OLD_VERSION = (1, 22, 0), (1, 10, 4)
+_OLD_VERSION = "1.10.4"
 _ALWAYS_SET = 0x02  # in the configuration's flags, as recorded
 _SIGNING = (Ins.EIP712_VALUE, Ins.SIGN_EIP712, Ins.SIGN_TRANSACTION, Ins.SIGN_PERSONAL_MESSAGE, Ins.SIGN_AUTHORIZATION)
 _OTHER_APPS = {"wrong-app": ("Bitcoin", "2.4.0"), "app-closed": ("BOLOS", "1.6.0")}
@@ -49,17 +51,17 @@ class SoftwareLedger:
     def __init__(
         self,
         *,
-        model: str = MODELS[0],
-        settings: Settings = Settings(),  # noqa: B008  (a frozen value)
+        model: str = DEFAULT_MODEL,
+        settings: AppSettings = AppSettings(),  # noqa: B008  (a frozen value)
         seed: str = keys.TEST_SEED,
         faults: frozenset[str] = frozenset(),
         screens: Screens = approve,
     ) -> None:
         """Switch it on. Raises ``UsageError`` for a model or a fault that there is not."""
-        if model not in MODELS or not faults <= set(FAULTS):
+        if model not in shown_models() or not faults <= set(FAULTS):
             raise UsageError(
                 f"no such software Ledger: {model} with {sorted(faults)}",
-                do=f"models: {', '.join(MODELS)}; faults: {', '.join(FAULTS)}",
+                do=f"models: {', '.join(shown_models())}; faults: {', '.join(FAULTS)}",
             )
         self._model = model
         self._settings = settings
@@ -74,7 +76,7 @@ class SoftwareLedger:
     def exchange(self, apdu: bytes, *, person: bool = False) -> tuple[bytes, int]:  # noqa: ARG002  (as a Transport)
         """Answer one APDU with data and status word. Raises ``DeviceLost`` when it is to be unplugged."""
         try:
-            return self._answer(apdu), answers.OK
+            return self._answer(apdu), status_words.OK
         except Failed as failed:
             return b"", failed.sw
 
@@ -85,14 +87,14 @@ class SoftwareLedger:
 
     def _answer(self, apdu: bytes) -> bytes:
         if "lock" in self._faults:
-            raise Failed(answers.LOCKED)
+            raise Failed(status_words.LOCKED)
         if len(apdu) < 5 or len(apdu) != 5 + apdu[4]:
-            raise Failed(answers.BAD_DATA)
+            raise Failed(status_words.BAD_DATA)
         cla, ins, p1, p2, data = *apdu[:4], apdu[5:]
         if (cla, ins) == (CLA_SYSTEM, INS_APP_AND_VERSION):
             return self._app_and_version()
         if cla != CLA_ETHEREUM or self._other_app():
-            raise Failed(answers.CLASS)
+            raise Failed(status_words.CLASS)
         if "disconnect" in self._faults and ins in _SIGNING:
             self.close()
             raise DeviceLost("the software Ledger was unplugged", do="plug it in again and sign again")
@@ -105,7 +107,7 @@ class SoftwareLedger:
             Ins.EIP712_DEFINITION: self._typed.define,
             Ins.EIP712_VALUE: self._typed.value,
         }
-        signing: dict[int, Callable[[int, int, bytes], Asked | None]] = {
+        signing: dict[int, Callable[[int, int, bytes], SigningRequest | None]] = {
             Ins.SIGN_TRANSACTION: self._uploads.transaction,
             Ins.SIGN_PERSONAL_MESSAGE: self._uploads.personal_message,
             Ins.SIGN_EIP712: self._typed.finish,
@@ -114,33 +116,34 @@ class SoftwareLedger:
         if ins in answering:
             return answering[ins](p1, p2, data)
         if ins not in signing:
-            raise Failed(answers.INSTRUCTION)
+            raise Failed(status_words.INSTRUCTION)
         asked = signing[ins](p1, p2, data)
         return b"" if asked is None else self._sign(asked)
 
     # ---- what it says of itself
 
-    def _number(self) -> tuple[int, int, int]:
-        return _OLD_VERSION if "old-version" in self._faults else _VERSION
+    def _version(self) -> str:
+        return _OLD_VERSION if "old-version" in self._faults else screen_of(self._model).app_version
 
     def _other_app(self) -> tuple[str, str] | None:
         return next((named for fault, named in _OTHER_APPS.items() if fault in self._faults), None)
 
     def _app_and_version(self) -> bytes:
-        ours = "Ethereum", ".".join(map(str, self._number())) + ("-dev" if self._model == FLEX_MODEL else "")
+        ours = "Ethereum", self._version()
         name, version = self._other_app() or ours
         parts = (name.encode(), version.encode(), b"\0")
         return b"\x01" + b"".join(bytes((len(part),)) + part for part in parts)
 
     def _configuration(self, _p1: int, _p2: int, _data: bytes) -> bytes:
-        return bytes((_ALWAYS_SET | self._settings.blind_signing, *self._number()))
+        number = self._version().partition("-")[0]
+        return bytes((_ALWAYS_SET | self._settings.blind_signing, *map(int, number.split("."))))
 
     def _address(self, p1: int, p2: int, data: bytes) -> bytes:
         if p1 not in (P1_FIRST, P1_CONFIRM) or p2 not in (0, P2_CHAIN_CODE):
-            raise Failed(answers.PARAMETERS)
+            raise Failed(status_words.PARAMETERS)
         path, rest = keys.read_path(data)
         if len(rest) not in (0, 8):
-            raise Failed(answers.BAD_DATA)
+            raise Failed(status_words.BAD_DATA)
         account = self._account(path)
         if p1 == P1_CONFIRM:
             chain_id = int.from_bytes(rest, "big") if rest else 1
@@ -151,16 +154,16 @@ class SoftwareLedger:
 
     # ---- the person and the key
 
-    def _account(self, path: tuple[int, ...]) -> keys.Account:
+    def _account(self, path: tuple[int, ...]) -> keys.DerivedKey:
         if "wrong-account" in self._faults:
             path = (*path[:-1], path[-1] ^ 1)
         return keys.derive(keys.OTHER_SEED if "wrong-seed" in self._faults else self._seed, path)
 
     def _ask(self, pages: list[Page]) -> None:
         if not self._screens(pages) or "refuse" in self._faults:
-            raise Failed(answers.REFUSED)
+            raise Failed(status_words.REFUSED)
 
-    def _sign(self, asked: Asked) -> bytes:
+    def _sign(self, asked: SigningRequest) -> bytes:
         self._ask(review_pages(asked.review, asked.fields, self._model))
         if "empty-success" in self._faults:
             return b""
@@ -168,12 +171,12 @@ class SoftwareLedger:
         parity, rs = keys.sign(self._account(asked.path).private_key, digest, high_s="high-s" in self._faults)
         return bytes((asked.first_v + parity,)) + rs
 
-    def _authorization(self, p1: int, _p2: int, data: bytes) -> Asked:
+    def _authorization(self, p1: int, _p2: int, data: bytes) -> SigningRequest:
         if p1 != P1_AUTHORIZATION_FIRST:
-            raise Failed(answers.PARAMETERS)
+            raise Failed(status_words.PARAMETERS)
         path, rest = keys.read_path(data)
         if not self._settings.smart_accounts:
-            raise Failed(answers.ORDER)
+            raise Failed(status_words.ORDER)
         authorization = authorizations.read_authorization(rest)
         review, fields = authorizations.review_of(authorization, self._account(path).address, self._model)
-        return Asked(path, authorization.digest(), 0, review, fields)
+        return SigningRequest(path, authorization.digest(), 0, review, fields)

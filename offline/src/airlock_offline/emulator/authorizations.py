@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, ORDER, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, Failed
+from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.transaction_screens import network
-from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Review
+from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField
 from airlock_shared.ethereum.keccak import keccak256
 
 MAGIC = b"\x05"  # EIP-7702
@@ -15,17 +16,19 @@ _TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
 _NOBODY = bytes(20)
 
 UPGRADE = Review(
-    ["Review authorization ", "to upgrade into smart ", "contract account?"],
-    ["Sign operation"],
-    ["Review authorization to ", "upgrade into smart ", "contract account?"],
-    ["Sign authorization to ", "upgrade into smart ", "contract account?"],
+    Frame(("Review authorization ", "to upgrade into smart ", "contract account?"), ("Sign operation",)),
+    Frame(
+        ("Review authorization to ", "upgrade into smart ", "contract account?"),
+        ("Sign authorization to ", "upgrade into smart ", "contract account?"),
+    ),
     blind=False,
 )
 REVOKE = Review(
-    ["Review authorization ", "to revoke smart ", "contract delegation?"],
-    ["Sign operation"],
-    ["Review authorization to ", "revoke smart contract ", "delegation?"],
-    ["Sign authorization to ", "revoke smart contract ", "delegation?"],
+    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
+    Frame(
+        ("Review authorization to ", "revoke smart contract ", "delegation?"),
+        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
+    ),
     blind=False,
 )
 
@@ -69,11 +72,15 @@ def read_authorization(data: bytes) -> Authorization:
     return Authorization(values[1], int.from_bytes(values[2], "big"), int.from_bytes(values[3], "big"))
 
 
-def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[Field]]:
+def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization is shown."""
     where = network(authorization.chain_id)
-    fields = [Field("Account", account)]
+    fields = [ScreenField("Account", account)]
     if authorization.contract == _NOBODY:
-        return REVOKE, [*fields, Field("Revoke on network", where)]
-    title = "On network" if model == NANO_S_PLUS else "Delegate on network"
-    return UPGRADE, [*fields, Field("Delegate to", KNOWN_CONTRACTS[authorization.contract]), Field(title, where)]
+        return REVOKE, [*fields, ScreenField("Revoke on network", where)]
+    title = screen_of(model).wording.delegated_network
+    return UPGRADE, [
+        *fields,
+        ScreenField("Delegate to", KNOWN_CONTRACTS[authorization.contract]),
+        ScreenField(title, where),
+    ]

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from airlock_offline.emulator.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
-from airlock_offline.ledger.typed_data_screens import Field, shown_bytes, shown_string
+from airlock_offline.ledger.typed_data_screens import ScreenField, shown_bytes, shown_string
 
 
-def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[Field]:
+def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[ScreenField]:
     """Return the fields of a finished flow: each struct's heading and its values.
 
     ``message_hash_only``: as a Nano does with Raw messages off, the domain's values and then the message's hash.
     """
     if message_hash_only:
         domain = [
-            Field(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == DOMAIN
+            ScreenField(seen.field.name, shown(seen.field, seen.raw, model))
+            for seen in typed.seen
+            if seen.root == DOMAIN
         ]
-        return [*domain, Field("Message hash", shown_bytes(typed.domain_and_message()[1]))]
-    result: list[Field] = []
+        return [*domain, ScreenField("Message hash", shown_bytes(typed.domain_and_message()[1]))]
+    result: list[ScreenField] = []
     for root in typed.hashes:
-        result.append(Field("Review struct", root))
+        result.append(ScreenField("Review struct", root))
         result += [
-            Field(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == root
+            ScreenField(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == root
         ]
     return result
 

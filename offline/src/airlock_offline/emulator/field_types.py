@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, Failed
 
 CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
 DYNAMIC_TYPES = (STRING, BYTES)
@@ -45,7 +45,7 @@ def text_of(raw: bytes) -> str:
     return raw.decode("ascii")
 
 
-class _Reader:
+class _DefinitionReader:
     """Takes bytes off a field's definition and fails when they run out."""
 
     def __init__(self, data: bytes) -> None:
@@ -70,7 +70,7 @@ class _Reader:
 
 def read_field(data: bytes) -> FieldType:
     """Read the definition of a field: type byte, custom name or size, array levels, name."""
-    reader = _Reader(data)
+    reader = _DefinitionReader(data)
     first = reader.byte()
     code = first & _TYPE_MASK
     sized = bool(first & _SIZE_FLAG)

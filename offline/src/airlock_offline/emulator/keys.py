@@ -6,7 +6,7 @@ import hmac
 from functools import lru_cache
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, PATH, Failed
+from airlock_offline.emulator.status_words import BAD_DATA, PATH, Failed
 
 TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
     "glory promote mansion idle axis finger extra february uncover one trip resource "
@@ -19,7 +19,7 @@ _PURPOSE, _COIN_TYPES = 44 + HARDENED, (60 + HARDENED, 1 + HARDENED)  # BIP-44; 
 _MAX_LEVELS = 10
 
 
-class Account(NamedTuple):
+class DerivedKey(NamedTuple):
     """A derived key: private (32 bytes), public (65 bytes, uncompressed), its address in EIP-55, chain code (32 bytes)."""
 
     private_key: bytes
@@ -41,13 +41,13 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 @lru_cache(maxsize=64)
-def derive(seed: str, numbers: tuple[int, ...]) -> Account:
+def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     """Return the account of a BIP-39 phrase at a BIP-32 path."""
     from eth_account import Account as EthAccount
     from eth_account.hdaccount import seed_from_mnemonic
 
     private_key, chain_code = _node(seed_from_mnemonic(seed, ""), numbers)
-    return Account(private_key, _public_key(private_key), EthAccount.from_key(private_key).address, chain_code)
+    return DerivedKey(private_key, _public_key(private_key), EthAccount.from_key(private_key).address, chain_code)
 
 
 def _node(seed: bytes, numbers: tuple[int, ...]) -> tuple[bytes, bytes]:

@@ -11,12 +11,12 @@ import socket
 import sys
 from types import FrameType
 
-from airlock_offline.emulator.answers import Settings
+from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.terminal import ask_on_terminal, show_on_terminal, tell
+from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import DeviceLost
-from airlock_offline.ledger.typed_data_screens import MODELS
 
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data
@@ -31,10 +31,10 @@ class _Stopped(Exception):
 def run_emulator(
     *,
     port: int = 0,
-    model: str = MODELS[0],
+    model: str = DEFAULT_MODEL,
     faults: frozenset[str] = frozenset(),
     ask: bool = False,
-    settings: Settings = Settings(),  # noqa: B008  (a frozen value)
+    settings: AppSettings = AppSettings(),  # noqa: B008  (a frozen value)
 ) -> None:
     """Serve the software Ledger on 127.0.0.1 until SIGINT or SIGTERM.
 

@@ -7,13 +7,12 @@ import textwrap
 from collections.abc import Iterator
 
 from airlock_offline.ledger.typed_data_screens import Page
-
-WIDTH = 80
+from airlock_shared.text.safe import WIDTH, harmless
 
 
 def tell(text: str) -> None:
     """Write to stderr at once."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(harmless(text) + "\n")
     sys.stderr.flush()
 
 

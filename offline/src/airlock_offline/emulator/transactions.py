@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.ledger.transaction_screens import Shown, transaction_review
-from airlock_offline.ledger.typed_data_screens import Field, Review
+from airlock_offline.emulator.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_review
+from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 
 FIELDS = {  # the fields before the access list, in order
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),
@@ -18,7 +18,7 @@ FIELDS = {  # the fields before the access list, in order
 }
 
 
-class Transaction(NamedTuple):
+class ReceivedTransaction(NamedTuple):
     """What is known of a transaction so far: the fields that are complete, and where it ends when all of it is there."""
 
     fields: dict[str, bytes]
@@ -30,14 +30,14 @@ class Transaction(NamedTuple):
         return int.from_bytes(self.fields[name], "big")
 
 
-def read_so_far(data: bytes) -> Transaction:
+def read_so_far(data: bytes) -> ReceivedTransaction:
     """Read the pieces that have come in. Raises ``Failed`` for a type that is not simulated, or what is not RLP."""
     kind = data[0] if data else 0
     if kind not in FIELDS:
         raise Failed(TRANSACTION_TYPE)
     outer = _header(data, 1)
     if outer is None:
-        return Transaction({}, has_calldata=False, end=None)
+        return ReceivedTransaction({}, has_calldata=False, end=None)
     is_list, at, length = outer
     if not is_list:
         raise Failed(BAD_DATA)
@@ -59,7 +59,7 @@ def read_so_far(data: bytes) -> Transaction:
     complete = len(data) >= end
     if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) != 20):
         raise Failed(BAD_DATA)
-    return Transaction(fields, has_calldata, end if complete else None)
+    return ReceivedTransaction(fields, has_calldata, end if complete else None)
 
 
 def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
@@ -79,9 +79,13 @@ def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
     return is_list, at + 1 + size, int.from_bytes(data[at + 1 : at + 1 + size], "big")
 
 
-def review_of(transaction: Transaction, sender: str, digest: bytes, model: str) -> tuple[Review, list[Field]]:
+def review_of(
+    transaction: ReceivedTransaction, sender: str, digest: bytes, model: str
+) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which a transaction is shown."""
     number = transaction.number
     fee_wei = number("gas_price") * number("gas")
     to, data = transaction.fields["to"], transaction.fields["data"]
-    return transaction_review(Shown(sender, number("chain_id"), to, number("value"), fee_wei, data, digest), model)
+    return transaction_review(
+        ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest), model
+    )

@@ -6,12 +6,14 @@ within the definitions is added to: the next flow fails late with 6A80. Recorded
 
 from __future__ import annotations
 
-from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Asked, Failed, Settings
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.display import typed_fields
 from airlock_offline.emulator.keys import read_path
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Failed
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
-from airlock_offline.ledger.typed_data_screens import FLEX_MODEL, HASHES, TYPED_DATA, hash_fields
+from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.typed_data_screens import HASHES, TYPED_DATA, hash_fields
 from airlock_shared.ethereum.keccak import keccak256
 
 _FIRST_V = 27
@@ -21,8 +23,9 @@ _LEFT_FIELD = bytes((0x03, 4)) + b"left"  # an address named "left"
 class TypedFlow:
     """The app's state between the commands of typed data. Every method raises ``Failed`` for what the app refuses."""
 
-    def __init__(self, model: str, settings: Settings) -> None:
+    def __init__(self, model: str, settings: AppSettings) -> None:
         self._model = model
+        self._raw_messages_first = screen_of(model).raw_messages_first
         self._settings = settings
         self._typed: TypedStream | None = None
 
@@ -59,7 +62,7 @@ class TypedFlow:
         typed, self._typed = self._typed, None
         if typed is None:
             raise Failed(ORDER)
-        if (p2 == P2_FIELD or self._model == FLEX_MODEL) and not self._may_sign_fields():  # a Nano notices later
+        if (p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields():
             raise Failed(BAD_DATA)
         if p2 == P2_NAME:
             typed.begin(data)
@@ -75,7 +78,7 @@ class TypedFlow:
     def _may_sign_fields(self) -> bool:
         return self._settings.raw_messages or self._settings.blind_signing
 
-    def finish(self, _p1: int, p2: int, data: bytes) -> Asked:
+    def finish(self, _p1: int, p2: int, data: bytes) -> SigningRequest:
         """Return what is to be signed: the finished flow, or the two hashes that came instead."""
         if p2 == P2_SIGN_HASHES:
             return self._by_hashes(data)
@@ -83,14 +86,14 @@ class TypedFlow:
             return self._by_fields(data)
         raise Failed(PARAMETERS)
 
-    def _by_hashes(self, data: bytes) -> Asked:
+    def _by_hashes(self, data: bytes) -> SigningRequest:
         path, hashes = read_path(data)
         if len(hashes) != 64 or not self._settings.blind_signing:
             raise Failed(BAD_DATA)
         domain, message = hashes[:32], hashes[32:]
-        return Asked(path, _digest(domain, message), _FIRST_V, HASHES, hash_fields(domain, message))
+        return SigningRequest(path, _digest(domain, message), _FIRST_V, HASHES, hash_fields(domain, message))
 
-    def _by_fields(self, data: bytes) -> Asked:
+    def _by_fields(self, data: bytes) -> SigningRequest:
         typed, self._typed = self._typed, None
         if typed is None:
             raise Failed(ORDER)
@@ -98,9 +101,9 @@ class TypedFlow:
         path, rest = read_path(data)
         if rest:
             raise Failed(BAD_DATA)
-        fields_shown = self._settings.raw_messages or self._model == FLEX_MODEL
+        fields_shown = self._settings.raw_messages or self._raw_messages_first
         fields = typed_fields(typed, self._model, message_hash_only=not fields_shown)
-        return Asked(path, _digest(domain, message), _FIRST_V, TYPED_DATA if fields_shown else HASHES, fields)
+        return SigningRequest(path, _digest(domain, message), _FIRST_V, TYPED_DATA if fields_shown else HASHES, fields)
 
 
 def _digest(domain: bytes, message: bytes) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import NamedTuple
 
-from airlock_offline.emulator.answers import BAD_DATA, UNSPECIFIED, Failed
 from airlock_offline.emulator.field_types import (
     ADDRESS,
     BOOL,
@@ -21,13 +20,14 @@ from airlock_offline.emulator.field_types import (
     read_field,
     text_of,
 )
+from airlock_offline.emulator.status_words import BAD_DATA, UNSPECIFIED, Failed
 from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN = "EIP712Domain"
 _MAX_DEPTH = 16
 
 
-class Seen(NamedTuple):
+class ReceivedValue(NamedTuple):
     """A value that came in: under which root struct, its field, and its raw bytes."""
 
     root: str
@@ -50,7 +50,7 @@ class TypedStream:
 
     def __init__(self) -> None:
         self.rooted = False
-        self.seen: list[Seen] = []
+        self.seen: list[ReceivedValue] = []
         self.hashes: dict[str, bytes] = {}
         self._structs: list[tuple[str, list[FieldType]]] = []
         self._root = ""
@@ -128,7 +128,7 @@ class TypedStream:
             raise Failed(BAD_DATA)
         if not more:
             raw, self._partial = self._partial, None
-            self.seen.append(Seen(self._root, wanted.field, raw))
+            self.seen.append(ReceivedValue(self._root, wanted.field, raw))
             self._advance(raw)
 
     def domain_and_message(self) -> tuple[bytes, bytes]:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_offline.emulator import transactions
-from airlock_offline.emulator.answers import BAD_DATA, ORDER, PARAMETERS, Asked, Failed, Settings
-from airlock_offline.emulator.keys import Account, read_path
+from airlock_offline.emulator.answers import AppSettings, SigningRequest
+from airlock_offline.emulator.keys import DerivedKey, read_path
+from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
 from airlock_shared.ethereum.keccak import keccak256
@@ -24,7 +25,7 @@ class _Upload(NamedTuple):
 class Uploads:
     """The app's state between the pieces. Every method raises ``Failed`` for what the app refuses."""
 
-    def __init__(self, model: str, settings: Settings, account: Callable[[tuple[int, ...]], Account]) -> None:
+    def __init__(self, model: str, settings: AppSettings, account: Callable[[tuple[int, ...]], DerivedKey]) -> None:
         self._model = model
         self._settings = settings
         self._account = account
@@ -45,7 +46,7 @@ class Uploads:
             raise Failed(ORDER)
         return upload._replace(data=upload.data + data)
 
-    def transaction(self, p1: int, _p2: int, data: bytes) -> Asked | None:
+    def transaction(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
         """Take a piece of a transaction; None while more has to come (garbage keeps it waiting, and answers 9000)."""
         upload = self._received(Ins.SIGN_TRANSACTION, p1, data)
         transaction = transactions.read_so_far(upload.data)
@@ -56,9 +57,9 @@ class Uploads:
             return None
         digest = keccak256(upload.data[: transaction.end])
         sender = self._account(upload.path).address
-        return Asked(upload.path, digest, 0, *transactions.review_of(transaction, sender, digest, self._model))
+        return SigningRequest(upload.path, digest, 0, *transactions.review_of(transaction, sender, digest, self._model))
 
-    def personal_message(self, p1: int, _p2: int, data: bytes) -> Asked | None:
+    def personal_message(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
         """Take a piece of a personal message; None while more has to come."""
         upload = self._received(Ins.SIGN_PERSONAL_MESSAGE, p1, data)
         length, message = int.from_bytes(upload.data[:4], "big"), upload.data[4:]
@@ -68,4 +69,6 @@ class Uploads:
             self._upload = upload
             return None
         prefix = b"\x19Ethereum Signed Message:\n" + str(length).encode()  # EIP-191, version 0x45
-        return Asked(upload.path, keccak256(prefix + message), 27, MESSAGE, message_fields(message, self._model))
+        return SigningRequest(
+            upload.path, keccak256(prefix + message), 27, MESSAGE, message_fields(message, self._model)
+        )

@@ -23,11 +23,14 @@ from airlock_shared.errors import Refusal, UsageError
 MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
 PAPERS = "share/airlock-offline"
 INTERPRETER, ENVIRONMENT = "bin/python3", "pyvenv.cfg"
+PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
+"""The files of a kit that may be run."""
+
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
 _MAX_BYTES = 16 << 20  # of a list, or of one module
 
 
-class Finding(NamedTuple):
+class KitFinding(NamedTuple):
     """One difference: the check's id, the file (relative to what was examined), what is wrong with it."""
 
     check: str
@@ -48,7 +51,7 @@ class Installation(NamedTuple):
     kit: str
     fingerprint: str
     files: int
-    findings: tuple[Finding, ...]
+    findings: tuple[KitFinding, ...]
 
     @property
     def from_a_kit(self) -> bool:
@@ -56,7 +59,7 @@ class Installation(NamedTuple):
         return bool(self.kit or self.findings)
 
 
-class Library(NamedTuple):
+class KitLibrary(NamedTuple):
     """A shared library of the system: its soname, Debian's package, what needs it, whether it does without."""
 
     soname: str
@@ -73,7 +76,7 @@ def read_fingerprint(text: str) -> str:
     return digits
 
 
-def examine_kit(folder: Path, fingerprint: str) -> tuple[Finding, ...]:
+def examine_kit(folder: Path, fingerprint: str) -> tuple[KitFinding, ...]:
     """Compare a kit's folder with its MANIFEST, and that with the fingerprint. Nothing found means: it is this kit, whole.
 
     Raises ``UsageError`` when the fingerprint is not one.
@@ -82,7 +85,32 @@ def examine_kit(folder: Path, fingerprint: str) -> tuple[Finding, ...]:
     if wrong:
         return (wrong,)
     tree = _Tree(folder)
-    return (*tree.unlisted({*listed, MANIFEST}, "KIT-FILE"), *(f for _, f in tree.differences(listed, "KIT-FILE") if f))
+    return (
+        *tree.unlisted({*listed, MANIFEST}, "KIT-FILE"),
+        *(finding for _, finding in tree.differences(listed, "KIT-FILE") if finding),
+        *_examine_modes(tree, listed),
+    )
+
+
+def _examine_modes(tree: _Tree, listed: Mapping[str, str]) -> Iterator[KitFinding]:
+    """Yield what no hash says: folders without a listed file, second names of files, modes that give rights away.
+
+    The programs alone may be run, or every file or none: a medium that keeps no modes (FAT) says so of all alike.
+    """
+    folders = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
+    for path, found in sorted(tree.stats.items()):
+        is_folder = stat.S_ISDIR(found.st_mode)
+        if is_folder and path not in folders:
+            yield KitFinding("KIT-FILE", path, "a folder that is not in the list")
+        if not is_folder and found.st_nlink > 1:
+            yield KitFinding("KIT-FILE", path, "a hard link")
+        if found.st_mode & 0o7022:
+            what = "its mode lets others write, or changes who runs it"
+            yield KitFinding("KIT-FILE", path, what, f"{stat.S_IMODE(found.st_mode):04o}")
+    runnable = {path for path in tree.files if path in tree.stats and tree.stats[path].st_mode & 0o111}
+    if runnable and runnable != tree.files:
+        for path in sorted(runnable ^ PROGRAMS):
+            yield KitFinding("KIT-FILE", path, "executable" if path in runnable else "not executable")
 
 
 def examine_installation(root: Path | None = None, fingerprint: str = "") -> Installation:
@@ -102,17 +130,17 @@ def examine_installation(root: Path | None = None, fingerprint: str = "") -> Ins
         return Installation("", expected, 0, (wrong,))
     findings = [*_examine_tree(root, listed)]
     if _kept(root, FINGERPRINT) != expected:
-        findings.append(Finding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
+        findings.append(KitFinding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
     return Installation(_name(root), expected, len(listed), tuple(findings))
 
 
-def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
+def system_libraries(root: Path | None = None) -> tuple[KitLibrary, ...]:
     """Return what the kit's SYSTEM-LIBRARIES asks of the system; nothing when not installed from a kit."""
     rows = (line.split("\t") for line in _text(root or Path(sys.prefix), "SYSTEM-LIBRARIES").splitlines())
-    return tuple(Library(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
+    return tuple(KitLibrary(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
 
 
-def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[Finding]:
+def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]:
     tree = _Tree(root)
     compiled: set[str] = set()
     for path, finding in tree.differences(listed, "KIT-INSTALLED"):
@@ -127,9 +155,9 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[Finding]:
     yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
     if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
-        yield Finding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
+        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
     if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
-        yield Finding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
+        yield KitFinding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
 
 
 def environment(interpreter: str) -> str:
@@ -137,13 +165,13 @@ def environment(interpreter: str) -> str:
     return f"home = {PurePosixPath(interpreter).parent}\ninclude-system-site-packages = false\n"
 
 
-def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[Finding]:
+def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[KitFinding]:
     name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
     made = bytecode.make(_bytes(root / path), name)
     if there != (made is not None):
-        yield Finding("KIT-INSTALLED", place, "unexpected" if there else "missing")
+        yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
     elif made is not None and _bytes(root / place) != made:
-        yield Finding("KIT-INSTALLED", place, "bytecode that does not come from its source")
+        yield KitFinding("KIT-INSTALLED", place, "bytecode that does not come from its source")
 
 
 class _Tree:
@@ -154,10 +182,12 @@ class _Tree:
         self.files: set[str] = set()
         self.links: dict[str, str] = {}
         self.others: dict[str, str] = {}
+        self.stats: dict[str, os.stat_result] = {}
         self._read(folder, "")
 
     def _read(self, folder: Path, prefix: str) -> None:
         try:
+            self.stats[prefix.rstrip("/") or "."] = os.lstat(folder)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     path = prefix + entry.name
@@ -167,35 +197,36 @@ class _Tree:
                         self._read(Path(entry.path), f"{path}/")
                     elif entry.is_file():
                         self.files.add(path)
+                        self.stats[path] = entry.stat(follow_symlinks=False)
                     else:
                         self.others[path] = "neither a file nor a folder"
         except OSError as error:
             self.others[prefix or "."] = f"cannot be read: {error.strerror}"
 
-    def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[Finding]:
+    def unlisted(self, known: Set[str], check: str, links: Set[str] = frozenset()) -> Iterator[KitFinding]:
         """Yield what is there and should not be."""
         wrong = dict.fromkeys(self.files - known, "not in the list")
         wrong |= {path: "a symbolic link" for path in self.links if path not in links}
         for path, what in sorted((wrong | self.others).items()):
-            yield Finding(check, path, what)
+            yield KitFinding(check, path, what)
 
-    def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, Finding | None]]:
+    def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, KitFinding | None]]:
         """Yield every listed path, with what is wrong with its contents."""
         for path, expected in listed.items():
             if path not in self.files:
-                yield path, None if path in self.links else Finding(check, path, "missing")
+                yield path, None if path in self.links else KitFinding(check, path, "missing")
                 continue
             got = _sha256(self.folder / path)
-            yield path, None if got == expected else Finding(check, path, "changed", got, expected)
+            yield path, None if got == expected else KitFinding(check, path, "changed", got, expected)
 
 
-def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], Finding | None]:
+def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], KitFinding | None]:
     """Return a list of hashes by path, or why it is not the expected one: then nothing in it is believed."""
     data = _bytes(folder / name)
     got = hashlib.sha256(data).hexdigest()
     if got != expected:
         what = "changed, or of another kit" if data else "missing"
-        return {}, Finding("KIT-MANIFEST", name, what, got, expected)
+        return {}, KitFinding("KIT-MANIFEST", name, what, got, expected)
     lines = [_LINE.fullmatch(line) for line in data.decode("ascii", "replace").splitlines()]
     return {line[2]: line[1] for line in lines if line}, None
 

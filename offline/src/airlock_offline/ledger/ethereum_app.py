@@ -24,7 +24,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, ExtendedKey, Signature
+from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature, ExtendedKey
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
@@ -43,7 +43,15 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
 
-__all__ = ["AppAndVersion", "Configuration", "DeviceAddress", "EthereumApp", "ExtendedKey", "Signature", "open_app"]
+__all__ = [
+    "AppAndVersion",
+    "Configuration",
+    "DeviceAddress",
+    "DeviceSignature",
+    "EthereumApp",
+    "ExtendedKey",
+    "open_app",
+]
 
 APP_NAME = "Ethereum"
 HOME_SCREEN = "BOLOS"  # the name that the home screen answers
@@ -126,7 +134,7 @@ class EthereumApp:
         account = _account(reply[:-CHAIN_CODE_BYTES], doing)
         return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
 
-    def sign_typed_data(self, path: str, typed_data: TypedData) -> Signature:
+    def sign_typed_data(self, path: str, typed_data: TypedData) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
         doing = "sign the typed data"
         flow = fields_flow(path, typed_data)
@@ -141,7 +149,7 @@ class EthereumApp:
             self._require_silence(*self._transport.exchange(apdu.encode(), person=True), doing)
         return _signature(self._ask(flow.sign, doing, person=True, setting=RAW_MESSAGES), 27, doing)
 
-    def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> Signature:
+    def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> DeviceSignature:
         """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
 
         Raises ``ValueError`` when a hash is not 32 bytes long.
@@ -153,7 +161,7 @@ class EthereumApp:
         apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
         return _signature(self._ask(apdu, doing, person=True), 27, doing)
 
-    def sign_transaction(self, path: str, unsigned_transaction: bytes) -> Signature:
+    def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
         """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
 
         Raises ``UsageError`` for a legacy transaction, of which the device answers only the low byte of v.
@@ -165,12 +173,12 @@ class EthereumApp:
         payload = encode_path(path) + unsigned_transaction
         return self._in_chunks(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
 
-    def sign_personal_message(self, path: str, message: bytes) -> Signature:
+    def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
         """Sign a personal message (EIP-191, version 0x45)."""
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self._in_chunks(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-    def sign_authorization(self, path: str, chain_id: int, delegate: bytes, nonce: int) -> Signature:
+    def sign_authorization(self, path: str, chain_id: int, delegate: bytes, nonce: int) -> DeviceSignature:
         """Sign an EIP-7702 authorization for a 20-byte contract that the app knows (the zero address revokes)."""
         doing = "sign the authorization"
         values = (b"\x01", delegate, encode_integer(chain_id), encode_integer(nonce))
@@ -179,7 +187,7 @@ class EthereumApp:
         apdu = ethereum_apdu(Ins.SIGN_AUTHORIZATION, P1_AUTHORIZATION_FIRST, 0, data)
         return _signature(self._ask(apdu, doing, person=True), 0, doing)
 
-    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> Signature:
+    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
         pieces = chunks(payload)
         for index, piece in enumerate(pieces[:-1]):
             apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
@@ -221,11 +229,11 @@ def _account(reply: bytes, doing: str) -> DeviceAddress:
     return DeviceAddress(fields[0], address)
 
 
-def _signature(reply: bytes, first_v: int, doing: str) -> Signature:
+def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:
     """Read v, r, s, where v is ``first_v`` or one more."""
     if len(reply) != SIGNATURE_BYTES:
         raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
     parity = reply[0] - first_v
     if parity not in (0, 1):
         raise wrong_answer(doing, f"a signature with v = {reply[0]}")
-    return Signature(reply[1:33], reply[33:], parity)
+    return DeviceSignature(reply[1:33], reply[33:], parity)

@@ -1,65 +1,12 @@
-"""How a text becomes lines on a Ledger's screen: the width of each character, and where a line is broken.
+"""How a text becomes lines on a Ledger's screen: where a line of its typeface is broken.
 
-The widths in pixels are **fitted**: the smallest changes to Open Sans' published proportions with which every line break
-of the recorded screens (``tests/vectors/ledger``) comes out as it was. Texts with characters or combinations that were never
-recorded may therefore break one character earlier or later on a device; the text itself is the same.
+The widths of characters are fitted (:mod:`airlock_offline.ledger.models`): texts with characters or combinations that were
+never recorded may break one character earlier or later on a device; the text itself is the same.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Face(NamedTuple):
-    """A typeface on one model: the pixels of a line, and the characters that are so many pixels wide."""
-
-    line_px: int
-    widths: dict[str, int]
-
-
-def _face(line_px: int, characters: dict[int, str]) -> Face:
-    return Face(line_px, {character: width for width, group in characters.items() for character in group})
-
-
-_NANO_WIDTHS = {
-    2: "'",
-    3: " !(),.:;IJijl",
-    4: '"-/[\\]rt{}',
-    5: "?_cfsvz",
-    6: "$*+012356789<=>EFLSTXYZ^`aegkxy|~",
-    7: "#ABCKPRVbdhnopqu",
-    8: "&4DGHNU",
-    9: "%OQw",
-    10: "@MWm",
-}
-_FLEX_WIDTHS = {
-    9: "',",
-    10: " !.:;Jijl",
-    11: "()I",
-    12: "-",
-    13: "[]ft",
-    14: "/\\",
-    15: '"{}',
-    16: "r",
-    17: "?_",
-    18: "1csz",
-    19: "vy",
-    20: "Lkx",
-    21: "*EFST^ag|",
-    22: "$+02356789<=>XYZ`e~",
-    23: "PVdhnopu",
-    24: "4KRbq",
-    25: "#AB",
-    27: "C",
-    28: "&DGHU",
-    29: "N",
-    30: "OQw",
-    32: "%",
-    35: "@M",
-    36: "Wm",
-}
-NANO = _face(114, _NANO_WIDTHS)
-FLEX = _face(416, _FLEX_WIDTHS)
+from airlock_offline.ledger.models import Face
 
 
 def width_px(text: str, face: Face) -> int:

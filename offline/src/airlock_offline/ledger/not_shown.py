@@ -7,20 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.line_breaks import FLEX, lines_of
+from airlock_offline.ledger.line_breaks import lines_of
+from airlock_offline.ledger.models import Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
-from airlock_offline.ledger.typed_data_screens import (
-    FLEX_LINES,
-    FLEX_MODEL,
-    SHOWN_CHARACTERS,
-    UNSHORTENED_FROM,
-    shown_bytes,
-    shown_string,
-)
+from airlock_offline.ledger.typed_data_screens import SHOWN_CHARACTERS, UNSHORTENED_FROM, shown_bytes, shown_string
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
-
-UNDRAWN_CHARACTERS = range(200, SHOWN_CHARACTERS + 1)
-"""Lengths at which a text may take the twelve smaller lines of which a Flex does not draw the last behind More."""
 
 
 def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
@@ -36,7 +27,7 @@ def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
 
 
 def _notes(leaf: Leaf, model: str) -> Iterator[str]:
-    value = leaf.value
+    value, layout = leaf.value, screen_of(model).layout
     if isinstance(value, str):
         raw, shown = value.encode(), shown_string(value.encode(), model)
         if len(raw) > SHOWN_CHARACTERS:
@@ -49,14 +40,14 @@ def _notes(leaf: Leaf, model: str) -> Iterator[str]:
         if 2 + 2 * len(value) > SHOWN_CHARACTERS:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {leaf.name} at most ({len(value)} bytes of data)."
     else:
-        if type(value) is int and value < 0 and model != FLEX_MODEL and len(str(value)) > 17:
+        if isinstance(layout, Buttons) and type(value) is int and value < 0 and len(str(value)) > layout.digits_whole:
             yield f"A Nano repeats digits of {leaf.name} on its second page: compare page by page, do not join them."
         return
-    if model == FLEX_MODEL and len(lines_of(shown, FLEX)) > FLEX_LINES:
-        yield from _behind_more(leaf.name, shown)
+    if isinstance(layout, Touch) and len(lines_of(shown, layout.face)) > layout.lines:
+        yield from _behind_more(leaf.name, shown, layout)
 
 
-def _behind_more(name: str, shown: str) -> Iterator[str]:
+def _behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
     yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
-    if len(shown) in UNDRAWN_CHARACTERS:
+    if len(shown) in layout.undrawn:
         yield f'The last line of {name} may not be drawn behind More: read here that it ends in "{shown[-24:].strip()}".'

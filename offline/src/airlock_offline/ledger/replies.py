@@ -27,7 +27,7 @@ class DeviceAddress(NamedTuple):
     address: bytes
 
 
-class Signature(NamedTuple):
+class DeviceSignature(NamedTuple):
     """A signature as the device gave it: ``r`` and ``s`` of 32 bytes each, and the parity (0 or 1)."""
 
     r: bytes

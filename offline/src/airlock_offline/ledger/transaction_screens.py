@@ -7,30 +7,33 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.typed_data_screens import NANO_S_PLUS, Field, Page, Review, review_pages
+from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.units import NATIVE, to_human
 
 NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
 APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
-_WEI_DIGITS = 18
 
-_FIRST = (["Review transaction"], ["Sign transaction"], ["Review transaction"])
-PLAIN = Review(*_FIRST, ["Sign transaction?"], blind=False)
+PLAIN = Review(
+    Frame(("Review transaction",), ("Sign transaction",)),
+    Frame(("Review transaction",), ("Sign transaction?",)),
+    blind=False,
+)
 BLIND = Review(
-    ["Review transaction"],
-    ["Accept risk and ", "sign transaction"],
-    ["Review transaction"],
-    ["Accept risk and sign ", "transaction?"],
+    Frame(("Review transaction",), ("Accept risk and ", "sign transaction")),
+    Frame(("Review transaction",), ("Accept risk and sign ", "transaction?")),
 )
 APPROVAL = Review(
-    ["Review transaction to ", "approve ERC20 token"],
-    ["Accept risk and ", "sign transaction"],
-    ["Review transaction to ", "approve ERC20 token"],
-    ["Accept risk and sign ", "transaction to approve ", "ERC20 token?"],
+    Frame(("Review transaction to ", "approve ERC20 token"), ("Accept risk and ", "sign transaction")),
+    Frame(
+        ("Review transaction to ", "approve ERC20 token"),
+        ("Accept risk and sign ", "transaction to approve ", "ERC20 token?"),
+    ),
 )
 
 
-class Shown(NamedTuple):
+class ShownTransaction(NamedTuple):
     """What decides the pages: who sends what where, fees in wei, and the 32-byte hash that is signed."""
 
     sender: str
@@ -44,9 +47,7 @@ class Shown(NamedTuple):
 
 def amount(wei: int, chain_id: int) -> str:
     """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    digits = f"{wei:0{_WEI_DIGITS + 1}d}"
-    fraction = digits[-_WEI_DIGITS:].rstrip("0")
-    return f"{digits[:-_WEI_DIGITS]}{'.' if fraction else ''}{fraction} {'ETH' if chain_id in NETWORKS else '???'}"
+    return f"{to_human(wei, NATIVE)} {'ETH' if chain_id in NETWORKS else '???'}"
 
 
 def network(chain_id: int) -> str:
@@ -54,25 +55,25 @@ def network(chain_id: int) -> str:
     return NETWORKS.get(chain_id, str(chain_id))
 
 
-def transaction_review(shown: Shown, model: str) -> tuple[Review, list[Field]]:
+def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which a transaction is shown."""
-    networks = [Field("Network", network(shown.chain_id))] if shown.chain_id != 1 else []
-    fees = Field("Max fees", amount(shown.fee_wei, shown.chain_id))
+    networks = [ScreenField("Network", network(shown.chain_id))] if shown.chain_id != 1 else []
+    fees = ScreenField("Max fees", amount(shown.fee_wei, shown.chain_id))
     if shown.data.startswith(APPROVE):
-        return APPROVAL, [Field("From", shown.sender), *networks, fees]
+        return APPROVAL, [ScreenField("From", shown.sender), *networks, fees]
     fields = [
-        Field("From", shown.sender),
-        Field("Amount", amount(shown.value_wei, shown.chain_id)),
-        Field("To", checksum_address(shown.to)),
+        ScreenField("From", shown.sender),
+        ScreenField("Amount", amount(shown.value_wei, shown.chain_id)),
+        ScreenField("To", checksum_address(shown.to)),
         fees,
         *networks,
     ]
     if not shown.data:
         return PLAIN, fields
-    title = "Tx hash" if model == NANO_S_PLUS else "Transaction hash"
-    return BLIND, [*fields, Field(title, "0x" + shown.digest.hex())]
+    title = screen_of(model).wording.transaction_hash
+    return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
 
 
-def transaction_pages(shown: Shown, model: str) -> list[Page]:
+def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:
     """Return the pages for a transaction, up to the one that signs."""
     return review_pages(*transaction_review(shown, model), model)

@@ -7,9 +7,12 @@ several are plugged in, one has to be named.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
+from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
     DeviceLost,
     DeviceNotFound,
@@ -21,19 +24,12 @@ from airlock_offline.ledger.status import (
     WrongAnswer,
 )
 from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, gone, silent, timeout_s
-from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, place_of
+from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, port_of
 
 LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101
 LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
 PACKET_SIZE = 64  # bytes of one HID report
-MODELS_BY_PRODUCT = {  # the high byte of the USB product id; the low byte says which interfaces there are
-    0x10: "nanos",
-    0x40: "nanox",
-    0x50: "nanosp",
-    0x60: "stax",
-    0x70: "flex",
-}
 
 
 class HidDevice(Protocol):
@@ -60,17 +56,23 @@ class PluggedLedger(NamedTuple):
     model: str = ""
 
 
+def hidapi() -> Any:
+    """Return hidapi's module: on Linux the one for ``/dev/hidraw*``, which takes neither a socket nor a second thread.
+
+    The other, over libusb, listens for the kernel's messages on a netlink socket. Raises ``ImportError``.
+    """
+    return import_module("hidraw" if sys.platform.startswith("linux") else "hid")
+
+
 def plugged_ledgers() -> list[PluggedLedger]:
     """Return the Ledgers that are plugged in, by path."""
-    import hid
-
     found = {
         PluggedLedger(
             entry["path"].decode(),
             entry.get("product_string") or "Ledger",
-            MODELS_BY_PRODUCT.get(entry.get("product_id", 0) >> 8, ""),
+            model_of_product(entry.get("product_id", 0)),
         )
-        for entry in hid.enumerate(LEDGER_VENDOR, 0)
+        for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
         if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
     }
     return sorted(found)
@@ -93,13 +95,13 @@ def choose_ledger(plugged: list[PluggedLedger], path: str | None = None) -> Plug
 
 def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotPermitted:
     """Return why a device that is plugged in cannot be opened, as far as the operating system tells."""
-    place = place_of(path)
-    if place is not None and not may_open(place):
+    port = port_of(path)
+    if port is not None and not may_open(port):
         return NotPermitted(
             f"this account may not open the Ledger at {path}",
             do="install Airlock's udev rule (offline/udev/70-airlock-ledger.rules) and plug the Ledger in again",
         )
-    held_by = holders(place) if place is not None else []
+    held_by = holders(port) if port is not None else []
     if held_by:
         return HeldByAnother(
             f"the Ledger at {path} is held by {', '.join(held_by)}", do="close that program and try again"
@@ -133,12 +135,10 @@ class HidTransport:
         finally:
             if self._device is None:
                 self._lock.release()
-        self._place = place_of(self.ledger.path)
+        self._port = port_of(self.ledger.path)
 
     def _open(self, device: Callable[[], HidDevice] | None) -> HidDevice:
-        import hid
-
-        opened: HidDevice = (device or hid.device)()
+        opened: HidDevice = (device or hidapi().device)()
         try:
             opened.open_path(self.ledger.path.encode())
         except OSError as error:
@@ -170,7 +170,7 @@ class HidTransport:
         there = [ledger.path for ledger in self._plugged()]
         if not there:
             return Unplugged("the Ledger was unplugged; nothing more was signed", do=REPLUG)
-        if self.ledger.path not in there or place_of(self.ledger.path) != self._place:
+        if self.ledger.path not in there or port_of(self.ledger.path) != self._port:
             return Replugged(
                 "the Ledger was unplugged and plugged in again, or an app was opened or closed on it",
                 do="open the Ethereum app and sign again; what was signed before is kept",

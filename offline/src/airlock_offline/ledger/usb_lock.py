@@ -22,14 +22,14 @@ _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-p
 _HIDRAW_PATH = re.compile(r"/dev/(hidraw[0-9]+)", re.ASCII)
 
 
-class Place(NamedTuple):
+class UsbPort(NamedTuple):
     """The device file of a plugged Ledger, and the number that the bus gave it: a new one each time it is plugged in."""
 
     node: Path
     plug_number: str
 
 
-def place_of(path: str, root: Path = ROOT) -> Place | None:
+def port_of(path: str, root: Path = ROOT) -> UsbPort | None:
     """Return where hidapi's ``path`` is: ``1-2:1.0`` (libusb) or ``/dev/hidraw3``; None when it is gone or not known."""
     if match := _LIBUSB_PATH.fullmatch(path):
         device = root / "sys/bus/usb/devices" / match[1]
@@ -42,7 +42,7 @@ def place_of(path: str, root: Path = ROOT) -> Place | None:
         return None
     bus, number = map(int, numbers)
     node = root / path[1:] if path.startswith("/") else root / f"dev/bus/usb/{bus:03d}/{number:03d}"
-    return Place(node, f"{bus}-{number}")
+    return UsbPort(node, f"{bus}-{number}")
 
 
 def _read(path: Path) -> str:
@@ -52,18 +52,18 @@ def _read(path: Path) -> str:
         return ""
 
 
-def may_open(place: Place) -> bool:
+def may_open(port: UsbPort) -> bool:
     """Return whether this account may read and write the device file."""
-    return os.access(place.node, os.R_OK | os.W_OK)
+    return os.access(port.node, os.R_OK | os.W_OK)
 
 
-def holders(place: Place, root: Path = ROOT) -> list[str]:
+def holders(port: UsbPort, root: Path = ROOT) -> list[str]:
     """Return the names of other programs that have the device file open, as far as this account may see them."""
     names = set()
     for link in (root / "proc").glob("[0-9]*/fd/*"):
         process = link.parents[1]
         try:
-            held = process.name != str(os.getpid()) and link.readlink() == place.node
+            held = process.name != str(os.getpid()) and link.readlink() == port.node
         except OSError:  # another account's, or it ended meanwhile
             continue
         if held:

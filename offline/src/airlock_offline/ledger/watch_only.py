@@ -22,14 +22,14 @@ CHILDREN = (Step(0, False), Step(None, False))
 FIRST = (0, 0)
 
 
-class Account(NamedTuple):
+class WatchOnlyAccount(NamedTuple):
     """A node as it is shown, and its first address in EIP-55."""
 
     key: HDKey
     first_address: str
 
 
-def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> Account:
+def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> WatchOnlyAccount:
     """Read the node at ``path``. The app tells no master fingerprint: it refuses every path outside Ethereum.
 
     Raises ``DeviceError``, also when the node does not lead to the device's own first address.
@@ -48,7 +48,7 @@ def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> A
         name=NAME,
         note=NOTE,
     )
-    return Account(key, checksum_address(first))
+    return WatchOnlyAccount(key, checksum_address(first))
 
 
 def address_below(node: ExtendedKey, numbers: tuple[int, ...]) -> bytes | None:

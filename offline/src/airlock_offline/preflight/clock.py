@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_shared.checks.clock import advice
-from airlock_shared.host.machine import LOOK, Observed
+from airlock_shared.host.observed import LOOK, Observed
 from airlock_shared.units import utc_text
 
 

@@ -6,28 +6,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from airlock_offline.config import read_config
+from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import Installation
 from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
-from airlock_offline.ledger.usb_lock import holders, may_open, place_of
+from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
+from airlock_offline.preflight.isolation import as_rehearsal
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_line
 from airlock_offline.preflight.page import TRUST
-from airlock_offline.state import State
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     LIBRARIES,
-    LOOK,
     Library,
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
-    fault,
     home_line,
     library_lines,
     program_line,
+)
+from airlock_shared.host.observed import (
+    LOOK,
+    Observed,
+    World,
+    fault,
 )
 from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe
@@ -36,7 +41,7 @@ REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a 
 
 
 def health_lines(
-    state: State, installation: Installation, libraries: tuple[Library, ...], rule: str | None, world: World
+    state: OfflineHome, installation: Installation, libraries: tuple[Library, ...], rule: str | None, world: World
 ) -> Iterator[Observed]:
     """Yield every line of ``doctor``, without changing anything and without talking to a Ledger."""
     yield program_line("airlock-offline")
@@ -45,7 +50,8 @@ def health_lines(
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
-    yield config_line(state.home / FILE)
+    yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
+    yield config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)
@@ -75,11 +81,11 @@ def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -
     if not found:
         yield Observed("Ledger", "Ledger", "none is plugged in", LOOK, "plug it in, unlock it, open the Ethereum app")
     for ledger in found:
-        name, place = safe(f"{ledger.product} at {ledger.path}"), place_of(ledger.path)
-        if place is not None and not may_open(place):
+        name, port = safe(f"{ledger.product} at {ledger.path}"), port_of(ledger.path)
+        if port is not None and not may_open(port):
             do = f"install the udev rule ({RULE}), and plug the Ledger in again"
             yield fault("Ledger", "Ledger", f"{name}: this account may not open it", do, ExitCode.DEVICE)
-        elif place is not None and (held_by := holders(place)):
+        elif port is not None and (held_by := holders(port)):
             found_text = f"{name}: held by {safe(', '.join(held_by))}"
             yield fault("Ledger", "Ledger", found_text, "close that program", ExitCode.DEVICE)
         else:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from airlock_offline.installation.manifest import Finding, Installation
+from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import LOOK, REFUSED, Observed
+from airlock_shared.host.observed import LOOK, REFUSED, Observed
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 
@@ -36,7 +36,7 @@ def installation_lines(found: Installation) -> Iterator[Observed]:
         yield Observed("installed", "kit", f"{digits[:32]} {digits[32:]} {spoken(digits)}")
 
 
-def kit_lines(findings: Sequence[Finding], folder: Path, fingerprint: str) -> Iterator[Observed]:
+def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) -> Iterator[Observed]:
     """Judge a kit's own medium."""
     yield from _findings(findings)
     if not findings:
@@ -50,7 +50,7 @@ def installation_as_json(found: Installation) -> dict[str, Any]:
     return {"kit": found.kit, "fingerprint": found.fingerprint, "files": found.files, "findings": differ}
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[Observed]:
+def _findings(findings: Sequence[KitFinding]) -> Iterator[Observed]:
     for finding in findings[:FINDINGS_SHOWN]:
         found = f"{finding.what}: {safe(finding.path)}"
         yield Observed("installed", "files", found, REFUSED, AGAIN, finding.check, ExitCode.REFUSED)

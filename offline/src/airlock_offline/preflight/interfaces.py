@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.host.machine import REFUSED, Observed, World
+from airlock_shared.host.observed import REFUSED, Observed, World
 from airlock_shared.text.safe import safe
 
 IFF_UP = 0x1

@@ -1,4 +1,6 @@
-"""Whether the machine is fit for production: no interface up, no route, no radio. ``preflight``, ``sign`` and the seal ask.
+"""Whether the machine is fit for production: no interface up, no route, no radio, and the kernel's filter.
+
+``preflight``, ``sign`` and the seal ask.
 
 Production is every machine but one: where a rehearsal deployment is pinned, no other, and the software Ledger is used. A
 real Ledger holds a real key, and it is the deployment that calls itself a rehearsal: its word does not open the room.
@@ -10,14 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.cli.doctor import current
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import read_input
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, World
+from airlock_shared.host.files import current, read_input
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
 
 FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
@@ -45,32 +53,43 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def require_fit(lines: Sequence[Observed]) -> None:
+def require_isolation(lines: Sequence[Observed]) -> None:
     """Raise ``Refusal`` when a line is refused: the first check's id, and every line with its id in ``got``."""
     refused = [line for line in lines if line.verdict == REFUSED]
     if refused:
         got = "; ".join(f"{line.check}: {line.what} {line.found}" for line in refused)
+        expected = "every interface and radio off, no route, and a kernel that refuses sockets"
         raise Refusal(refused[0].check, "this machine is not cut off, and a real key may be used on it", got=got,
-                      expected="every interface and radio off, and no route", do=refused[0].do)  # fmt: skip
+                      expected=expected, do=refused[0].do)  # fmt: skip
 
 
-class Fitness:
+class Isolation:
     """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
 
-    def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
+    def __init__(
+        self,
+        home: Path,
+        emulator_port: int | None,
+        kernel: Confinement,
+        world: World = World(),  # noqa: B008 (frozen)
+    ) -> None:
         """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
         self._pins = pinned(home)
+        self._kernel = kernel
         self._software = emulator_port is not None
         self._world = world
+
+    def _lines(self) -> list[Observed]:
+        return [*airgap_lines(self._world), *kernel_lines(self._kernel)]
 
     def begin(self, note: Callable[[str], None] = say) -> None:
         """Refuse in production before anything is reviewed; in a rehearsal, say what production would refuse.
 
         With a rehearsal deployment and a real Ledger the refusal waits for the Ledger: what needs none is no danger.
         """
-        lines = airgap_lines(self._world)
+        lines = self._lines()
         if is_production(self._pins, software_ledger=True):
-            require_fit(lines)
+            require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
             note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
@@ -81,7 +100,7 @@ class Fitness:
         def looked() -> _App:
             client = app()
             if is_production(self._pins, software_ledger=self._software):
-                require_fit(airgap_lines(self._world))
+                require_isolation(self._lines())
             return client
 
         return looked

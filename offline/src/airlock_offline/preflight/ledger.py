@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from airlock_offline.ledger.models import advice_for
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.host.machine import LOOK, OK, Observed
+from airlock_shared.host.observed import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
@@ -39,13 +40,6 @@ PROOF: dict[str, Any] = {
     "primaryType": "AirlockSettingsTest",
     "domain": {"name": "Airlock settings test", "version": "0", "chainId": "0"},
     "message": {"note": "Harmless. The signature is thrown away."},
-}
-ADVICE = {
-    "flex": "Flex: open More for long texts; a text of twelve lines lacks its last one there",
-    "nanosp": "Nano S Plus: three lines a page; compare every page, and never join the pages of a number",
-    "nanox": "Nano X: shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
-    "stax": "Stax: shows what a Flex shows, more to a page; Airlock lists a Flex' pages",
-    "nanos": "Nano S: Ledger has stopped its updates; the app may never reach the version that Airlock needs",
 }
 _KEY = "airlock.raw-messages"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -152,8 +146,8 @@ def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]
     else:
         yield Observed("Ledger", "Blind signing", "off, as it should be for intents")
     yield _raw_messages_line(report["raw_messages"])
-    if report["model"] in ADVICE:
-        yield Observed("Ledger", "model", ADVICE[report["model"]])
+    if advice := advice_for(report["model"]):
+        yield Observed("Ledger", "model", advice)
 
 
 def _raw_messages_line(raw: str) -> Observed:

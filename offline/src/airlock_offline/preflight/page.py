@@ -6,7 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_offline.installation.manifest import Finding, Installation, system_libraries
+from airlock_offline.confinement.enforced import Confinement
+from airlock_offline.installation.manifest import Installation, KitFinding, system_libraries
 from airlock_offline.preflight.clock import clock_lines
 from airlock_offline.preflight.installation import (
     installation_as_json,
@@ -15,20 +16,24 @@ from airlock_offline.preflight.installation import (
     pin_as_json,
 )
 from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.ledger import device_lines
-from airlock_shared.cli.doctor import current, read_deployments, transcript_line
+from airlock_shared.cli.doctor import read_deployments, transcript_line
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
-    FAULT,
     LIBRARIES,
-    LOOK,
-    REFUSED,
     Library,
-    Observed,
-    World,
     camera_line,
     disk_line,
     home_line,
     library_lines,
+)
+from airlock_shared.host.observed import (
+    FAULT,
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.units import utc_text
@@ -41,10 +46,10 @@ class Kit(NamedTuple):
 
     folder: Path
     fingerprint: str
-    findings: tuple[Finding, ...]
+    findings: tuple[KitFinding, ...]
 
 
-class Told(NamedTuple):
+class PreflightInputs(NamedTuple):
     """What comes from people, device and disk, and not from looking at the machine.
 
     ``statement`` is the time as stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds.
@@ -58,9 +63,10 @@ class Told(NamedTuple):
     software_ledger: bool
     installation: Installation
     kit: Kit | None
+    kernel: Confinement
 
 
-class Result(NamedTuple):
+class PreflightResult(NamedTuple):
     """The lines of the page, and the whole result."""
 
     lines: list[Observed]
@@ -68,13 +74,13 @@ class Result(NamedTuple):
     production: bool
 
 
-def look_at(home: Path, transcript: TranscriptFile, told: Told, world: World) -> Result:
+def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world: World) -> PreflightResult:
     """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
     production = damaged or is_production(pins, software_ledger=told.software_ledger)
-    airgap = airgap_lines(world)
+    airgap = [*airgap_lines(world), *kernel_lines(told.kernel)]
     lines = [
         *(airgap if production else as_rehearsal(airgap)),
         *clock_lines(told.now_ms, told.statement, told.valid_ms),
@@ -97,13 +103,14 @@ def look_at(home: Path, transcript: TranscriptFile, told: Told, world: World) ->
         "transcript_head": head,
         "udev_rule": told.rule,
         "device": told.device,
+        "kernel": told.kernel.as_json(),
         "installed": installation_as_json(told.installation),
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }
-    return Result(lines, report, production)
+    return PreflightResult(lines, report, production)
 
 
-def _installed(told: Told) -> list[Observed]:
+def _installed(told: PreflightInputs) -> list[Observed]:
     found = list(installation_lines(told.installation))
     return found if told.kit is None else [*found, *kit_lines(told.kit.findings, told.kit.folder, told.kit.fingerprint)]

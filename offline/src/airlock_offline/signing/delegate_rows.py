@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
 from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.possession import REGISTRATIONS, is_waived
+from airlock_shared.checks.possession import is_waived
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Step
-from airlock_shared.text.safe import wrapped
+from airlock_shared.text.safe import WIDTH, wrapped
 from airlock_shared.units import utc_text
 
-REMOVAL = "delegate-remove"
-_WIDTH = 80
 _DAY_S = 86_400
 _NEVER = "withdraw funds, approve USDC, or add other delegates: the venue's promise"
 
@@ -104,4 +103,4 @@ def proof_lines(verdicts: list[Verdict]) -> Iterator[str]:
         if verdict.check == "PROOF-DELEGATE" and verdict.result in ("pass", "refused"):
             yield ""
             yield "POSSESSION OF THE DELEGATE KEY"
-            yield from (f"  {line}" for line in wrapped(str(verdict.got), _WIDTH - 2))
+            yield from (f"  {line}" for line in wrapped(str(verdict.got), WIDTH - 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.transaction_screens import Shown, transaction_pages
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_offline.signing.sign_item import typed_data_of
 from airlock_shared.checks.case import Case, IntentCase
@@ -14,6 +13,8 @@ def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     payload, filled = case.request.payload, case.request.transaction
     if isinstance(case, IntentCase):
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
+    from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+
     to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
     sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas if filled else 0
-    return transaction_pages(Shown(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)
+    return transaction_pages(ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)

@@ -1,13 +1,19 @@
-"""A plan drafted from a request: what the payload says, written as a plan, for a person to read and correct."""
+"""A plan drafted from a requests document: what the payloads say, written as a plan, for a person to read and correct.
+
+The drafted plan is one under which the very payloads pass. Where the document says in which words a value was asked for, and
+these words mean what the payload says, they are kept; where the builder chose, the plan bounds the choice to what it chose.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.catalogue.actions import ACTIONS, Parameter
-from airlock_shared.catalogue.intents import CATALOGUE, leaf
-from airlock_shared.catalogue.referral_code import code_text
+from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
+from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.catalogue.intents import CATALOGUE, Field, leaf
+from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.checks.payload import definitions
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
@@ -15,7 +21,19 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.reader import FORMAT
-from airlock_shared.units import ADDRESS, CHOICE, CODE, UNIX_S, to_human, utc_text
+from airlock_shared.units import (
+    ADDRESS,
+    CHOICE,
+    CODE,
+    GWEI,
+    PERCENT,
+    UNIX_MS,
+    UNIX_S,
+    UNLIMITED,
+    to_human,
+    to_raw,
+    utc_text,
+)
 
 _HEADING = "# Drafted from a requests document: it repeats what the payload says. Read and correct every line."
 _CEREMONY = """[ceremony]
@@ -24,15 +42,25 @@ title = "Drafted, to be read and corrected"
 deployment = "{deployment}"
 roles = ["signer"]
 """
-_LIMITS = """[limits]
-deadline_at_most = "30m"
-slippage_percent_at_most = "1"
-remaining_at_least = "3m"
-"""
+_DEADLINE_MINUTES, _SLIPPAGE_RAW = 30, to_raw("1", PERCENT)
+"""The limits of a draft, unless a payload needs wider ones."""
+
+_ACCOUNTS = ("trader", "caller")  # of a transaction: the account for which it is made
+_HEX_PREFIX = "0x"
+
+
+class _Drafted(NamedTuple):
+    """A request, its action, the leaves of its message, and the account for which it is signed (20 bytes)."""
+
+    item: Request
+    action: Action
+    fields: tuple[Field, ...]
+    message: dict[str, Any]
+    account: bytes
 
 
 class _Key(NamedTuple):
-    """A key that signs; ``delegate_of`` is the message's trader when that is another account, else None."""
+    """A key that signs, and the account whose delegate it is, None when it signs for itself alone."""
 
     address: str
     path: str
@@ -40,68 +68,145 @@ class _Key(NamedTuple):
 
 
 def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> str:
-    """Return the TOML text of a plan that the requests would pass.
+    """Return the TOML text of a plan under which the requests would pass.
 
-    Raises ``Refusal`` when a payload is not a struct of the catalogue, its message is malformed, or its signer no address.
+    Raises ``Refusal`` when a payload is neither a struct nor a call that Airlock knows, is malformed, or its signer is no
+    address.
     """
-    messages = [_message(item) for item in items]
-    keys = [_key(item, message) for item, message in zip(items, messages, strict=True)]
+    drafted = [_intent(item) if item.transaction is None else _transaction(item) for item in items]
+    keys = _keys(drafted)
     signers = list(dict.fromkeys(keys))
+    names = [header.signer] if header.signer and len(signers) == 1 else [f"signer-{n + 1}" for n in range(len(signers))]
     parts = [
         f'{_HEADING}\nformat = "{FORMAT}"\n',
         _CEREMONY.format(id=header.ceremony, deployment=deployment.name),
-        _LIMITS,
+        _limits(header, drafted),
     ]
-    parts += [_signer(number, key) for number, key in enumerate(signers, start=1)]
-    for item, message, key in zip(items, messages, keys, strict=True):
-        parts.append(_step(item, message, signers.index(key) + 1, deployment))
+    parts += [_signer(name, key) for name, key in zip(names, signers, strict=True)]
+    parts += [_step(each, names[signers.index(key)], deployment) for each, key in zip(drafted, keys, strict=True)]
     return "\n".join(parts)
 
 
-def _message(item: Request) -> dict[str, Any]:
-    primary_type = item.payload["primaryType"] if item.transaction is None else "a transaction"
+def _intent(item: Request) -> _Drafted:
+    primary_type = item.payload["primaryType"]
     if primary_type not in CATALOGUE:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
-    return definitions(CATALOGUE[primary_type]).read(primary_type, item.payload["message"])
+    intent = CATALOGUE[primary_type]
+    action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
+    message = definitions(intent).read(primary_type, item.payload["message"])
+    trader = leaf(message, intent.trader)
+    own = parse_address(item.signer)
+    return _Drafted(item, action, intent.fields, message, trader if isinstance(trader, bytes) else own)
 
 
-def _key(item: Request, message: dict[str, Any]) -> _Key:
-    trader = leaf(message, CATALOGUE[item.payload["primaryType"]].trader)
-    own = trader == parse_address(item.signer)
-    return _Key(item.signer, item.path, trader if isinstance(trader, bytes) and not own else None)
+def _transaction(item: Request) -> _Drafted:
+    text = item.payload["data"]
+    try:
+        decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)))
+    except ValueError as error:
+        raise Refusal("TX-HEX", "calldata is not hex", got=repr(text)[:80], expected="0x and bytes in hex") from error
+    action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)
+    account = decoded.delegated_for or parse_address(item.signer)
+    return _Drafted(item, action, decoded.call.fields, decoded.message, account)
 
 
-def _signer(number: int, key: _Key) -> str:
-    lines = [f"[signers.signer-{number}]", f"address = {json.dumps(key.address)}", f"path = {json.dumps(key.path)}"]
+def _keys(drafted: Iterable[_Drafted]) -> list[_Key]:
+    """Return the key of each item; one that signs for itself and as the delegate of one account is one key."""
+    pairs = [(each.item.signer, each.item.path) for each in drafted]
+    others = [each.account if each.account != parse_address(each.item.signer) else None for each in drafted]
+    served = {pair: {other for at, other in zip(pairs, others, strict=True) if at == pair and other} for pair in pairs}
+    return [
+        _Key(*pair, other if other or len(served[pair]) != 1 else next(iter(served[pair])))
+        for pair, other in zip(pairs, others, strict=True)
+    ]
+
+
+def _limits(header: Header, drafted: list[_Drafted]) -> str:
+    """Return the limits: the usual ones, or as wide as what the builder chose."""
+    deadlines_ms = _chosen(drafted, "deadline")
+    minutes = max([_DEADLINE_MINUTES, *(-((header.created_ms - at_ms) // 60_000) for at_ms in deadlines_ms)])
+    slippage = max([_SLIPPAGE_RAW, *_chosen(drafted, "slippage")])
+    lines = [
+        "[limits]",
+        f'deadline_at_most = "{minutes}m"',
+        f'slippage_percent_at_most = "{to_human(slippage, PERCENT)}"',
+    ]
+    fees_wei = [each.item.transaction.maxFeePerGas for each in drafted if each.item.transaction is not None]
+    lines += [f'max_fee_gwei_at_most = "{to_human(max(fees_wei), GWEI)}"'] if fees_wei else []
+    return "\n".join([*lines, 'remaining_at_least = "3m"']) + "\n"
+
+
+def _chosen(drafted: list[_Drafted], limit: str) -> list[int]:
+    """Return what the builder chose where a limit of the plan bounds it."""
+    values = [leaf(each.message, field.path) for each in drafted for field in each.fields if field.rule.limit == limit]
+    return [value for value in values if type(value) is int]
+
+
+def _signer(name: str, key: _Key) -> str:
+    lines = [f"[signers.{name}]", f"address = {json.dumps(key.address)}", f"path = {json.dumps(key.path)}"]
     if key.delegate_of is not None:
         lines.append(f'delegate_of = "{checksum_address(key.delegate_of)}"')
     return "\n".join(lines) + "\n"
 
 
-def _step(item: Request, message: dict[str, Any], signer: int, deployment: Deployment) -> str:
-    primary_type = item.payload["primaryType"]
-    action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
+def _step(drafted: _Drafted, signer: str, deployment: Deployment) -> str:
+    item, action = drafted.item, drafted.action
     lines = []
-    for field in CATALOGUE[primary_type].fields:
-        parameter = action.parameter(field.rule.parameter)
-        if parameter and field.rule.kind != "builder":
-            value = leaf(message, field.path)
-            if field.rule.kind == "plan" or value != 0:
-                lines.append(f"{parameter.name} = {_value(parameter, value, deployment)}")
+    for parameter in action.parameters:
+        value = _field(parameter, drafted, deployment)
+        if value:
+            lines.append(f"{parameter.name} = {value}")
     fields = "\n".join(lines)
-    return f'[[steps]]\nid = "{item.step}"\naction = "{action.name}"\nsigner = "signer-{signer}"\n[steps.fields]\n{fields}\n'
+    return f'[[steps]]\nid = "{item.step}"\naction = "{action.name}"\nsigner = "{signer}"\n[steps.fields]\n{fields}\n'
 
 
-def _value(parameter: Parameter, raw: object, deployment: Deployment) -> str:
+def _field(parameter: Parameter, drafted: _Drafted, deployment: Deployment) -> str:
+    """Return a parameter's value in TOML, empty when the plan leaves it out."""
+    field = next((field for field in drafted.fields if field.rule.parameter == parameter.name), None)
+    if field is None:
+        if parameter.name in _ACCOUNTS:
+            return f'"{checksum_address(drafted.account)}"'
+        return json.dumps(drafted.item.replaces) if parameter.name == "replaces" and drafted.item.replaces else ""
+    raw, asked = leaf(drafted.message, field.path), drafted.item.fields.get(parameter.sent)
+    if asked is not None and parameter.unit is not UNIX_MS and _means(parameter, asked, deployment) == raw:
+        return _value(parameter, raw, deployment, asked)
+    if field.rule.kind == "builder" or (field.rule.kind == "plan-or-zero" and raw == 0):
+        return ""
+    value = _value(parameter, raw, deployment)
+    by_the_builder = asked is None and not parameter.required and parameter.unit.is_amount
+    return f"{{ at_least = {value}, at_most = {value} }}" if by_the_builder else value
+
+
+def _means(parameter: Parameter, text: str, deployment: Deployment) -> object:
+    """Return the raw value of a request field's text; None for what is no value of its unit."""
     unit = parameter.unit
+    try:
+        if unit is ADDRESS:
+            return parse_address(text)
+        if unit is CODE:
+            return code_bytes(text)
+        if unit is CHOICE:
+            return choices_of(parameter.name, deployment).get(text)
+        return to_raw(text, unit) if unit.is_amount else int(text)
+    except (Refusal, ValueError):
+        return None
+
+
+def _value(parameter: Parameter, raw: object, deployment: Deployment, asked: str = "") -> str:
+    """Return a raw value in TOML, in the words ``asked`` when there are any."""
+    unit = parameter.unit
+    if unit is UNIX_S and isinstance(raw, int):
+        return utc_text(raw * 1000).removesuffix(" UTC").replace(" ", "T") + "Z"
+    if asked:
+        return json.dumps(asked)
     if unit is ADDRESS and isinstance(raw, bytes):
         return f'"{checksum_address(raw)}"'
     if unit is CODE and isinstance(raw, bytes):
         return json.dumps(code_text(raw))
-    if unit is UNIX_S and isinstance(raw, int):
-        return utc_text(raw * 1000).removesuffix(" UTC").replace(" ", "T") + "Z"
     if unit is CHOICE:
         return json.dumps(_choice(parameter.name, raw, deployment))
+    if parameter.name == "amountUsdc" and raw == UNLIMITED:
+        return '"unlimited"'
     return f'"{to_human(raw, unit)}"' if isinstance(raw, int) else json.dumps(str(raw))
 
 

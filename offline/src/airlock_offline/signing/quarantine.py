@@ -7,7 +7,7 @@ recovered to.
 
 from __future__ import annotations
 
-from airlock_offline.state import State
+from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.documents.signatures import Signed
@@ -30,7 +30,7 @@ def recovered_by(digest: bytes, signature: bytes) -> str:
         return f"nobody: {refusal.check}"
 
 
-def require_signature(case: Case, signed: Signed, state: State, at_ms: int) -> None:
+def require_signature(case: Case, signed: Signed, state: OfflineHome, at_ms: int) -> None:
     """Check a case's signature over our own digest; one that fails is quarantined.
 
     Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.nonces import Use, UsedNonces, use_of
-from airlock_shared.cli.comparison_lines import EITHER
+from airlock_shared.plan.model import EITHER
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text

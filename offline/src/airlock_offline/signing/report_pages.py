@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.typed_data_screens import MODELS
+from airlock_offline.ledger.models import shown_models
 from airlock_offline.signing.device_pages import pages_of
 from airlock_shared.report.consistency import ELSEWHERE, models_told
 from airlock_shared.report.evidence.artefacts import Evidence
@@ -12,7 +12,7 @@ from airlock_shared.report.reexamined import judge
 
 def model_of(evidence: Evidence, otherwise: str) -> str:
     """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell."""
-    return next((model for model in reversed(models_told(evidence)) if model in MODELS), otherwise)
+    return next((model for model in reversed(models_told(evidence)) if model in shown_models()), otherwise)
 
 
 def screens_of(evidence: Evidence, model: str) -> Screens:

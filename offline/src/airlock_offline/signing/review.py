@@ -10,21 +10,19 @@ import json
 import textwrap
 from collections.abc import Iterator
 
-from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows, delegate_warnings
-from airlock_offline.signing.text_suspicions import suspicions
-from airlock_shared.catalogue.pinned_structs import is_custom
-from airlock_shared.catalogue.referral_code import code_rows
+from airlock_offline.signing.row_layout import INDENT, hanging, row
+from airlock_offline.signing.text_suspicions import text_suspicions
+from airlock_shared.catalogue.actions import DELEGATE_ACTIONS
+from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import columns, safe, safe_again, wrapped
-from airlock_shared.units import CODE, GWEI, TEXT, UNIX_MS, UNIX_S, Unit, raw_text, span_text, to_human
+from airlock_shared.text.safe import WIDTH, safe, safe_again
+from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, raw_text, span_text
 
-WIDTH = 80
-_INDENT = 20
 _GROUPS = (
     ("plan", "DECIDED BY THE PLAN"),
     ("fixed", "FIXED (zero, because the plan asks for nothing here)"),
@@ -47,12 +45,12 @@ def review_lines(examined: Examined, position: int, count: int) -> Iterator[str]
     signer = case.step.signer
     yield f"{case.title} ({case.step.action.name}, {case.step.action.result})"
     yield "=" * WIDTH
-    yield from _row("signer", checksum_address(signer.address))
-    yield from _row("", f"{signer.name} in the plan, {signer.path}")
+    yield from row("signer", checksum_address(signer.address))
+    yield from row("", f"{signer.name} in the plan, {signer.path}")
     if signer.delegate_of is not None:
-        yield from _row("", f"as delegate of {checksum_address(signer.delegate_of)}")
-    yield from _under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case)
-    yield from _row("goes to", _route(case))
+        yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
+    yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case)
+    yield from row("goes to", _route(case))
     for decided_by, heading in _GROUPS:
         decisions = [d for d in case.decisions if d.decided_by == decided_by]
         if decisions:
@@ -60,35 +58,22 @@ def review_lines(examined: Examined, position: int, count: int) -> Iterator[str]
             yield heading
             for decision in decisions:
                 yield from _decision(decision, case.situation.now_ms)
-    if heading := delegate_heading(case):
-        yield from ("", heading)
-        for label, text in delegate_rows(case):
-            yield from _row(label, text)
+    if case.step.action.name in DELEGATE_ACTIONS:
+        yield from _delegate_lines(case)
     yield from _claims(case)
     yield from _warnings(case)
 
 
 def _under_domain(case: IntentCase) -> Iterator[str]:
     domain = case.situation.deployment.domains[case.intent.domain]
-    yield from _row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
-    yield from _row("", f"contract {checksum_address(domain.contract)}")
+    yield from row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
+    yield from row("", f"contract {checksum_address(domain.contract)}")
 
 
-def transaction_rows(case: CallCase) -> Iterator[str]:
-    """Yield where a transaction goes, for whom, and what it can cost at most."""
-    payload, filled = case.request.payload, case.request.transaction
-    if filled is None:
-        return
-    yield from _row("calls", f"{case.call.call.name} on chain {payload['chainId']}")
-    yield from _row("", f"contract {safe(payload['to'])}, pinned as {case.call.call.contract}")
-    if case.call.delegated_for is not None:
-        yield from _row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    yield from _row("value", "0 (no native currency goes along)")
-    fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    yield from _row("fee per gas", f"at most {fee}")
-    most = to_human(filled.gas * filled.maxFeePerGas, Unit("ether", 18))
-    yield from _row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
-    yield from _row("account nonce", str(filled.nonce))
+def _transaction_rows(case: CallCase) -> Iterator[str]:
+    from airlock_offline.signing.transaction_rows import transaction_rows
+
+    return transaction_rows(case)
 
 
 def _route(case: Case) -> str:
@@ -99,15 +84,6 @@ def _route(case: Case) -> str:
     return f"{safe(request.route)}{order}"
 
 
-def _row(label: str, text: str) -> Iterator[str]:
-    if columns(label) > _INDENT - 2:  # only a claim of the builder has such a name
-        yield from (f"  {line}" for line in wrapped(label, WIDTH - 2))
-        label = ""
-    for line in wrapped(text, WIDTH - _INDENT - 2):
-        yield f"  {label}{' ' * (_INDENT - columns(label))}{line}".rstrip()
-        label = ""
-
-
 def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     field, raw = decision.field, decision.raw
     name = field.path.rsplit(".", 1)[-1]
@@ -115,19 +91,30 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
         shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
-    yield from _row(name, shown)
+    yield from row(name, shown)
     if field.unit is CODE and type(raw) is bytes:
-        for row in code_rows(raw):
-            yield from _row("", row)
+        from airlock_shared.catalogue.referral_code import code_rows
+
+        for text in code_rows(raw):
+            yield from row("", text)
     signed = raw_text(raw)
     if field.unit not in (TEXT, CODE) and signed.lower() != shown.lower():
-        yield from _row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
+        yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
     if decision.decided_by == "plan":
-        yield from _row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
+        yield from row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
     elif decision.decided_by == "builder":
-        yield from _row("", f"limit {decision.expected}: {'kept' if decision.ok else 'EXCEEDED'}")
+        yield from row("", f"limit {decision.expected}: {'kept' if decision.ok else 'EXCEEDED'}")
     elif not decision.ok:
-        yield from _row("", f"expected {decision.expected}")
+        yield from row("", f"expected {decision.expected}")
+
+
+def _delegate_lines(case: Case) -> Iterator[str]:
+    from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows
+
+    if heading := delegate_heading(case):
+        yield from ("", heading)
+        for label, text in delegate_rows(case):
+            yield from row(label, text)
 
 
 def _claims(case: Case) -> Iterator[str]:
@@ -140,22 +127,32 @@ def _claims(case: Case) -> Iterator[str]:
         yield ""
         yield "THE BUILDER SAYS (not signed, decides nothing)"
         for name, value in claims.items():
-            yield from _row(safe(name, limit=40), safe(json.dumps(value, ensure_ascii=False), limit=400))
+            yield from row(safe(name, limit=40), safe(json.dumps(value, ensure_ascii=False), limit=400))
 
 
 def _warnings(case: Case) -> Iterator[str]:
-    warnings: list[str] = []
-    warnings += _intent_warnings(case) if isinstance(case, IntentCase) else _transaction_warnings(case)
+    suspicions = list(text_suspicions(case))
+    notes: list[str] = []
+    if isinstance(case, IntentCase):
+        notes += _intent_warnings(case)
+    else:
+        from airlock_offline.signing.transaction_rows import transaction_warnings
+
+        notes += transaction_warnings(case)
+    if case.step.action.name in DELEGATE_ACTIONS:
+        from airlock_offline.signing.delegate_rows import delegate_warnings
+
+        suspicions += delegate_warnings(case)
     if case.step.signer.show == "hashes":
-        warnings.append("The device will show two hashes only, not the fields: compare them digit by digit.")
+        notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
-        warnings.append("REHEARSAL: nothing here is worth anything.")
-    for suspicion in (*suspicions(case), *delegate_warnings(case)):
+        notes.append("REHEARSAL: nothing here is worth anything.")
+    for suspicion in suspicions:
         yield ""
         yield from textwrap.wrap(f"WARNING: {suspicion}", WIDTH)
-    for warning in warnings:
+    for note in notes:
         yield ""
-        yield from textwrap.wrap(f"NOTE: {warning}", WIDTH)
+        yield from textwrap.wrap(f"NOTE: {note}", WIDTH)
 
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
@@ -163,16 +160,6 @@ def _intent_warnings(case: IntentCase) -> Iterator[str]:
         yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw, nobody here knows their meaning."
     if not case.intent.deadline:
         yield "This intent has no deadline: it stays valid until its nonce is used."
-
-
-def _transaction_warnings(case: CallCase) -> Iterator[str]:
-    yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
-    if case.call.call.name == "approve":
-        yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
-        if case.step.values["amountUsdc"].text == "unlimited":
-            yield "UNLIMITED approval: the spender may take everything, for ever. The plan asks for it."
-    if case.call.call.pending:
-        yield "This stores an order: a confirmed transaction is not a filled trade."
 
 
 def hash_lines(case: Case) -> Iterator[str]:
@@ -184,8 +171,8 @@ def hash_lines(case: Case) -> Iterator[str]:
         hashes += [("digest", case.digest)]
     for label, value in hashes:
         digits = value.hex()
-        yield f"  {label:<{_INDENT - 2}}  {grouped(digits[:32])}"
-        yield f"  {'':<{_INDENT - 2}}  {grouped(digits[32:])}"
+        yield f"  {label:<{INDENT - 2}}  {grouped(digits[:32])}"
+        yield f"  {'':<{INDENT - 2}}  {grouped(digits[32:])}"
 
 
 def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
@@ -197,12 +184,12 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
     )
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
-        yield from _hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
-        yield from _row("got", safe(str(verdict.got), limit=600))
-        yield from _row("expected", safe(str(verdict.expected), limit=600))
-        yield from _row("do", verdict.do)
+        yield from hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
+        yield from row("got", safe(str(verdict.got), limit=600))
+        yield from row("expected", safe(str(verdict.expected), limit=600))
+        yield from row("do", verdict.do)
     for verdict in verdicts.not_judged():
-        yield from _hanging("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
+        yield from hanging("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
 def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
@@ -211,14 +198,7 @@ def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from _hanging(f"{number:>3}  ", text)
-
-
-def _hanging(label: str, text: str) -> Iterator[str]:
-    """Yield a safe text in lines of 80 columns beside its label."""
-    for line in wrapped(text, WIDTH - len(label)):
-        yield f"{label}{line}"
-        label = " " * len(label)
+        yield from hanging(f"{number:>3}  ", text)
 
 
 def note_lines(notes: list[str]) -> Iterator[str]:

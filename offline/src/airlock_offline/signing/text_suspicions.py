@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.checks.case import Case
 from airlock_shared.text.confusables import flags
 from airlock_shared.text.safe import safe
@@ -14,7 +13,7 @@ _MOST_TEXTS = 50
 _MOST_CHARACTERS = 20_000
 
 
-def suspicions(case: Case) -> Iterator[str]:
+def text_suspicions(case: Case) -> Iterator[str]:
     """Yield a sentence for each thing that a reader of the item's texts may miss."""
     for name, text in _texts(case):
         for flag in flags(text[:_MOST_CHARACTERS]):
@@ -25,6 +24,8 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
     for decision in case.decisions:
         name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
         if decision.field.unit is CODE and type(raw) is bytes:
+            from airlock_shared.catalogue.referral_code import code_letters
+
             yield f"the code {name}", code_letters(raw)
         elif decision.field.unit is TEXT and type(raw) is str:
             yield f"the text {name}", raw

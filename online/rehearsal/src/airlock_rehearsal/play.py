@@ -11,10 +11,10 @@ from airlock_rehearsal.machines import Play, carry, fingerprint, ledger, offline
 from airlock_rehearsal.participants import Participants, look_at_the_machine
 from airlock_rehearsal.processes import Ended
 from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
-from airlock_shared.cli.console import WIDTH
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input, write_new
+from airlock_shared.text.safe import WIDTH
 from airlock_shared.wire.codec import parse_json
 
 DEPLOYMENT = "rehearsal"

@@ -13,20 +13,19 @@ from airlock_online.clients.http import Http, Timeouts
 from airlock_online.health_lines import journal_line, node_line, service_lines
 from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
 from airlock_shared.cli.console import json_option, say
-from airlock_shared.cli.doctor import current, finish_doctor, read_deployments, transcript_line
+from airlock_shared.cli.doctor import finish_doctor, read_deployments, transcript_line
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError
+from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
-    Observed,
-    World,
     camera_line,
     closure_line,
     disk_line,
-    fault,
     home_line,
     library_lines,
     program_line,
 )
+from airlock_shared.host.observed import Observed, World, fault
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import click
 
-from airlock_shared.cli.console import WIDTH
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.errors import UsageError
+from airlock_shared.text.safe import WIDTH
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {

@@ -23,9 +23,10 @@ from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.checks.verdicts import NotJudged
-from airlock_shared.cli.comparison_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
-from airlock_shared.cli.qr.documents import outgoing, require_output
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.documents import outgoing
+from airlock_shared.cli.qr.file_or_light import require_output
 from airlock_shared.cli.qr.options import qr_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
@@ -166,9 +167,9 @@ def keep(
         say(line)
     for line in unjudged.lines():
         say(line)
-    say(f"Wrote {file}")
+    say(f"Wrote {safe(str(file))}")
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
-    say(f"  airlock-offline verify {file.name} --plan PLAN")
+    say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)
 

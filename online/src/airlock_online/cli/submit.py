@@ -16,10 +16,10 @@ from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import finish, json_option, say, worst
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.qr.documents import incoming
+from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request

@@ -12,8 +12,7 @@ from typing import Any
 
 from airlock_online.error_codes import known_code
 from airlock_online.journal.order_states import OrderEvent, is_end_of_view, terminal_state
-from airlock_shared.cli.console import WIDTH
-from airlock_shared.text.safe import columns, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 
 MEMBERS_SHOWN = 60

@@ -19,8 +19,8 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
 from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_online.journal.schema import before
-from airlock_shared.cli.comparison_lines import EITHER
 from airlock_shared.errors import OutcomeUnknown, Refusal
+from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]

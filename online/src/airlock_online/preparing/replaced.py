@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from airlock_online.home import OnlineHome
 from airlock_shared.catalogue.eip1559 import signing_hash
-from airlock_shared.cli.comparison_lines import EITHER
 from airlock_shared.documents.requests import Request
-from airlock_shared.plan.model import Step
+from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
 
 

@@ -196,3 +196,8 @@ _TRANSACTIONS = (
 
 ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS)}
 """Every action, by the name that plans use."""
+
+REGISTRATIONS, REMOVAL = ("delegate", "delegate-set"), "delegate-remove"
+"""The actions that make a key a delegate, and the one that ends that."""
+
+DELEGATE_ACTIONS = (*REGISTRATIONS, REMOVAL)

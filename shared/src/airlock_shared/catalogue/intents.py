@@ -334,3 +334,8 @@ def leaf(message: dict[str, object], path: str) -> object:
     if not dot:
         return message[path]
     return leaf(message[struct], name)  # type: ignore[arg-type]
+
+
+def is_custom(intent: Intent) -> bool:
+    """Tell whether a struct was pinned by an operator and is not of the catalogue."""
+    return CATALOGUE.get(intent.name) is not intent

@@ -69,11 +69,6 @@ def with_custom(pins: list[Any]) -> Mapping[str, Intent]:
     return {**CATALOGUE, **{intent.name: intent for intent in custom}} if custom else CATALOGUE
 
 
-def is_custom(intent: Intent) -> bool:
-    """Tell whether a struct was pinned by an operator and is not of the catalogue."""
-    return CATALOGUE.get(intent.name) is not intent
-
-
 def _not(expected: str, got: str) -> UsageError:
     return UsageError(f"{got[:200]!r} is not {expected}", do="compare it with the venue's contract")
 

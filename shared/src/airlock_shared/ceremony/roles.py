@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.ceremony.checkpoints import STATIONS as STATIONS
 from airlock_shared.ceremony.checkpoints import Half, Station, last_on_record, stations_of
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, ENDED, EXCEPTION, read_entry, section_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.confusables import looks_like
 from airlock_shared.text.safe import is_visible, safe
-from airlock_shared.wire.members import read_members
 
-BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
 MAX_NAME, MAX_REASON = 60, 500
 APART = ("signer", "witness")
 """The roles that one person may not hold together."""
@@ -77,7 +76,7 @@ def standing(entries: Iterable[Entry], plan: Plan, half: Half) -> Standing:
 
     Raises ``DocumentError("DOC-FIELD")`` for an entry of a ceremony that has not its form.
     """
-    section, is_open = _section(entries, plan)
+    section, is_open = section_of(entries, plan)
     stations = {station.name: _confirmations(section, station, plan) for station in stations_of(half)}
     if not section:
         return Standing({}, None, stations, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))
@@ -95,62 +94,19 @@ def standing(entries: Iterable[Entry], plan: Plan, half: Half) -> Standing:
 
 def on_record(entries: Iterable[Entry], plan: Plan, station: str) -> str | None:
     """Return what stands on record for a station since the ceremony began, None when nothing does."""
-    return last_on_record(_section(entries, plan)[0], plan, STATIONS[station])
+    return last_on_record(section_of(entries, plan)[0], plan, STATIONS[station])
 
 
 def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
     """Return the fingerprint of another plan with which a ceremony of this id is open, empty when none is."""
     found = ""
     for entry in entries:
-        if entry.event in (BEGUN, ENDED) and _read(entry)["ceremony"] == plan.id:
+        if entry.event in (BEGUN, ENDED) and read_entry(entry)["ceremony"] == plan.id:
             found = entry.data["plan"] if entry.event == BEGUN else ""
     return "" if found == plan.fingerprint else found
 
 
-def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
-    """Return what to say before signing when the plan names roles and no ceremony is open; empty when all is well."""
-    if not plan.roles or standing(entries, plan, "offline").is_open:
-        return ""
-    return (
-        f"NOTE: the plan names roles ({', '.join(plan.roles)}), and no ceremony is open on this machine. "
-        "What is done now counts for none; to begin one: airlock-offline ceremony begin"
-    )
-
-
-# ---- reading the transcript -----------------------------------------------------------------------------------------
-
-_FORMS: dict[str, dict[str, type]] = {
-    BEGUN: {"ceremony": str, "plan": str, "roles": dict},
-    CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
-    EXCEPTION: {"ceremony": str, "station": str, "by": str, "reason": str},
-    ENDED: {"ceremony": str, "complete": bool, "missing": list},
-}
-
-
-def _section(entries: Iterable[Entry], plan: Plan) -> tuple[list[Entry], bool]:
-    """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open."""
-    section: list[Entry] = []
-    is_open = False
-    for entry in entries:
-        own = entry.event not in _FORMS or _read(entry)["ceremony"] == plan.id
-        if own and entry.event == BEGUN:
-            is_open = entry.data["plan"] == plan.fingerprint
-            section = [] if is_open else section
-        if is_open and own:
-            section.append(entry)
-            is_open = entry.event != ENDED
-    return section, is_open
-
-
-def _read(entry: Entry) -> dict[str, Any]:
-    where = f"transcript entry {entry.seq}"
-    data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event])
-    for name, members in (("by", data.get("by")), ("missing", data.get("missing"))):
-        for member in members if type(members) is list else ():
-            read_members({name: member}, where, {name: str})
-    if entry.event == BEGUN:
-        read_members(data["roles"], f"{where}.roles", dict.fromkeys(data["roles"], str))
-    return data
+# ---- stations and people ---------------------------------------------------------------------------------------------
 
 
 def _confirmations(section: list[Entry], station: Station, plan: Plan) -> tuple[Confirmation, ...]:

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.case import SIGNABLE, Case, Finding, IntentCase, Situation, check
-from airlock_shared.checks.descriptions import REBUILD
+from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import read_matching, read_some

@@ -10,33 +10,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.checks.case import PLANNED, Finding, Situation, check
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.documents.transcript import Entry
 
-FORMAT = "airlock/proof@1"
 PROVED = "delegate-proved"
 """The transcript's event: ``ceremony``, ``step``, ``delegate`` (EIP-55), ``challenge`` (SHA-256 of the text signed, hex)."""
 
-MAX_BYTES = 16 << 10
-REGISTRATIONS = ("delegate", "delegate-set")
-"""The actions that make a key a delegate."""
-
 WAIVED = "waived"
-_MEMBERS = {
-    "format": str, "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str,
-    "delegate": str, "signature": str,
-}  # fmt: skip
 
 
 class Challenge(NamedTuple):
@@ -83,13 +73,6 @@ class Challenge(NamedTuple):
         }
 
 
-class Proof(NamedTuple):
-    """A proof as it was brought: the challenge that it claims to answer, and the signature; nothing is believed yet."""
-
-    claimed: Challenge
-    signature: bytes
-
-
 def registrations(plan: Plan) -> list[Step]:
     """Return the plan's steps that make a key a delegate."""
     return [step for step in plan.steps.values() if step.action.name in REGISTRATIONS]
@@ -110,21 +93,6 @@ def waivers(plan: Plan) -> list[str]:
     ]
 
 
-def choose_step(plan: Plan, name: str | None) -> Step:
-    """Return the plan's registration of this id, or its only one. Raises ``UsageError`` or ``PlanError("PLAN-STEP")``."""
-    known = {step.id: step for step in registrations(plan)}
-    if name is None and len(known) == 1:
-        return next(iter(known.values()))
-    if name is None:
-        raise UsageError(
-            "the plan registers several delegates" if known else "the plan registers no delegate",
-            do=f"choose with --step, one of {list(known)}" if known else "check which plan this is",
-        )
-    if name not in known:
-        raise PlanError("PLAN-STEP", "not a step that registers a delegate", got=name[:80], expected=str(list(known)))
-    return known[name]
-
-
 def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
     """Return what the delegate key of a step has to sign; ``deployment`` is the pinned one that the plan names.
 
@@ -139,43 +107,6 @@ def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
 def _address(step: Step, name: str) -> str:
     value = step.values[name]
     return checksum_address(value.raw) if isinstance(value, Exact) and type(value.raw) is bytes else value.text
-
-
-# ---- the document and what it must be ------------------------------------------------------------------------------
-
-
-def write_proof(challenge: Challenge, signature: bytes) -> bytes:
-    """Return the document of a proof, ``airlock/proof@1``."""
-    return to_json({"format": FORMAT, **challenge._asdict(), "signature": "0x" + signature.hex()})
-
-
-def parse_proof(data: bytes) -> Proof:
-    """Read a proof. Raises ``DocumentError``, or ``Refusal("SIG-LENGTH")`` for a signature that is no hex."""
-    value = parse_json(data, max_bytes=MAX_BYTES)
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a proof of possession", expected=FORMAT, do="check which file this is")
-    members: dict[str, Any] = dict(read_members(value, "proof", _MEMBERS))
-    del members["format"]
-    signature = read_signature(members.pop("signature"))
-    return Proof(Challenge(**members), signature)
-
-
-def read_signature(text: str) -> bytes:
-    """Return the bytes of a signature in 0x-hex. Raises ``Refusal("SIG-LENGTH")`` for what is no such text."""
-    digits = text.removeprefix("0x")
-    if text[:2] != "0x" or len(digits) != 130 or not set(digits) <= set("0123456789abcdefABCDEF"):
-        raise Refusal("SIG-LENGTH", "not a signature", got=f"{len(text)} characters", expected="0x and 130 hex digits")
-    return bytes.fromhex(digits)
-
-
-def check_claim(claimed: Challenge, expected: Challenge) -> None:
-    """Refuse a proof that says itself that it was made for something else: ``PROOF-CHALLENGE`` naming what."""
-    for name, got, wanted in zip(Challenge._fields, claimed, expected, strict=True):
-        if got != wanted:
-            error = Refusal(
-                "PROOF-CHALLENGE", f"the proof is for another {name}", got=str(got)[:120], expected=str(wanted)
-            )
-            raise error.at(name)
 
 
 def check_possession(challenge: Challenge, signature: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
 from airlock_shared.checks.case import AGREED, Case, Finding, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import CODE
@@ -20,6 +19,8 @@ def code_is_plain(case: Case) -> Finding | None:
     raw = leaf(case.message, field.path) if field is not None else None
     if field is None or type(raw) is not bytes:
         return None
+    from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
+
     wanted = case.step.values.get(field.rule.parameter)
     in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")
 

@@ -7,8 +7,7 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 from __future__ import annotations
 
 from airlock_shared.catalogue.intents import leaf, open_time_path
-from airlock_shared.checks.case import READ, Finding, Read, ReadIntent, check
-from airlock_shared.checks.descriptions import PLAN, REBUILD
+from airlock_shared.checks.case import PLAN, READ, REBUILD, Finding, Read, ReadIntent, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 

@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Exact, Plan, Step
-from airlock_shared.text.fingerprint_words import grouped, spoken
-from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.plan.model import EITHER, Exact, Plan, Step
+from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human
-
-WIDTH = 80
-
-
-def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield a fingerprint for comparing: hex in groups of four over two lines, then twelve words to read aloud."""
-    yield f"{label} fingerprint"
-    yield f"  {grouped(fingerprint[:32])}"
-    yield f"  {grouped(fingerprint[32:])}"
-    yield f"  {spoken(fingerprint)}"
 
 
 def deployment_lines(deployment: Deployment) -> Iterator[str]:
@@ -70,10 +61,6 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield from fingerprint_lines("plan", plan.fingerprint)
 
 
-EITHER = "Either of the two may execute; the online machine chooses."
-"""What people must know of a signature that takes the place of another."""
-
-
 def replacement_lines(step: Step) -> Iterator[str]:
     """Yield which earlier signature a step replaces, by the digest that the plan names, and what that means."""
     yield "  REPLACES an earlier signature, digest"
@@ -87,19 +74,6 @@ def code_lines(code: bytes, margin: str) -> Iterator[str]:
     warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
     for row in (*code_rows(code), *warnings):
         yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
-
-
-def part_lines(plan: Plan, signer: str) -> Iterator[str]:
-    """Yield which part of a plan a document is, and which steps are not in it; nothing for the whole plan."""
-    if not signer:
-        return
-    inside = [step.signer.name == signer for step in plan.steps.values()]
-    yield f"PART OF THE PLAN: {sum(inside)} of {len(inside)} steps, those that {safe(signer)} signs"
-    for heading, wanted in (("in this document:", True), ("NOT in this document:", False)):
-        yield f"  {heading}"
-        for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
-            if there is wanted:
-                yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"
 
 
 def _span(milliseconds: int | None) -> str:

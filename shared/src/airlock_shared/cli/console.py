@@ -16,30 +16,33 @@ from typing import Any
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
 
-WIDTH = 80
-
-
 def say(text: str = "") -> None:
-    """Write talk to stderr, a long line wrapped at 80 columns between words."""
-    click.echo(_filled(text), err=True)
+    """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
+    click.echo(harmless(_filled(text)), err=True)
 
 
 def _filled(text: str) -> str:
+    """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
     if len(text) <= WIDTH or "\n" in text:
         return text
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def show(text: str) -> None:
-    """Write a line of the result to stdout."""
-    click.echo(text)
+    """Write lines of the result to stdout; nothing in them acts on the terminal."""
+    click.echo(harmless(text))
+
+
+def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
+    """Write our own screen control, such as a QR code in its colours: never a text that came from elsewhere."""
+    click.echo(codes + end, err=err, nl=False)
 
 
 def show_json(value: Any) -> None:
@@ -49,7 +52,7 @@ def show_json(value: Any) -> None:
 
 def ask(question: str) -> str:
     """Ask for a line on stderr, and return it without its end. Raises ``Declined`` when nobody can answer."""
-    click.echo(question, err=True, nl=False)
+    click.echo(harmless(question), err=True, nl=False)
     answer = sys.stdin.readline() if sys.stdin is not None else ""
     if sys.stdin is None or not sys.stdin.isatty():
         say(safe_again(answer.rstrip("\n")))
@@ -93,6 +96,11 @@ def advice(error: AirlockError) -> str:
         return error.do
     described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
     return described[error.check].do if error.check in described else ""
+
+
+def error_as_json(error: AirlockError) -> dict[str, Any]:
+    """Return an error as a command's JSON result."""
+    return {"ok": False, "error": error.as_json() | {"do": advice(error)}}
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:

@@ -9,14 +9,10 @@ from airlock_shared.cli.console import finish, say, show, show_json, worst
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
 from airlock_shared.host.files import read_input
-from airlock_shared.host.machine import LOOK, REFUSED, Observed, page_lines
+from airlock_shared.host.machine import page_lines
+from airlock_shared.host.observed import LOOK, REFUSED, Observed
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.text.fingerprint_words import spoken
-
-
-def current(folder: Path) -> list[Path]:
-    """Return the files of the deployments in a folder that are not replaced."""
-    return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".replaced.json"))
 
 
 def read_deployments(paths: Iterable[Path], *, first: str) -> tuple[list[Deployment], list[Observed]]:

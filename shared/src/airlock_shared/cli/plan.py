@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines, plan_lines
+from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan

@@ -162,3 +162,8 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def current(folder: Path) -> list[Path]:
+    """Return the files of the deployments in a folder that are not replaced."""
+    return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".replaced.json"))

@@ -1,64 +1,26 @@
 """What both halves look at on the machine that they run on: the home folder, the disk, libraries, camera, versions.
 
-Nothing here changes anything. What cannot be looked at is said to be so, and never taken for good or for absent. The
-world is passed in as a root folder and two calls, so that a test can build another machine.
+Nothing here changes anything. What cannot be looked at is said to be so, and never taken for good or for absent.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.errors import ExitCode
-from airlock_shared.text.safe import safe, safe_again, wrapped
-
-OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
-"""Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""
+from airlock_shared.host import zbar_library
+from airlock_shared.host.observed import LOOK, OK, Observed, World, fault
+from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
-WIDTH, MARGIN, VERDICT = 80, 18, 8
+MARGIN, VERDICT = 18, 8
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==([^ \\;]+)([^\\\n]*)", re.MULTILINE)
-
-
-class World(NamedTuple):
-    """The machine: where its file tree begins, how a shared library is loaded, and what is known of a file system."""
-
-    root: Path = Path("/")
-    load: Callable[[str], object] = ctypes.CDLL
-    disk: Callable[[Path], os.statvfs_result] = os.statvfs
-    spec: Callable[[str], object | None] = find_spec
-
-
-class Observed(NamedTuple):
-    """One line of a result: what was looked at, what was found, the verdict, and what to do about it.
-
-    ``check`` is the id of the check that refuses; ``code`` the exit code that ``doctor`` gives to it, 0 for advice.
-    """
-
-    group: str
-    what: str
-    found: str
-    verdict: str = OK
-    do: str = ""
-    check: str = ""
-    code: ExitCode = ExitCode.DONE
-
-    def as_json(self) -> dict[str, str]:
-        """Return the line for the transcript and for ``--json``, without the exit code."""
-        return {name: str(value) for name, value in self._asdict().items() if name != "code"}
-
-
-def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
-    """Return a line about what does not work."""
-    return Observed(group, what, found, FAULT, do, "", code)
 
 
 class Library(NamedTuple):
@@ -125,7 +87,7 @@ def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Ite
     good = []
     for library in libraries:
         try:
-            world.load(library.soname)
+            loaded = world.load(library.soname)
         except OSError:
             found = f"cannot be loaded; needed by {library.needed_by}"
             do = f"install Debian's package {library.package}"
@@ -134,7 +96,11 @@ def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Ite
             else:
                 yield fault("libraries", library.soname, found, do)
         else:
-            good.append(library.soname)
+            if library.soname == zbar_library.SONAME and (why := zbar_library.why_left_out(loaded, world.root)):
+                found = f"{why}; it is left out, and codes are read without it"
+                yield Observed("libraries", library.soname, found, LOOK, zbar_library.UPGRADE)
+            else:
+                good.append(library.soname)
     if good:
         yield Observed("libraries", "loaded", ", ".join(good))
 

@@ -17,6 +17,10 @@ CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""
 
 
+EITHER = "Either of the two may execute; the online machine chooses."
+"""What people must know of a step that takes the place of an earlier signature."""
+
+
 class Exact(NamedTuple):
     """A value that the plan fixes: the raw value that is signed, and the plan's own text."""
 

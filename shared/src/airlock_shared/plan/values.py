@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airlock_shared.catalogue.actions import Action, Parameter
-from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Value
@@ -137,6 +136,8 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
 
 
 def _read_code(value: str, where: str) -> bytes:
+    from airlock_shared.catalogue.referral_code import code_bytes
+
     try:
         return code_bytes(value)
     except Refusal as refusal:

@@ -16,6 +16,7 @@ from airlock_shared.plan.prompts import People, Question, answer_to
 from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields
 from airlock_shared.plan.values import LINE, plan_error
+from airlock_shared.text.safe import WIDTH
 from airlock_shared.wire.members import NAME
 
 LIMITS = {
@@ -24,7 +25,6 @@ LIMITS = {
     "max_fee_gwei_at_most": ("5", "the highest fee of a transaction, in gwei a unit of gas"),
     "remaining_at_least": ("3m", "how much of that time must be left at signing: a number with s, m, h or d"),
 }
-WIDTH = 80
 DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 

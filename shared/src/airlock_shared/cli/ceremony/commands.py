@@ -13,9 +13,6 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import (
-    BEGUN,
-    CONFIRMED,
-    EXCEPTION,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -25,14 +22,16 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
 )
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.context import Place, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.comparison_lines import fingerprint_lines
-from airlock_shared.cli.console import ask_yes, json_option, plan_option, rows, say, show_json
+from airlock_shared.cli.console import ask_yes, json_option, paint, plan_option, rows, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.safe import safe
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")
@@ -101,7 +100,7 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
                          do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
-    click.echo(f"Who is the {role}? (empty: nobody) ", err=True, nl=False)
+    paint(f"Who is the {safe(role)}? (empty: nobody) ", err=True, end="")
     return sys.stdin.readline().strip()
 
 

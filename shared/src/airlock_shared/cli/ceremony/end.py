@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import ENDED, NOT_ENDED, Standing, require_open
+from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
+from airlock_shared.ceremony.sections import ENDED
 from airlock_shared.cli.ceremony.context import Place, plan_with_roles
 from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines
 from airlock_shared.cli.console import advice, ask_yes, explain, finish, json_option, plan_option, say, show, show_json

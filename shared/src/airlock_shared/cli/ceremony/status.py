@@ -8,8 +8,8 @@ from typing import Any
 
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import Standing
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import rows
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.comparison_lines import fingerprint_lines
 from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.transfer import (
     HOWS,
@@ -19,11 +19,11 @@ from airlock_shared.cli.qr.transfer import (
     scan_document,
     show_transfer,
 )
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
+from airlock_shared.qr.documents import PLAN_TEXT, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 
 Command = Callable[..., Any]
 
@@ -59,7 +59,7 @@ def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: b
     document = scan_document(sources, kept=kept)
     write_new(output, document.data)
     kept.forget()
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if as_json:
         names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
         words = spoken(document.fingerprint)
@@ -69,38 +69,7 @@ def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: b
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
 
 
-def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
-    """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
-
-    What came by light is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and
-    ``DocumentError``.
-    """
-    if not qr:
-        return read_input(source)
-    kept = kept_frames(home, purpose, restart=restart)
-    document = scan_document((str(source),), kind, kept=kept)
-    say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
-    kept.forget()
-    return document.data
-
-
-def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
-    """Keep a document in a machine's folder under its fingerprint; return its path."""
-    path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
-    if not path.exists():
-        write_new(path, data)
-    return path
-
-
 def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
     """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
     transfer = transfer_of(data)
     return show_transfer(transfer, how=None, output=None, folder=home / "qr", version=None, as_json=as_json).as_json()
-
-
-def require_output(output: Path | None, *, qr: bool) -> None:
-    """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
-    if output is not None:
-        require_new(output)
-    elif not qr:
-        raise UsageError("no file is named for the result", do="name one with -o, or show it with --qr")

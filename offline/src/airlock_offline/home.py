@@ -1,0 +1,118 @@
+"""The signing machine's own folder: pinned deployments, the transcript, and what was signed and not yet carried away."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from airlock_offline.confinement.enforced import UNCONFINED
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.signatures import Signed, read_item
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import append_line, make_folder, read_input, write_new
+from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.wire.codec import parse_json
+
+SETTINGS_FILE = "config.toml"
+HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
+
+
+def default_home() -> Path:
+    """Return the folder that is used when none is given."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
+
+
+class OfflineHome:
+    """The folder ``home`` and what is in it. Nothing is made before something is written."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.transcript = TranscriptFile(home / "transcript.jsonl")
+        self.settings_file = home / SETTINGS_FILE
+        self.printing: Callable[[Path, Path], str] | None = None
+        """What prints a page, where the command line asks for it."""
+        self.confinement = UNCONFINED
+        """What the kernel enforces on this process: set when a command begins."""
+
+    def record_unenforced(self, at_ms: int) -> None:
+        """Record what the kernel does not enforce on this process; nothing when it enforces all."""
+        if not (self.confinement.seccomp and self.confinement.landlock):
+            self.transcript.record("kernel-not-enforced", self.confinement.as_json(), at_ms)
+
+    # -- pinned deployments
+
+    def pin_path(self, name: str) -> Path:
+        """Return where the deployment of this name is pinned."""
+        return self.home / "pins" / f"{name}.json"
+
+    def pinned(self, name: str) -> Deployment | None:
+        """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
+        path = self.pin_path(name)
+        return parse_deployment(read_input(path)) if path.exists() else None
+
+    def require_pinned(self, name: str) -> Deployment:
+        """Return the pinned deployment of this name. Raises ``UsageError`` when there is none."""
+        deployment = self.pinned(name)
+        if deployment is None:
+            raise UsageError(
+                f"no deployment named {name!r} is pinned on this machine",
+                do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
+            )
+        return deployment
+
+    def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
+        """Pin a deployment; the one it replaces is kept beside it under its fingerprint."""
+        path = self.pin_path(deployment.name)
+        make_folder(path.parent)
+        replaced = self.pinned(deployment.name)
+        if replaced is not None:
+            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
+        write_new(path, data)
+        self.transcript.record(
+            "deployment-pinned", {"name": deployment.name, "fingerprint": deployment.fingerprint}, at_ms
+        )
+
+    # -- structs beyond the catalogue
+
+    def _structs_path(self, deployment: str) -> Path:
+        return self.home / "structs" / f"{deployment}.jsonl"
+
+    def structs(self, deployment: str) -> Mapping[str, Intent]:
+        """Return every struct known for a deployment: the catalogue's, and those pinned on this machine."""
+        path = self._structs_path(deployment)
+        if not path.exists():
+            return CATALOGUE
+        from airlock_shared.catalogue.pinned_structs import with_custom
+
+        return with_custom([parse_json(line) for line in read_input(path).splitlines()])
+
+    def pin_struct(self, deployment: str, pin: dict[str, str], at_ms: int) -> None:
+        """Pin a struct for a deployment."""
+        make_folder(self._structs_path(deployment).parent)
+        append_line(self._structs_path(deployment), json.dumps(pin).encode())
+        self.transcript.record("struct-pinned", {"deployment": deployment, **pin}, at_ms)
+
+    # -- what hot wallets asked
+
+    def wallet_request_path(self, requests_fingerprint: str) -> Path:
+        """Return where it is remembered that a requests document was made here, from what a wallet asked."""
+        return self.home / "wallet-requests" / f"{requests_fingerprint}.json"
+
+    # -- what was signed
+
+    def _signed_path(self, digest: str) -> Path:
+        return self.home / "signed" / f"{digest.removeprefix('0x')}.json"
+
+    def signed(self, digest: str) -> Signed | None:
+        """Return the signature that was made over a digest before, or None."""
+        path = self._signed_path(digest)
+        return read_item(parse_json(read_input(path)), "signature kept") if path.exists() else None
+
+    def keep_signed(self, signed: Signed) -> None:
+        """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""
+        path = self._signed_path(signed.digest)
+        make_folder(path.parent)
+        write_new(path, json.dumps(signed.as_json()).encode())

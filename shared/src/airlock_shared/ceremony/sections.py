@@ -1,0 +1,58 @@
+"""The entries of one ceremony in a transcript: from its beginning to its end, and whether it is open.
+
+A ceremony belongs to its id and to the fingerprint of its plan; what happened before the beginning does not count for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.plan.model import Plan
+from airlock_shared.wire.members import read_members
+
+BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
+_FORMS: dict[str, dict[str, type]] = {
+    BEGUN: {"ceremony": str, "plan": str, "roles": dict},
+    CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
+    EXCEPTION: {"ceremony": str, "station": str, "by": str, "reason": str},
+    ENDED: {"ceremony": str, "complete": bool, "missing": list},
+}
+
+
+def section_of(entries: Iterable[Entry], plan: Plan) -> tuple[list[Entry], bool]:
+    """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open."""
+    section: list[Entry] = []
+    is_open = False
+    for entry in entries:
+        own = entry.event not in _FORMS or read_entry(entry)["ceremony"] == plan.id
+        if own and entry.event == BEGUN:
+            is_open = entry.data["plan"] == plan.fingerprint
+            section = [] if is_open else section
+        if is_open and own:
+            section.append(entry)
+            is_open = entry.event != ENDED
+    return section, is_open
+
+
+def read_entry(entry: Entry) -> dict[str, Any]:
+    """Return the data of one of a ceremony's own entries. Raises ``DocumentError("DOC-FIELD")`` for another form."""
+    where = f"transcript entry {entry.seq}"
+    data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event])
+    for name, members in (("by", data.get("by")), ("missing", data.get("missing"))):
+        for member in members if type(members) is list else ():
+            read_members({name: member}, where, {name: str})
+    if entry.event == BEGUN:
+        read_members(data["roles"], f"{where}.roles", dict.fromkeys(data["roles"], str))
+    return data
+
+
+def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
+    """Return what to say before signing when the plan names roles and no ceremony is open; empty when all is well."""
+    if not plan.roles or section_of(entries, plan)[1]:
+        return ""
+    return (
+        f"NOTE: the plan names roles ({', '.join(plan.roles)}), and no ceremony is open on this machine. "
+        "What is done now counts for none; to begin one: airlock-offline ceremony begin"
+    )

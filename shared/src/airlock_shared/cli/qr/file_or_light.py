@@ -1,0 +1,46 @@
+"""A document by file or by light: what reads codes is loaded only when it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airlock_shared.cli.console import say
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.text.safe import safe
+
+
+def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
+    """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
+
+    What came by light is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and
+    ``DocumentError``.
+    """
+    if not qr:
+        return read_input(source)
+    from airlock_shared.cli.qr.transfer import kept_frames, scan_document
+
+    kept = kept_frames(home, purpose, restart=restart)
+    document = scan_document((str(source),), kind, kept=kept)
+    path = keep_file(home, document.kind, document.fingerprint, document.data)
+    say(f"It is kept as {safe(str(path))}")
+    kept.forget()
+    return document.data
+
+
+def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
+    """Keep a document in a machine's folder under its fingerprint; return its path."""
+    from airlock_shared.qr.documents import file_name
+
+    path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
+    if not path.exists():
+        write_new(path, data)
+    return path
+
+
+def require_output(output: Path | None, *, qr: bool) -> None:
+    """Raise ``UsageError`` when a command has nowhere to put its result, or would overwrite something."""
+    if output is not None:
+        require_new(output)
+    elif not qr:
+        raise UsageError("no file is named for the result", do="name one with -o, or show it with --qr")

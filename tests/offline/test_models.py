@@ -1,0 +1,142 @@
+"""A model of Ledger is one record: what is added to the table is taken by pages, options, settings, USB and preflight."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.config import read_config
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
+from airlock_offline.ledger.not_shown import not_shown_in_full
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.typed_data_screens import MESSAGE, coming_screens, message_fields, review_pages
+from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
+from airlock_offline.preflight.ledger import device_lines
+from airlock_shared.errors import UsageError
+from airlock_shared.ethereum.eip712 import read_typed_data
+
+NAME = "apex"
+FLEX = MODELS["flex"].screen
+assert FLEX is not None
+assert isinstance(FLEX.layout, Touch)
+NARROW = FLEX._replace(
+    layout=FLEX.layout._replace(lines=2, height_px=150, height_with_skip_px=150),
+    wording=FLEX.wording._replace(warning=("Danger",), transaction_hash="Hash", delegated_network="Where"),
+    app_version="1.23.4",
+)
+APEX = Model(NAME, "Apex P", 0x80, "look twice", NARROW)
+TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+TYPED_DATA, HASHES = read_typed_data({
+    "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Note": [{"name": "text", "type": "string"}]},
+    "primaryType": "Note",
+    "domain": {"name": "A note"},
+    "message": {"text": TEXT},
+})  # fmt: skip
+ADDED = f"""
+import sys
+from airlock_offline.ledger import models
+flex = models.MODELS["flex"]
+models.MODELS["{NAME}"] = flex._replace(name="{NAME}", product="Apex P", usb_product=0x80, advice="look twice")
+from airlock_offline.cli.main import main
+sys.argv[0] = "airlock-offline"
+main()
+"""
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MODELS, NAME, APEX)
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run the program with one model more."""
+    return subprocess.run(
+        [sys.executable, "-c", ADDED, *map(str, words)], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.usefixtures("added")
+def test_its_pages_follow_from_its_record() -> None:
+    pages = coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)
+    assert pages[0] == ["Danger"]
+    assert next(page for page in pages if "text" in page)[-4:-2] == [pages[-2][-4], "More"]
+    assert pages != coming_screens(TYPED_DATA, HASHES, "flex", by_hashes=False)
+    [note] = not_shown_in_full(TYPED_DATA, NAME)
+    assert "behind More" in note
+    assert not_shown_in_full(TYPED_DATA, "flex") == []
+
+
+@pytest.mark.usefixtures("added")
+def test_its_wording_is_on_transactions_and_messages() -> None:
+    shown = ShownTransaction("0x" + "11" * 20, 8453, b"\2" * 20, 0, 1, b"\3\4", b"\5" * 32)
+    assert any("Hash" in page for page in transaction_pages(shown, NAME))
+    assert not any("Transaction hash" in page for page in transaction_pages(shown, NAME))
+    assert review_pages(MESSAGE, message_fields(b"hello", NAME), NAME)[-1][-1] == "Hold to sign"
+
+
+@pytest.mark.usefixtures("added")
+def test_the_software_ledger_plays_it() -> None:
+    seen: list[list[list[str]]] = []
+
+    def screens(pages: list[list[str]]) -> bool:
+        seen.append(pages)
+        return True
+
+    app = open_app(SoftwareLedger(model=NAME, screens=screens))
+    assert app.app_and_version().version == "1.23.4"
+    assert app.configuration().version == (1, 23, 4)
+    app.sign_typed_data("m/44'/60'/0'/0/0", TYPED_DATA)
+    assert seen == [coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)]
+
+
+@pytest.mark.usefixtures("added")
+def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0x8011, "interface_number": 0}
+    monkeypatch.setattr("hid.enumerate", lambda _vendor, _product: [entry])
+    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME)]
+    report: dict[str, Any] = {"app": "Ethereum", "version": "1.23.4", "model": NAME, "blind_signing": False}
+    lines = [line.found for line in device_lines(report | {"raw_messages": "proven on"}, None)]
+    assert "Apex P: look twice" in lines
+
+
+def test_the_settings_file_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'[ledger]\nmodel = "{NAME}"\n')
+    with pytest.raises(UsageError, match="model is 'apex'"):
+        read_config(file)
+    monkeypatch.setitem(MODELS, NAME, APEX)
+    assert read_config(file).ledger.model == NAME
+
+
+@pytest.mark.parametrize(
+    "words", [("sign",), ("transcript", "seal"), ("delegate", "prove"), ("emulator",)], ids=lambda words: words[0]
+)
+def test_every_command_that_tells_pages_offers_it(words: tuple[str, ...]) -> None:
+    assert f"[{'|'.join([*shown_models(), NAME])}]" in run(*words, "--help").stdout
+
+
+def test_the_program_reads_it_from_its_settings(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f'[ledger]\nmodel = "{NAME}"\n')
+    shown = json.loads(run("--home", tmp_path, "config", "show", "--json").stdout)
+    assert {"section": "ledger", "name": "model", "value": NAME, "from": "file"} in shown["settings"]
+
+
+@pytest.mark.parametrize("name", ["", "nanox", "stax", "apex"])
+def test_a_model_whose_pages_nobody_recorded_is_no_choice(name: str, tmp_path: Path) -> None:
+    assert name not in shown_models()
+    with pytest.raises(UsageError, match="no such software Ledger"):
+        SoftwareLedger(model=name)
+
+
+def test_a_model_is_known_by_its_product_alone() -> None:
+    products = [model.usb_product for model in MODELS.values()]
+    assert len(set(products)) == len(products)
+    assert [model_of_product(product << 8 | 0x11) for product in products] == list(MODELS)
+    assert model_of_product(0x9011) == ""

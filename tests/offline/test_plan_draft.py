@@ -1,0 +1,208 @@
+"""`plan draft`: under the drafted plan the very payloads pass, and altered ones do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from airlock_offline.cli.main import program
+from airlock_offline.home import OfflineHome
+from airlock_offline.signing.plan_draft import draft_plan
+from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.errors import Refusal
+from airlock_shared.plan.model import Bounds, Plan
+from airlock_shared.plan.reader import parse_plan
+from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint, seal
+from shared.world import (
+    DEPLOYMENT_TEXT,
+    STEPS,
+    VECTORS,
+    deployment,
+    good,
+    judge,
+    patched,
+    plan,
+    situation,
+    to_bytes,
+    whole,
+)
+
+TRANSACTIONS = tuple(plan("transactions").steps)
+CASES = [*(("requests", step) for step in STEPS), *(("transactions", step) for step in TRANSACTIONS)]
+EVERY = pytest.mark.parametrize(("folder", "step"), CASES, ids=[step for _, step in CASES])
+
+
+def drafted(document: dict[str, Any]) -> str:
+    header, items, _ = parse_requests(to_bytes(document))
+    return draft_plan(header, items, deployment())
+
+
+def judged(document: dict[str, Any], text: str) -> set[str]:
+    """Return what `verify` refuses of a document whose header names the plan with this text."""
+    planned = parse_plan(text.encode())
+    document = patched(document, [{"at": "header.plan", "set": plan_fingerprint(text)}])
+    return judge(document, situation()._replace(plan=planned), steps=tuple(planned.steps))
+
+
+@EVERY
+def test_under_its_draft_a_document_passes_every_check(folder: str, step: str) -> None:
+    document = good(step, folder)
+    assert judged(document, drafted(document)) == set()
+
+
+@EVERY
+def test_under_the_draft_one_altered_byte_is_refused(folder: str, step: str) -> None:
+    """The payload is whole in itself: sealed anew, or calldata that decodes; only the plan knows better."""
+    document = good(step, folder)
+    text = drafted(document)
+    chosen = BY_THE_BUILDER if "slippagePercent" in text else (*BY_THE_BUILDER, "slippage", "slippageP")
+    altered = list((_altered_message if folder == "requests" else _altered_calldata)(document, chosen))
+    assert altered
+    assert all(judged(other, text) for other in altered)
+
+
+BY_THE_BUILDER = ("deadline", "nonce", "timestamp", "signTimestamp", "openTimestamp", "tnc")
+"""Leaves that the builder chooses within the plan's limits: these refuse another value where they bound it."""
+
+
+def _altered_message(document: dict[str, Any], chosen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    message = document["requests"][0]["payload"]["message"]
+    for path in _leaves(message):
+        if path.rpartition(".")[2].strip("_") not in chosen:
+            altered = patched(document, [{"at": f"requests.0.payload.message.{path}", "set": _other(message, path)}])
+            seal(altered["requests"][0]["payload"])
+            yield altered
+
+
+def _altered_calldata(document: dict[str, Any], chosen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    data = document["requests"][0]["payload"]["data"]
+    before = decode_call(bytes.fromhex(data[2:])).message
+    words = range((len(data) - 10) // 64)
+    for place in [9, *(10 + 64 * word + 63 for word in words)]:  # the selector's last digit, and that of each word
+        altered = patched(document, [{"at": "requests.0.payload.data", "flip": place}])
+        try:
+            after = decode_call(bytes.fromhex(altered["requests"][0]["payload"]["data"][2:])).message
+        except Refusal:
+            yield altered
+            continue
+        if {name for name in before if before[name] != after.get(name)} - set(chosen) or before == after:
+            yield altered
+
+
+def _leaves(value: Any, prefix: str = "") -> list[str]:
+    if isinstance(value, dict):
+        return [path for name, member in value.items() for path in _leaves(member, f"{prefix}{name}.")]
+    return [prefix.removesuffix(".")]
+
+
+def _other(message: Any, path: str) -> Any:
+    value = message
+    for name in path.split("."):
+        value = value[name]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str) and value.startswith("0x"):
+        return value[:-1].lower() + f"{int(value[-1], 16) ^ 1:x}"
+    return str(int(value) ^ 1)
+
+
+def test_a_draft_of_everything_is_one_plan_under_which_everything_passes() -> None:
+    for folder in ("requests", "transactions"):
+        document = whole(folder)
+        text = drafted(document)
+        assert judged(document, text) == set()
+        assert list(parse_plan(text.encode()).steps) == list(plan(folder).steps)
+
+
+def test_what_the_builder_chose_is_bounded_to_what_it_chose() -> None:
+    [step] = parse_plan(drafted(good("close")).encode()).steps.values()
+    assert step.values["expectedPrice"] == Bounds(640000000000000, 640000000000000, "at least 64000, at most 64000")
+
+
+def test_limits_are_as_wide_as_the_payload_needs() -> None:
+    document = patched(
+        good("close"), [{"at": "requests.0.payload.message._deadline", "set": str(NOW_MS + 45 * 60_000)}]
+    )
+    seal(document["requests"][0]["payload"])
+    limits = parse_plan(drafted(document).encode()).limits
+    assert limits.deadline_at_most_ms is not None
+    assert 45 * 60_000 <= limits.deadline_at_most_ms <= 47 * 60_000
+    assert judged(document, drafted(document)) == set()
+    [wei] = {item["transaction"]["maxFeePerGas"] for item in good("approve", "transactions")["requests"]}
+    assert _plan(good("approve", "transactions")).limits.max_fee_at_most_wei == wei
+    assert limits.max_fee_at_most_wei is None
+
+
+def _plan(document: dict[str, Any]) -> Plan:
+    return parse_plan(drafted(document).encode())
+
+
+def test_a_key_that_serves_one_account_is_one_signer() -> None:
+    signers = _plan(whole("transactions")).signers
+    assert {signer.address.hex() for signer in signers.values()} == {
+        item["signer"]["address"][2:].lower() for item in whole("transactions")["requests"]
+    }
+    assert len(signers) == 2
+
+
+def test_a_part_for_one_signer_is_drafted_under_its_name() -> None:
+    document = patched(good("close"), [{"at": "header.signer", "set": "treasury"}])
+    assert list(_plan(document).signers) == ["treasury"]
+    assert judged(document, drafted(document)) == set()
+
+
+def test_a_draft_repeats_a_lie_so_that_a_person_sees_it() -> None:
+    lie = [{"at": "requests.0.payload.message.delegate", "set": OTHER}]
+    text = drafted(patched(good("desk-key"), lie))
+    assert (DESK in text, OTHER in text) == (False, True)
+    sent = good("delegate-set", "transactions")
+    data = sent["requests"][0]["payload"]["data"]
+    at = data.index(DESK[2:].lower())
+    swapped = data[:at] + OTHER[2:].lower() + data[at + 40 :]
+    text = drafted(patched(sent, [{"at": "requests.0.payload.data", "set": swapped}]))
+    assert (DESK in text, OTHER in text) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"set": "0x12345678"}, "TX-SELECTOR"), ({"set": "0x"}, "TX-SELECTOR"), ({"set": "0xzz"}, "TX-HEX"),
+        ({"splice": [4, 5, ""]}, "ENC-CANONICAL"),
+    ],
+)  # fmt: skip
+def test_calldata_that_is_not_known_has_no_draft(change: dict[str, Any], check: str) -> None:
+    document = patched(good("approve", "transactions"), [{"at": "requests.0.payload.data", **change}])
+    with pytest.raises(Refusal) as caught:
+        drafted(document)
+    assert caught.value.check == check
+
+
+def test_a_struct_that_is_not_known_has_no_draft() -> None:
+    document = patched(good("close"), [{"at": "requests.0.payload.primaryType", "set": "Other"}])
+    with pytest.raises(Refusal) as caught:
+        drafted(document)
+    assert caught.value.check == "TYPES-KNOWN"
+
+
+@pytest.mark.parametrize("path", ["requests/good/close.json", "transactions/good/approve-unlimited.json"])
+def test_the_command_writes_a_plan_that_can_be_shown(tmp_path: Path, path: str) -> None:
+    home, out = OfflineHome(tmp_path / "home"), tmp_path / "plan.toml"
+    home.pin(deployment(), DEPLOYMENT_TEXT.encode(), NOW_MS)
+    words = ["--home", str(home.home), "plan", "draft", str(VECTORS / path), "-o", str(out), "--json"]
+    ended = CliRunner().invoke(program, words)
+    assert ended.exit_code == 0, ended.output
+    shown = json.loads(ended.stdout)
+    assert shown["plan"] == parse_plan(out.read_bytes()).fingerprint
+    again = CliRunner().invoke(program, words)
+    assert again.exception is not None
+
+
+def test_an_approval_without_bound_is_drafted_in_the_word_for_it() -> None:
+    assert 'amountUsdc = "unlimited"' in drafted(good("approve-unlimited", "transactions"))
+    assert 'amountUsdc = "25000.5"' in drafted(good("approve", "transactions"))

@@ -1,0 +1,258 @@
+"""A machine that is not cut off signs nothing in production: what production is, and that `sign` and the seal look."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from airlock_offline.cli.main import program as program_command
+from airlock_offline.confinement.enforced import UNCONFINED, Confinement
+from airlock_offline.preflight.isolation import Isolation, airgap_lines, as_rehearsal, is_production, require_isolation
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.host.observed import (
+    LOOK,
+    REFUSED,
+    Observed,
+    World,
+)
+from offline.machine_trees import interface, machine, radio, route
+from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
+
+ENFORCED = Confinement(True, "", 7, "")
+PATH = "m/44'/60'/0'/0/0"
+REQUESTS = VECTORS / "requests/good/desk-key.json"
+
+
+def pin(home: Path, *, rehearsal: bool, name: str = "venue") -> Deployment:
+    document = json.loads(DEPLOYMENT_TEXT) | {"rehearsal": rehearsal, "name": name}
+    path = home / "pins" / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return parse_deployment(path.read_bytes())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cut_off(tmp_path: Path) -> World:
+    return machine(tmp_path / "machine")
+
+
+@pytest.fixture
+def connected(cut_off: World) -> World:
+    interface(cut_off, "eth0", "0x1003", "up", "1")
+    return cut_off
+
+
+# ---- what production is -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rehearsals", "software_ledger", "production"),
+    [
+        ([True], True, False),
+        ([True, True], True, False),
+        ([True], False, True),  # a real Ledger holds a real key, whatever the deployment calls itself
+        ([True, False], True, True),
+        ([False], True, True),
+        ([False], False, True),
+        ([], True, True),
+        ([], False, True),
+    ],
+)
+def test_everything_is_production_but_a_rehearsal_with_the_software_ledger(
+    home: Path, rehearsals: list[bool], software_ledger: bool, production: bool
+) -> None:
+    pins = [pin(home, rehearsal=flag, name=f"venue-{number}") for number, flag in enumerate(rehearsals)]
+    assert is_production(pins, software_ledger=software_ledger) is production
+
+
+def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
+    world = machine(tmp_path, routes=route("eth0"))
+    interface(world, "eth0", "0x1003", "up", "1")
+    radio(world, "wlan", "phy0")
+    with pytest.raises(Refusal) as caught:
+        require_isolation(airgap_lines(world))
+    assert caught.value.check == "AIRGAP-INTERFACE"
+    for name in ("AIRGAP-INTERFACE: eth0", "AIRGAP-ROUTE: IPv4 routes", "AIRGAP-RADIO: Wi-Fi phy0: ON"):
+        assert name in caught.value.got
+
+
+def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: World) -> None:
+    [line, *_] = as_rehearsal(airgap_lines(connected))
+    assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
+    assert line.do.startswith("in production this is refused; ")
+
+
+def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: World) -> None:
+    lines = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(connected)]
+    assert [line.verdict for line in as_rehearsal(lines) if line.check] == [
+        line.verdict for line in lines if line.check
+    ]
+    assert REFUSED in {line.verdict for line in as_rehearsal(lines)}
+
+
+# ---- before the Ledger --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("port", [None, 9999])
+def test_production_is_refused_before_anything_is_reviewed(home: Path, connected: World, port: int | None) -> None:
+    pin(home, rehearsal=True, name="practice")
+    pin(home, rehearsal=False)
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        Isolation(home, port, ENFORCED, connected).begin()
+
+
+@pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
+def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> None:
+    pin(home, rehearsal=False)
+    world = machine(tmp_path / "machine", routes=route("eth0") if what == "AIRGAP-ROUTE" else "")
+    if what == "AIRGAP-INTERFACE":
+        interface(world, "eth0", "0x1003", "up", "1")
+    if what == "AIRGAP-RADIO":
+        radio(world, "bluetooth", "hci0")
+    with pytest.raises(Refusal, match=what):
+        Isolation(home, None, ENFORCED, world).begin()
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(home: Path, cut_off: World, real: bool) -> None:
+    pin(home, rehearsal=False)
+    with pytest.raises(Refusal, match="AIRGAP-SECCOMP"):
+        Isolation(home, None if real else 9999, UNCONFINED, cut_off).begin()
+
+
+def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
+    assert said == ["NOTE: this machine is not cut off (AIRGAP-SECCOMP); outside a rehearsal that is refused."]
+
+
+def test_a_missing_landlock_stops_nothing(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    Isolation(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
+
+
+def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    said: list[str] = []
+    isolation = Isolation(home, None, ENFORCED, cut_off)
+    isolation.begin(said.append)
+    assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
+
+
+def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    isolation = Isolation(home, None, ENFORCED, cut_off)
+    isolation.begin()
+    app = isolation.guarded(lambda: "app")
+    assert app() == "app"
+    interface(cut_off, "eth0", "0x1003", "up", "1")
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        app()
+
+
+def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    isolation = Isolation(home, 9999, ENFORCED, connected)
+    isolation.begin(said.append)
+    assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
+    assert isolation.guarded(lambda: "app")() == "app"
+
+
+def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
+    pin(home, rehearsal=True)
+    isolation = Isolation(home, None, ENFORCED, connected)
+    isolation.begin(lambda _: None)
+    with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
+        isolation.guarded(lambda: "app")()
+
+
+def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=True)
+    (home / "pins/other.json").write_text("{}")
+    with pytest.raises(DocumentError):
+        Isolation(home, 9999, ENFORCED, cut_off)
+
+
+# ---- the commands, with real interfaces -------------------------------------------------------------------------------
+
+
+def commands(home: Path, tmp_path: Path) -> list[tuple[object, ...]]:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN_TEXT)
+    return [
+        ("sign", REQUESTS, "--plan", plan, "-o", tmp_path / "out.json"),
+        ("transcript", "seal", "--plan", plan, "--signer", "treasury"),
+        ("delegate", "prove", "--plan", plan, "--step", "desk-key", "--path", PATH, "-o", tmp_path / "out.json"),
+    ]
+
+
+def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production(home: Path, tmp_path: Path) -> None:
+    script = with_an_interface(up=True)
+    pin(home, rehearsal=False)
+    for words in commands(home, tmp_path):
+        ended = inside(script, *program(home), *words)
+        assert (ended.returncode, "AIRGAP-INTERFACE" in ended.stderr) == (3, True), ended.stderr
+        assert "dummy0" in ended.stderr
+    assert not (tmp_path / "out.json").exists()
+    assert not (home / "transcript.jsonl").exists()
+
+
+def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:
+    script = with_an_interface(up=False)
+    pin(home, rehearsal=False)
+    sign, seal, prove = commands(home, tmp_path)
+    asked = ((seal, "Seal the transcript with this head?"), (prove, "Sign this text with the delegate key"))
+    for words, said in ((sign, "PLAN-STEPS"), *asked):
+        ended = inside(script, *program(home), *words)
+        assert said in ended.stderr
+        assert "AIRGAP" not in ended.stderr
+
+
+def test_with_loopback_alone_the_machine_is_cut_off(home: Path, tmp_path: Path) -> None:
+    require_namespaces()
+    pin(home, rehearsal=False)
+    ended = inside(OWN_SYS, *program(home), *commands(home, tmp_path)[1])
+    assert (ended.returncode, "AIRGAP" in ended.stderr) == (6, False), ended.stderr
+
+
+class Untouched:
+    """A Ledger's app that nobody may use."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"the Ledger was asked for {name}")
+
+
+@pytest.mark.parametrize("command", ["sign", "transcript", "delegate"])
+def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
+    command: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deployment calls itself a rehearsal, so what comes before the Ledger goes on; the Ledger is a real one."""
+    pin(home, rehearsal=True)
+    line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
+    monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
+    place = f"airlock_offline.cli.{command}"
+    monkeypatch.setattr(f"{place}.opened", lambda *_: nullcontext(SimpleNamespace(app=Untouched)))
+    monkeypatch.setattr(f"{place}.ask_yes", lambda _question: None)
+    if command == "sign":  # the document's own checks are not what this is about
+        monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
+        monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())
+    words = dict(zip(("sign", "transcript", "delegate"), commands(home, tmp_path), strict=True))[command]
+    ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
+    assert isinstance(ended.exception, Refusal), ended.output
+    assert ended.exception.check == "AIRGAP-INTERFACE"
+    assert not (tmp_path / "out.json").exists()

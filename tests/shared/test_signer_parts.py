@@ -1,0 +1,83 @@
+"""A part of a plan: the steps that one signer signs, in a document of their own that says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_shared.checks.document import Steps, part_of, steps_are_planned
+from airlock_shared.cli.document_lines import part_lines
+from airlock_shared.documents.requests import parse_requests, write_requests
+from shared.world import judge, plan, to_bytes, whole
+
+SIGNERS = ("treasury", "desk")
+
+
+def part(signer: str) -> dict[str, Any]:
+    """Return the good document of the whole plan, with the steps of one signer alone."""
+    document = whole()
+    mine = part_of(plan(), signer)
+    document["requests"] = [item for item in document["requests"] if item["step"] in mine]
+    document["header"] |= {"signer": signer, "count": len(mine)}
+    return document
+
+
+def test_the_parts_of_all_signers_are_the_plan_and_share_no_step() -> None:
+    parts = [part_of(plan(), signer) for signer in SIGNERS]
+    assert sorted(step for steps in parts for step in steps) == sorted(plan().steps)
+    assert part_of(plan(), "") == list(plan().steps)
+    assert part_of(plan(), "stranger") == []
+
+
+@pytest.mark.parametrize("signer", SIGNERS)
+def test_a_good_part_passes_every_check(signer: str) -> None:
+    assert judge(part(signer), steps=tuple(plan().steps)) == set()
+
+
+@pytest.mark.parametrize("signer", SIGNERS)
+def test_every_step_that_is_left_out_of_a_part_is_missed(signer: str) -> None:
+    for position in range(len(part(signer)["requests"])):
+        document = part(signer)
+        del document["requests"][position]
+        document["header"]["count"] -= 1
+        assert judge(document, steps=tuple(plan().steps)) == {"PLAN-STEPS"}
+
+
+@pytest.mark.parametrize("signer", [*SIGNERS, ""])
+def test_a_part_under_another_name_is_refused(signer: str) -> None:
+    for other in {*SIGNERS, "stranger", ""} - {signer}:
+        document = part(signer) if signer else whole()
+        document["header"].pop("signer", None)
+        if other:
+            document["header"]["signer"] = other
+        assert judge(document, steps=tuple(plan().steps)) == {"PLAN-STEPS"}
+
+
+def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
+    found = steps_are_planned.run(Steps([], []))
+    assert found is not None
+    assert (found.ok, found.where) == (False, "no step of the plan is this part's")
+
+
+def test_a_document_of_the_whole_plan_has_no_such_member_and_the_fingerprint_that_it_had() -> None:
+    header, items, fingerprint = parse_requests(to_bytes(whole()))
+    assert header.signer == ""
+    assert b'"signer": ""' not in write_requests(header, items)
+    assert parse_requests(write_requests(header, items))[2] == fingerprint
+
+
+def test_the_signer_of_a_part_is_in_the_fingerprint() -> None:
+    header, items, fingerprint = parse_requests(to_bytes(part("desk")))
+    assert parse_requests(write_requests(header, items))[2] == fingerprint
+    assert parse_requests(write_requests(header._replace(signer=""), items))[2] != fingerprint
+
+
+def test_a_screen_names_every_step_that_is_not_in_the_document() -> None:
+    lines = list(part_lines(plan(), "desk"))
+    inside, outside = lines.index("  in this document:"), lines.index("  NOT in this document:")
+    assert lines[0] == f"PART OF THE PLAN: 1 of {len(plan().steps)} steps, those that desk signs"
+    assert lines[inside + 1 : outside] == ["    step 6: increase (increase), signed by desk"]
+    assert len(lines) - outside - 1 == len(plan().steps) - 1
+    assert all(line.endswith("signed by treasury") for line in lines[outside + 1 :])
+    assert list(part_lines(plan(), "")) == []
