@@ -22,8 +22,12 @@ ROOT = Path(__file__).parents[2]
 BEFORE: dict[str, Any] = json.loads((ROOT / "tests/vectors/before/commands.json").read_text())
 SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
-    "commands": {"airlock-offline transcript void-seal", "airlock-offline transcript void-seal --json"},
-    "checks": set(),
+    "commands": {
+        "airlock-offline transcript void-seal",
+        "airlock-offline transcript void-seal --json",
+        "airlock-offline report make --pdf",
+    },
+    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION"},
     "exit_codes": set(),
     "formats": set(),
 }
