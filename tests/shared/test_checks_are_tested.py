@@ -25,7 +25,7 @@ IDS_IN_SOURCE = re.compile(
     r'"((?:DOC|QR|PIN|AIRGAP|KIT|ROLE|REPORT|PROOF|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
 )
 RAISED = re.compile(
-    r'\b(?:Refusal|DocumentError|PlanError|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
+    r'\b(?:Refusal|DocumentError|PlanError|plan_error|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
 )
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad")]

@@ -11,7 +11,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human, utc_text
 
 
 def deployment_lines(deployment: Deployment) -> Iterator[str]:
@@ -55,7 +55,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             yield from replacement_lines(step)
         for name, value in step.values.items():
             yield f"  {name:<26} {safe(value.text)}"
-            parameter = step.action.parameter(name)
+            parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
+            if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
+                yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
             if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
                 yield from code_lines(value.raw, " " * 29)
     yield from fingerprint_lines("plan", plan.fingerprint)

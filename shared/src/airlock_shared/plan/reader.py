@@ -14,6 +14,7 @@ from typing import Any
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import CUSTOM, Limits, Plan, Signer, Step
+from airlock_shared.plan.own_limits import limit_faults, value_faults
 from airlock_shared.plan.values import (
     LINE,
     plan_error,
@@ -76,14 +77,19 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     signers = {
         name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
     }
+    limits = read_limits(table.get("limits", {}))
+    steps = _read_steps(table.get("steps"), signers)
+    for position, step in enumerate(steps.values()):
+        for fault in value_faults(step.values, limits, f"steps[{position}].fields"):
+            raise fault
     return Plan(
         id=read_text(ceremony, "ceremony", "id", NAME),
         title=read_text(ceremony, "ceremony", "title", LINE),
         deployment=read_text(ceremony, "ceremony", "deployment", NAME),
         roles=read_roles(ceremony.get("roles", [])),
-        limits=read_limits(table.get("limits", {})),
+        limits=limits,
         signers=signers,
-        steps=_read_steps(table.get("steps"), signers),
+        steps=steps,
         fingerprint=fingerprint(plain_form(table, "")),
     )
 
@@ -138,12 +144,15 @@ def read_limits(table: Any) -> Limits:
     """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
     names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
     require_known(table, "limits", names)
-    return Limits(
+    limits = Limits(
         _span_ms(table, "deadline_at_most"),
         read_amount(table[names[1]], PERCENT, f"limits.{names[1]}") if names[1] in table else None,
         read_amount(table[names[2]], GWEI, f"limits.{names[2]}") if names[2] in table else None,
         _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms,
     )
+    for fault in limit_faults(limits):
+        raise fault
+    return limits
 
 
 def _span_ms(table: dict[str, Any], name: str) -> int | None:
