@@ -137,3 +137,13 @@ CHECKS = (
 )
 EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
+
+
+def registration_is_live(case: Case | Read, permission: str) -> Finding:
+    """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
+    read = case.request.delegation or {}
+    expiry_s = read.get("expiry", 0)
+    live = read.get("isEnabled") is True and read.get(permission, True) is True
+    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
+    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
+    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
