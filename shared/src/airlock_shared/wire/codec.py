@@ -10,17 +10,18 @@ import copy
 import hashlib
 import json
 import re
+import struct
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.depth import is_too_deep, recursion_is_unbounded
 
 MAX_DOCUMENT_BYTES = 64 << 20
 MAX_DEPTH = 24
-MAX_PARSED_DEPTH = 100  # beyond it nothing is even parsed
+SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflows a thread's stack
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -90,10 +91,15 @@ def _utf8(data: bytes) -> str:
 
 
 def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`."""
-    if recursion_is_unbounded() and is_too_deep(text, start, MAX_PARSED_DEPTH):
-        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels")
+    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`.
+
+    Python 3.11's JSON reader recurses in C, and the recursion limit is all that keeps a deep text from ending the process.
+    The limit is global, and a library may have raised it (eth-account does, when it is imported): not while this reads.
+    """
+    limit = sys.getrecursionlimit()
     try:
+        if limit > SAFE_RECURSION_LIMIT:
+            sys.setrecursionlimit(SAFE_RECURSION_LIMIT)
         return decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
@@ -101,6 +107,9 @@ def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
         raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
     except ValueError as error:  # an integer of thousands of digits
         raise damaged("DOC-NUMBER", "a number is too long") from error
+    finally:
+        if limit > SAFE_RECURSION_LIMIT:
+            sys.setrecursionlimit(limit)
 
 
 def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
@@ -134,8 +143,9 @@ def refuse_floats(value: Any, where: str = "") -> None:
 # ---- one form, one fingerprint ------------------------------------------------------------------------------------
 
 
-_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
+_INTEGER, _NEGATIVE, BYTES, _TEXT, ARRAY, MAP, TAG = range(0, 0xE0, 0x20)  # RFC 8949, section 3.1: the major types
 _SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+BIG, BIG_NEGATIVE = 2, 3  # section 3.4.3: tags of the integers beyond 64 bits
 
 
 def to_cbor(value: Any) -> bytes:
@@ -179,13 +189,27 @@ def _encode(value: Any, form: bytearray) -> None:
         form += _SIMPLE[value]
     elif kind is int and -(1 << 64) <= value < 1 << 64:
         form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
-    elif kind is int or (kind is float and isfinite(value)):  # rare: a huge integer, a fraction in a builder's ``meta``
-        from cbor2 import dumps
-
-        form += dumps(value, canonical=True)
+    elif kind is int:
+        number = value if value >= 0 else -1 - value
+        digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
+        form += cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
+    elif kind is float and isfinite(value):  # rare: in a builder's ``meta``
+        form += _shortest_float(value)
     else:
         message = f"not a value of JSON: {kind.__name__}"
         raise TypeError(message)
+
+
+def _shortest_float(value: float) -> bytes:
+    """Return the shortest form that holds the value: two, four or eight bytes (section 4.2.1)."""
+    for head, layout in ((b"\xf9", ">e"), (b"\xfa", ">f")):
+        try:
+            form = struct.pack(layout, value)
+        except OverflowError:
+            continue
+        if struct.unpack(layout, form) == (value,):
+            return head + form
+    return b"\xfb" + struct.pack(">d", value)
 
 
 _REPEATED = "types"
@@ -240,26 +264,6 @@ def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
     forms = [(name, str.encode(name)) for name in names]
     ordered = sorted((cbor_head(_TEXT, len(text)) + text, name) for name, text in forms)
     return cbor_head(MAP, len(names)), [(name, form) for form, name in ordered]
-
-
-def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
-    """Return the value of a deterministic CBOR form; any other form of the same value is refused.
-
-    Raises ``DocumentError`` with ``DOC-SIZE``, ``DOC-CBOR`` or ``DOC-DEPTH``.
-    """
-    from cbor2 import CBORDecodeError, loads
-
-    if len(data) > max_bytes:
-        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
-    try:
-        value = loads(data)
-        same = to_cbor(value) == data
-    except (CBORDecodeError, RecursionError, ValueError, TypeError, OverflowError) as error:
-        raise damaged("DOC-CBOR", "not CBOR") from error
-    if not same:
-        raise damaged("DOC-CBOR", "not the deterministic form")
-    check_depth(value)
-    return value
 
 
 def fingerprint(value: Any) -> str:
