@@ -68,6 +68,7 @@ def program(context: click.Context, home: Path | None) -> None:
 def main() -> None:
     """Run the program and leave with its exit code."""
     airgap.install()
+    gc.set_threshold(100_000, 50, 100)  # what a command makes it keeps or drops by itself: a long plan, no cycles
     code = run(program)
     gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
     sys.exit(code)

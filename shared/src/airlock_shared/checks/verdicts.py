@@ -25,11 +25,11 @@ class Verdicts(NamedTuple):
 
     def clean(self) -> bool:
         """Tell whether there is nothing but what passed and what does not apply."""
-        return all(finding is None or finding[0] for finding in self.findings)
+        return not [finding for finding in self.findings if finding is not None and not finding[0]]
 
     def passed(self) -> int:
         """Return how many checks passed."""
-        return sum(1 for finding in self.findings if finding is not None and finding[0])
+        return len([finding for finding in self.findings if finding is not None and finding[0]])
 
     def unreached(self) -> int:
         """Return how many checks could not be reached."""
@@ -65,18 +65,19 @@ def _row(check: Check, finding: Finding | None) -> dict[str, object]:
         got, expected = finding[1], finding[2]
         got = got() if callable(got) else got
         expected = expected() if callable(expected) else expected
-        return {"check": check[0], "result": "pass", "got": _plain(got), "expected": _plain(expected)}
+        got = got if type(got) in _JSON_TYPES else str(got)
+        expected = expected if type(expected) in _JSON_TYPES else str(expected)
+        return {"check": check[0], "result": "pass", "got": got, "expected": expected}
+    if finding is None:
+        return {"check": check[0], "result": "not-applicable", "got": "", "expected": ""}
     verdict = verdict_of(check, finding)
     row: dict[str, object] = {"check": verdict.check, "result": verdict.result}
-    row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
+    for name, value in (("got", verdict.got), ("expected", verdict.expected)):
+        row[name] = value if type(value) in _JSON_TYPES else str(value)
     return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
 
 
-def _plain(value: object) -> object:
-    return value if type(value) in _JSON_TYPES or isinstance(value, (dict, list)) else str(value)
-
-
-_JSON_TYPES = frozenset((str, int, float, bool, type(None)))
+_JSON_TYPES = frozenset((str, int, float, bool, type(None), dict, list))
 
 
 class NotJudged:

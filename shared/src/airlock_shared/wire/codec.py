@@ -50,17 +50,21 @@ def _constant(text: str) -> object:
     raise damaged("DOC-NUMBER", f"{text} is not JSON")
 
 
-def strict_decoder(on_fraction: Callable[[], None] = lambda: None) -> json.JSONDecoder:
+def strict_decoder(
+    on_fraction: Callable[[], None] = lambda: None, *, members_are_counted: bool = False
+) -> json.JSONDecoder:
     """Return a JSON decoder that refuses what two parsers could read differently.
 
-    ``on_fraction`` is called for each number with a fraction or an exponent.
+    ``on_fraction`` is called for each number with a fraction or an exponent. Where the caller counts the members itself,
+    the decoder does not look for one that appears twice.
     """
 
     def read_float(text: str) -> float:
         on_fraction()
         return _float(text)
 
-    return json.JSONDecoder(object_pairs_hook=_pairs, parse_float=read_float, parse_constant=_constant)
+    hook = None if members_are_counted else _pairs
+    return json.JSONDecoder(object_pairs_hook=hook, parse_float=read_float, parse_constant=_constant)
 
 
 _decoder = strict_decoder()
@@ -104,7 +108,7 @@ def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     except json.JSONDecodeError as error:
         raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
     except RecursionError as error:
-        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
+        raise _too_deep() from error
     except ValueError as error:  # an integer of thousands of digits
         raise damaged("DOC-NUMBER", "a number is too long") from error
     finally:
@@ -124,7 +128,11 @@ def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
         ]
         if not level:
             return
-    raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {max_depth} levels")
+    raise _too_deep(max_depth)
+
+
+def _too_deep(levels: int = MAX_DEPTH) -> DocumentError:
+    return damaged("DOC-DEPTH", "nested too deep", expected=f"<= {levels} levels")
 
 
 def refuse_floats(value: Any, where: str = "") -> None:
@@ -153,23 +161,34 @@ def to_cbor(value: Any) -> bytes:
 
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
+    return form_of(value, sys.maxsize)[0]
+
+
+def form_of(value: Any, max_depth: int = MAX_DEPTH) -> tuple[bytes, int]:
+    """Return the deterministic CBOR form of a JSON value, and how many members its objects have in all.
+
+    Raises as :func:`to_cbor`, and ``DocumentError("DOC-DEPTH")`` for a value nested deeper than ``max_depth``.
+    """
     form = bytearray()
     try:
-        _encode(value, form)
+        members = _encode(value, form, max_depth)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
-    return bytes(form)
+    return bytes(form), members
 
 
-def _encode(value: Any, form: bytearray) -> None:
-    kind = type(value)
+def _encode(value: Any, form: bytearray, levels: int) -> int:
+    kind, members = type(value), 0
     if kind is str:
         text = value.encode()
         form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
         form += text
     elif kind is dict:
+        if not levels:
+            raise _too_deep()
         head, names = _map_order(tuple(value))
         form += head
+        members = len(names)
         for name, name_form in names:
             form += name_form
             member = value[name]
@@ -178,13 +197,15 @@ def _encode(value: Any, form: bytearray) -> None:
                 form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
                 form += text
             elif name == _REPEATED and type(member) is dict:
-                form += _repeated(member)
+                members += _repeated(member, form, levels - 1)
             else:
-                _encode(member, form)
+                members += _encode(member, form, levels - 1)
     elif kind is list:
+        if not levels:
+            raise _too_deep()
         form += cbor_head(ARRAY, len(value))
         for member in value:
-            _encode(member, form)
+            members += _encode(member, form, levels - 1)
     elif kind is bool or value is None:
         form += _SIMPLE[value]
     elif kind is int and -(1 << 64) <= value < 1 << 64:
@@ -198,6 +219,7 @@ def _encode(value: Any, form: bytearray) -> None:
     else:
         message = f"not a value of JSON: {kind.__name__}"
         raise TypeError(message)
+    return members
 
 
 def _shortest_float(value: float) -> bytes:
@@ -215,27 +237,25 @@ def _shortest_float(value: float) -> bytes:
 _REPEATED = "types"
 """The one large member that most items of a batch have in common."""
 
-_known_forms: dict[tuple[str, ...], tuple[dict[str, Any], bytes]] = {}
+_known_forms: dict[tuple[tuple[str, ...], int], tuple[dict[str, Any], bytes, int]] = {}
 
 
-def _repeated(value: dict[str, Any]) -> bytes:
-    """Return a map's form, kept from the last equal one of the same names when all its leaves are texts.
+def _repeated(value: dict[str, Any], form: bytearray, levels: int) -> int:
+    """Encode a map; its form is kept from the last equal one of the same names when all its leaves are texts.
 
     A text equals nothing but a text, so that equal values have one form; a number would equal a fraction or a flag.
     """
-    names = tuple(value)
-    known = _known_forms.get(names)
+    place = tuple(value), levels
+    known = _known_forms.get(place)
     if known is not None and known[0] == value:
-        return known[1]
-    form = bytearray()
-    head, ordered = _map_order(names)
-    form += head
-    for name, name_form in ordered:
-        form += name_form
-        _encode(value[name], form)
-    if len(_known_forms) < _FORMS_KEPT and len(form) <= _FORM_AT_MOST and _texts_alone(value):
-        _known_forms[names] = copy.deepcopy(value), bytes(form)
-    return bytes(form)
+        form += known[1]
+        return known[2]
+    start = len(form)
+    members = _encode(value, form, levels)
+    own = bytes(form[start:])
+    if len(_known_forms) < _FORMS_KEPT and len(own) <= _FORM_AT_MOST and _texts_alone(value):
+        _known_forms[place] = copy.deepcopy(value), own, members
+    return members
 
 
 _FORMS_KEPT, _FORM_AT_MOST = 64, 8192
