@@ -16,7 +16,7 @@ FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.tx
          "offline/kit/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {
-    "annotated-types", "bitarray", "cbor2", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",
+    "annotated-types", "bitarray", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",
     "eth-keyfile", "eth-keys", "eth-rlp", "eth-typing", "eth-utils", "flit-core", "hexbytes", "hidapi", "ledgerblue",
     "parsimonious", "pillow", "py-ecc", "pycryptodome", "pydantic", "pydantic-core", "pyzbar", "qrcode", "regex", "rlp",
     "safe-pysha3", "toolz", "typing-extensions", "typing-inspection", "zxing-cpp",

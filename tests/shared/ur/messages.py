@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import settings
 
-from airlock_shared.ur.cbor import write
 from airlock_shared.ur.xoshiro import Xoshiro256
+from airlock_shared.wire.cbor import write
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=100)
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "ur"

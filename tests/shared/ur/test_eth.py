@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.cbor import Tagged, write
 from airlock_shared.ur.encode import frames
 from airlock_shared.ur.eth import (
     HDKEY_TYPE,
@@ -26,6 +25,7 @@ from airlock_shared.ur.eth import (
     Step,
 )
 from airlock_shared.ur.part import parse_part
+from airlock_shared.wire.cbor import Tagged, write
 from shared.ur.messages import repeatable, vectors
 
 PUBLISHED = vectors("eip4527")

@@ -122,6 +122,7 @@ def main() -> None:
     assert isinstance(program, OfflineCommands)  # noqa: S101 (it was declared so)
     program.before = confine_command
     gc.disable()  # until the command begins: a collection among imports finds nothing, and a start has a dozen
+    gc.set_threshold(100_000, 50, 100)  # what a command makes it keeps or drops by itself: a long plan, no cycles
     code = run(program)
     gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
     sys.exit(code)

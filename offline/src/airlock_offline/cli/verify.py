@@ -206,15 +206,16 @@ def _row(check: Check, finding: Finding | None) -> dict[str, object]:
         got, expected = finding[1], finding[2]
         got = got() if callable(got) else got
         expected = expected() if callable(expected) else expected
-        return {"check": check[0], "result": "pass", "got": _plain(got), "expected": _plain(expected)}
+        got = got if type(got) in _JSON_TYPES else str(got)
+        expected = expected if type(expected) in _JSON_TYPES else str(expected)
+        return {"check": check[0], "result": "pass", "got": got, "expected": expected}
+    if finding is None:
+        return {"check": check[0], "result": "not-applicable", "got": "", "expected": ""}
     verdict = verdict_of(check, finding)
     row: dict[str, object] = {"check": verdict.check, "result": verdict.result}
-    row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
+    for name, value in (("got", verdict.got), ("expected", verdict.expected)):
+        row[name] = value if type(value) in _JSON_TYPES else str(value)
     return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
 
 
-def _plain(value: object) -> object:
-    return value if type(value) in _JSON_TYPES or isinstance(value, (dict, list)) else str(value)
-
-
-_JSON_TYPES = frozenset((str, int, float, bool, type(None)))
+_JSON_TYPES = frozenset((str, int, float, bool, type(None), dict, list))

@@ -21,11 +21,11 @@ class Verdicts(NamedTuple):
 
     def clean(self) -> bool:
         """Tell whether there is nothing but what passed and what does not apply."""
-        return all(finding is None or finding[0] for finding in self.findings)
+        return not [finding for finding in self.findings if finding is not None and not finding[0]]
 
     def passed(self) -> int:
         """Return how many checks passed."""
-        return sum(1 for finding in self.findings if finding is not None and finding[0])
+        return len([finding for finding in self.findings if finding is not None and finding[0]])
 
     def unreached(self) -> int:
         """Return how many checks could not be reached."""

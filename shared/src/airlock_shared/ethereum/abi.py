@@ -17,6 +17,7 @@ from airlock_shared.ethereum.eip712_types import MAX_ARRAY_LENGTH, atomic_kind, 
 
 MAX_ENCODED_BYTES = 1 << 20
 MAX_NESTING = 16
+_OFFSET = (32).to_bytes(32, "big")
 
 
 class AbiCodec(NamedTuple):
@@ -45,7 +46,8 @@ def encode_struct(struct: str, values: Sequence[Any]) -> bytes:
 
     Raises as :func:`encode`.
     """
-    return encode([struct], [values])
+    codec = codec_of(struct)
+    return (_OFFSET if codec.dynamic else b"") + codec.encode(values)
 
 
 def decode(types: Sequence[str], data: bytes) -> list[Any]:
@@ -132,8 +134,9 @@ def _integer_codec(type_name: str, signed: bool, bits: int) -> AbiCodec:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
     def encode_integer(value: int) -> bytes:
-        number: int = _held(type(value) is int and low <= value <= high, type_name, value)
-        return number.to_bytes(32, "big", signed=signed)
+        if type(value) is not int or not low <= value <= high:
+            _held(False, type_name, value)
+        return (value if value >= 0 else value + (1 << 256)).to_bytes(32, "big")  # two's complement
 
     def decode_integer(data: bytes, at: int) -> tuple[int, int]:
         number = _word(data, at)

@@ -216,7 +216,7 @@ def _integer_codec(type_name: str, signed: bool, bits: int) -> _Codec:
     lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
     def read(value: Value) -> int:
-        number = read_integer(value)
+        number = int(value) if type(value) is str and _DECIMAL.fullmatch(value) else read_integer(value)
         if not lowest <= number <= highest:
             raise Refusal(
                 "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"

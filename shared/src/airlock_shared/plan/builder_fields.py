@@ -19,26 +19,26 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
     Raises ``PlanError`` when the plan bounds a field that the builder needs as a value, or names an unknown pair.
     """
     fields = {}
-    for parameter in step.action.parameters:
-        wanted = step.values.get(parameter.name)
-        if parameter.name == "pairIndex":
+    for name, unit, _, required, sent, _, _ in step.action.parameters:
+        wanted = step.values.get(name)
+        if name == "pairIndex":
             wanted = wanted_value("pairIndex", step, deployment)
             if isinstance(wanted, Exact) and wanted.raw is None:
                 raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
-        if wanted is None or isinstance(wanted, AsSigned) or not parameter.sent:
+        if wanted is None or not sent or isinstance(wanted, AsSigned):
             continue
         if isinstance(wanted, Bounds):
-            if parameter.required:
-                raise _plan_error(step, parameter.name, "the builder needs a value here, not bounds", "a value")
+            if required:
+                raise _plan_error(step, name, "the builder needs a value here, not bounds", "a value")
             continue
-        if wanted.raw == UNLIMITED and parameter.name == "amountUsdc":
+        if name == "amountUsdc" and wanted.raw == UNLIMITED:
             continue  # to leave the amount out is how the builder is asked for an unlimited approval
-        if parameter.unit is ADDRESS and type(wanted.raw) is bytes:
-            fields[parameter.sent] = checksum_address(wanted.raw)
-        elif parameter.unit in (UNIX_S, UNIX_MS) or parameter.name == "pairIndex":
-            fields[parameter.sent] = str(wanted.raw)
+        if unit is ADDRESS and type(wanted.raw) is bytes:
+            fields[sent] = checksum_address(wanted.raw)
+        elif unit is UNIX_S or unit is UNIX_MS or name == "pairIndex":
+            fields[sent] = str(wanted.raw)
         else:
-            fields[parameter.sent] = wanted.text
+            fields[sent] = wanted.text
     if step.signer.delegate_of is not None and step.action.call:
         from airlock_shared.catalogue.calls import CALLS
 

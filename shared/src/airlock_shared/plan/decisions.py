@@ -41,11 +41,12 @@ def decide(
     fields: Iterable[Field], message: dict[str, object], step: Step, plan: Plan, deployment: Deployment
 ) -> list[Decision]:
     """Return a decision for every leaf of an intent's or a call's canonical message, in the catalogue's order."""
-    return [_decide_leaf(field, leaf(message, field.path), step, plan, deployment) for field in fields]
+    return [_decide_leaf(field, message, step, plan, deployment) for field in fields]
 
 
-def _decide_leaf(field: Field, raw: object, step: Step, plan: Plan, deployment: Deployment) -> Decision:
-    kind, parameter, limit = field.rule
+def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
+    path, _, _, (kind, parameter, limit) = field
+    raw = message[path] if path in message else leaf(message, path)
     if kind == "zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     wanted = wanted_value(parameter, step, deployment)

@@ -37,6 +37,8 @@ MAX_ROLES = 20
 STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
 DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
+_PLAIN = frozenset((str, int, bool))
+_FIELDS = {name: tuple(p.name for p in action.parameters) for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -116,12 +118,15 @@ def plain_form(value: Any, where: str) -> Any:
     Raises ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
     """
     if type(value) is dict:
-        return {name: plain_form(member, f"{where}.{name}".lstrip(".")) for name, member in value.items()}
+        return {
+            name: member if type(member) in _PLAIN else plain_form(member, f"{where}.{name}".lstrip("."))
+            for name, member in value.items()
+        }
     if type(value) is list:
         return [plain_form(member, f"{where}[{position}]") for position, member in enumerate(value)]
     if type(value) is datetime and value.tzinfo is not None:
         return utc_form(value, where)
-    if type(value) in (str, int, bool):
+    if type(value) in _PLAIN:
         return value
     raise plan_error(
         "PLAN-AMOUNT", "a plan holds texts, whole numbers and times with a zone", where, got=repr(value)[:80],
@@ -207,7 +212,7 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
     signer = signer_of(step, where, signers)
     fields = step.get("fields")
-    require_known(fields, f"{where}.fields", tuple(p.name for p in action.parameters))
+    require_known(fields, f"{where}.fields", _FIELDS[name])
     return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"), replaced)
 
 

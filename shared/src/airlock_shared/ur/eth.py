@@ -9,7 +9,6 @@ import uuid
 from enum import IntEnum
 from typing import NamedTuple
 
-from airlock_shared.ur.cbor import Tagged, write
 from airlock_shared.ur.hdkey import (
     HDKEY_TYPE,
     KEYPATH_TAG,
@@ -20,6 +19,7 @@ from airlock_shared.ur.hdkey import (
     Step,
 )
 from airlock_shared.ur.members import field_error, is_uint, read_map, read_uuid, untag, write_uuid
+from airlock_shared.wire.cbor import Tagged, write
 
 __all__ = [
     "HDKEY_TYPE",

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_shared.ur.cbor import read, write
 from airlock_shared.ur.fragments import choose_fragments, partition
+from airlock_shared.wire.cbor import read, write
 from airlock_shared.wire.codec import damaged
 
 _NUMBERS = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_shared.ur.cbor import Tagged, write
 from airlock_shared.ur.members import field_error, is_uint, read_map, untag
+from airlock_shared.wire.cbor import Tagged, write
 from airlock_shared.wire.members import DERIVATION_PATH
 
 KEYPATH_TYPE, HDKEY_TYPE = "crypto-keypath", "crypto-hdkey"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.cbor import Tagged, read
+from airlock_shared.wire.cbor import Tagged, read
 from airlock_shared.wire.codec import damaged
 
 MAX_ITEMS = 256

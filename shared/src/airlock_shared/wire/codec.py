@@ -10,17 +10,18 @@ import copy
 import hashlib
 import json
 import re
+import struct
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.depth import is_too_deep, recursion_is_unbounded
 
 MAX_DOCUMENT_BYTES = 64 << 20
 MAX_DEPTH = 24
-MAX_PARSED_DEPTH = 100  # beyond it nothing is even parsed
+SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflows a thread's stack
 SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -49,17 +50,21 @@ def _constant(text: str) -> object:
     raise damaged("DOC-NUMBER", f"{text} is not JSON")
 
 
-def strict_decoder(on_fraction: Callable[[], None] = lambda: None) -> json.JSONDecoder:
+def strict_decoder(
+    on_fraction: Callable[[], None] = lambda: None, *, members_are_counted: bool = False
+) -> json.JSONDecoder:
     """Return a JSON decoder that refuses what two parsers could read differently.
 
-    ``on_fraction`` is called for each number with a fraction or an exponent.
+    ``on_fraction`` is called for each number with a fraction or an exponent. Where the caller counts the members itself,
+    the decoder does not look for one that appears twice.
     """
 
     def read_float(text: str) -> float:
         on_fraction()
         return _float(text)
 
-    return json.JSONDecoder(object_pairs_hook=_pairs, parse_float=read_float, parse_constant=_constant)
+    hook = None if members_are_counted else _pairs
+    return json.JSONDecoder(object_pairs_hook=hook, parse_float=read_float, parse_constant=_constant)
 
 
 _decoder = strict_decoder()
@@ -90,17 +95,25 @@ def _utf8(data: bytes) -> str:
 
 
 def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`."""
-    if recursion_is_unbounded() and is_too_deep(text, start, MAX_PARSED_DEPTH):
-        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels")
+    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`.
+
+    Python 3.11's JSON reader recurses in C, and the recursion limit is all that keeps a deep text from ending the process.
+    The limit is global, and a library may have raised it (eth-account does, when it is imported): not while this reads.
+    """
+    limit = sys.getrecursionlimit()
     try:
+        if limit > SAFE_RECURSION_LIMIT:
+            sys.setrecursionlimit(SAFE_RECURSION_LIMIT)
         return decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
     except RecursionError as error:
-        raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {MAX_DEPTH} levels") from error
+        raise _too_deep() from error
     except ValueError as error:  # an integer of thousands of digits
         raise damaged("DOC-NUMBER", "a number is too long") from error
+    finally:
+        if limit > SAFE_RECURSION_LIMIT:
+            sys.setrecursionlimit(limit)
 
 
 def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
@@ -115,7 +128,11 @@ def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
         ]
         if not level:
             return
-    raise damaged("DOC-DEPTH", "nested too deep", expected=f"<= {max_depth} levels")
+    raise _too_deep(max_depth)
+
+
+def _too_deep(levels: int = MAX_DEPTH) -> DocumentError:
+    return damaged("DOC-DEPTH", "nested too deep", expected=f"<= {levels} levels")
 
 
 def refuse_floats(value: Any, where: str = "") -> None:
@@ -134,8 +151,9 @@ def refuse_floats(value: Any, where: str = "") -> None:
 # ---- one form, one fingerprint ------------------------------------------------------------------------------------
 
 
-_INTEGER, _NEGATIVE, _TEXT, ARRAY, MAP = 0x00, 0x20, 0x60, 0x80, 0xA0  # RFC 8949, section 3.1: the major types
+_INTEGER, _NEGATIVE, BYTES, _TEXT, ARRAY, MAP, TAG = range(0, 0xE0, 0x20)  # RFC 8949, section 3.1: the major types
 _SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+BIG, BIG_NEGATIVE = 2, 3  # section 3.4.3: tags of the integers beyond 64 bits
 
 
 def to_cbor(value: Any) -> bytes:
@@ -143,23 +161,34 @@ def to_cbor(value: Any) -> bytes:
 
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
+    return form_of(value, sys.maxsize)[0]
+
+
+def form_of(value: Any, max_depth: int = MAX_DEPTH) -> tuple[bytes, int]:
+    """Return the deterministic CBOR form of a JSON value, and how many members its objects have in all.
+
+    Raises as :func:`to_cbor`, and ``DocumentError("DOC-DEPTH")`` for a value nested deeper than ``max_depth``.
+    """
     form = bytearray()
     try:
-        _encode(value, form)
+        members = _encode(value, form, max_depth)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
-    return bytes(form)
+    return bytes(form), members
 
 
-def _encode(value: Any, form: bytearray) -> None:
-    kind = type(value)
+def _encode(value: Any, form: bytearray, levels: int) -> int:
+    kind, members = type(value), 0
     if kind is str:
         text = value.encode()
         form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
         form += text
     elif kind is dict:
+        if not levels:
+            raise _too_deep()
         head, names = _map_order(tuple(value))
         form += head
+        members = len(names)
         for name, name_form in names:
             form += name_form
             member = value[name]
@@ -168,50 +197,65 @@ def _encode(value: Any, form: bytearray) -> None:
                 form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
                 form += text
             elif name == _REPEATED and type(member) is dict:
-                form += _repeated(member)
+                members += _repeated(member, form, levels - 1)
             else:
-                _encode(member, form)
+                members += _encode(member, form, levels - 1)
     elif kind is list:
+        if not levels:
+            raise _too_deep()
         form += cbor_head(ARRAY, len(value))
         for member in value:
-            _encode(member, form)
+            members += _encode(member, form, levels - 1)
     elif kind is bool or value is None:
         form += _SIMPLE[value]
     elif kind is int and -(1 << 64) <= value < 1 << 64:
         form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
-    elif kind is int or (kind is float and isfinite(value)):  # rare: a huge integer, a fraction in a builder's ``meta``
-        from cbor2 import dumps
-
-        form += dumps(value, canonical=True)
+    elif kind is int:
+        number = value if value >= 0 else -1 - value
+        digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
+        form += cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
+    elif kind is float and isfinite(value):  # rare: in a builder's ``meta``
+        form += _shortest_float(value)
     else:
         message = f"not a value of JSON: {kind.__name__}"
         raise TypeError(message)
+    return members
+
+
+def _shortest_float(value: float) -> bytes:
+    """Return the shortest form that holds the value: two, four or eight bytes (section 4.2.1)."""
+    for head, layout in ((b"\xf9", ">e"), (b"\xfa", ">f")):
+        try:
+            form = struct.pack(layout, value)
+        except OverflowError:
+            continue
+        if struct.unpack(layout, form) == (value,):
+            return head + form
+    return b"\xfb" + struct.pack(">d", value)
 
 
 _REPEATED = "types"
 """The one large member that most items of a batch have in common."""
 
-_known_forms: dict[tuple[str, ...], tuple[dict[str, Any], bytes]] = {}
+_known_forms: dict[tuple[tuple[str, ...], int], tuple[dict[str, Any], bytes, int]] = {}
 
 
-def _repeated(value: dict[str, Any]) -> bytes:
-    """Return a map's form, kept from the last equal one of the same names when all its leaves are texts.
+def _repeated(value: dict[str, Any], form: bytearray, levels: int) -> int:
+    """Encode a map; its form is kept from the last equal one of the same names when all its leaves are texts.
 
     A text equals nothing but a text, so that equal values have one form; a number would equal a fraction or a flag.
     """
-    names = tuple(value)
-    known = _known_forms.get(names)
+    place = tuple(value), levels
+    known = _known_forms.get(place)
     if known is not None and known[0] == value:
-        return known[1]
-    form = bytearray()
-    head, ordered = _map_order(names)
-    form += head
-    for name, name_form in ordered:
-        form += name_form
-        _encode(value[name], form)
-    if len(_known_forms) < _FORMS_KEPT and len(form) <= _FORM_AT_MOST and _texts_alone(value):
-        _known_forms[names] = copy.deepcopy(value), bytes(form)
-    return bytes(form)
+        form += known[1]
+        return known[2]
+    start = len(form)
+    members = _encode(value, form, levels)
+    own = bytes(form[start:])
+    if len(_known_forms) < _FORMS_KEPT and len(own) <= _FORM_AT_MOST and _texts_alone(value):
+        _known_forms[place] = copy.deepcopy(value), own, members
+    return members
 
 
 _FORMS_KEPT, _FORM_AT_MOST = 64, 8192
@@ -240,26 +284,6 @@ def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
     forms = [(name, str.encode(name)) for name in names]
     ordered = sorted((cbor_head(_TEXT, len(text)) + text, name) for name, text in forms)
     return cbor_head(MAP, len(names)), [(name, form) for form, name in ordered]
-
-
-def from_cbor(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Any:
-    """Return the value of a deterministic CBOR form; any other form of the same value is refused.
-
-    Raises ``DocumentError`` with ``DOC-SIZE``, ``DOC-CBOR`` or ``DOC-DEPTH``.
-    """
-    from cbor2 import CBORDecodeError, loads
-
-    if len(data) > max_bytes:
-        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
-    try:
-        value = loads(data)
-        same = to_cbor(value) == data
-    except (CBORDecodeError, RecursionError, ValueError, TypeError, OverflowError) as error:
-        raise damaged("DOC-CBOR", "not CBOR") from error
-    if not same:
-        raise damaged("DOC-CBOR", "not the deterministic form")
-    check_depth(value)
-    return value
 
 
 def fingerprint(value: Any) -> str:

@@ -27,15 +27,18 @@ def read_members(
     """
     if type(value) is not dict:
         raise _wrong(where, "not an object", type(value).__name__, "an object")
+    types = {name: type(member) for name, member in value.items()}
+    if types == required:
+        return value
     known = {**required, **(optional or {})}
+    if types.items() <= known.items() and required.keys() <= types.keys():
+        return value
     if unknown := [name for name in value if name not in known]:
         raise _wrong(where, "unknown members", repr(unknown)[:120], repr(list(known)))
     if missing := [name for name in required if name not in value]:
         raise _wrong(where, "members are missing", repr(list(value))[:120], repr(missing))
-    for name, member in value.items():
-        if type(member) is not known[name]:
-            raise _wrong(f"{where}.{name}", "of the wrong type", type(member).__name__, known[name].__name__)
-    return value
+    name = next(name for name in value if types[name] is not known[name])
+    raise _wrong(f"{where}.{name}", "of the wrong type", types[name].__name__, known[name].__name__)
 
 
 def read_some(value: Any, where: str, required: Mapping[str, type]) -> Any:

@@ -22,6 +22,7 @@ from airlock_shared.wire.codec import (
     cbor_head,
     check_depth,
     damaged,
+    form_of,
     parse_at,
     refuse_floats,
     strict_decoder,
@@ -53,6 +54,7 @@ class BatchReader:
         self._ended = False
         self._decode: Callable[[bytes, bool], str] = codecs.getincrementaldecoder("utf-8")().decode
         self._decoder = strict_decoder(self._note_fraction)
+        self._item_decoder = strict_decoder(self._note_fraction, members_are_counted=True)
         self._has_fraction = False
         self._hash = hashlib.sha256(cbor_head(MAP, 3))
         self.fingerprint = ""
@@ -83,11 +85,7 @@ class BatchReader:
                 raise self._miscounted(f"{position} items")
             if position:
                 self._take(",")
-            item = self._value(f"item {position + 1}")
-            if type(item) is not dict:
-                raise damaged("DOC-JSON", f"item {position + 1} is not an object")
-            self._hash.update(to_cbor(item))
-            yield item
+            yield self._item(f"item {position + 1}")
         if self._peek() == ("," if self.count else "{"):
             raise self._miscounted("more items")
         self._take("]")
@@ -95,6 +93,24 @@ class BatchReader:
         if self._peek():
             raise damaged("DOC-JSON", "something follows the document")
         self.fingerprint = self._hash.hexdigest()
+
+    def _item(self, what: str) -> dict[str, Any]:
+        """Return an item, read without looking for members that appear twice, unless their number says that there may be.
+
+        Each member has a colon. A member that appeared twice is counted once, and so are there more colons than members;
+        a colon in a text does the same, and then the item is read again.
+        """
+        item, start = self._read(what, self._item_decoder)
+        try:
+            form, members = form_of(item)
+            if members != self._text.count(":", start, self._at):
+                parse_at(self._decoder, self._text, start)
+        except DocumentError as error:
+            raise error.at(what) from None
+        if type(item) is not dict:
+            raise damaged("DOC-JSON", f"{what} is not an object")
+        self._hash.update(form)
+        return item
 
     def _miscounted(self, got: str) -> DocumentError:
         return damaged("DOC-COUNT", "header.count is not the number of items", got=got, expected=f"{self.count} items")
@@ -112,11 +128,17 @@ class BatchReader:
         self._take(":")
 
     def _value(self, what: str) -> Any:
+        value, _ = self._read(what, self._decoder)
+        check_depth(value)
+        return value
+
+    def _read(self, what: str, decoder: json.JSONDecoder) -> tuple[Any, int]:
+        """Return a value, and where in the text it begins."""
         self._peek()
         self._has_fraction = False
         while True:
             try:
-                value, end = parse_at(self._decoder, self._text, self._at)
+                value, end = parse_at(decoder, self._text, self._at)
             except DocumentError as error:
                 if error.check == "DOC-JSON" and len(self._text) - self._at <= MAX_ITEM_BYTES and self._more():
                     continue
@@ -127,11 +149,10 @@ class BatchReader:
                 raise error.at(what) from None
             if end - self._at > MAX_ITEM_BYTES:
                 raise self._too_large(what)
-            self._at = end
-            check_depth(value)
+            start, self._at = self._at, end
             if self._has_fraction:  # most items hold none, and need not be searched
                 refuse_floats(value, what)
-            return value
+            return value, start
 
     def _too_large(self, what: str) -> DocumentError:
         return damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.cbor import Tagged, read, write
+from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.codec import to_cbor
 from shared.ur.messages import repeatable
 

@@ -1,7 +1,8 @@
 """A bounded reader of CBOR from strangers (RFC 8949): nothing is allocated that the input does not itself carry.
 
 Definite lengths alone. No tag is acted on but the two big integers (section 3.4.3): others come back as they are.
-Writing is the deterministic form (section 4.2.1) of what is given, map members in the order that they have.
+A document's one form is read by :func:`from_cbor`; other messages by :func:`read`, and written by :func:`write`, map members
+in the order that they have.
 """
 
 from __future__ import annotations
@@ -10,13 +11,22 @@ import struct
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import ARRAY, MAP, MAX_DEPTH, cbor_head, damaged, to_cbor
+from airlock_shared.wire.codec import (
+    ARRAY,
+    BIG,
+    BIG_NEGATIVE,
+    BYTES,
+    MAP,
+    MAX_DEPTH,
+    TAG,
+    cbor_head,
+    damaged,
+    to_cbor,
+)
 
-_BYTES, _TAG = 0x40, 0xC0  # section 3.1: the major types
 _SIMPLE = {20: False, 21: True, 22: None}  # section 3.3
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
-_BIG, _BIG_NEGATIVE = 2, 3
-_BIG_BYTES = 256  # longer integers have no JSON form either
+_BIG_BYTES = 256  # longer integers stand in no document
 
 
 class Tagged(NamedTuple):
@@ -32,6 +42,21 @@ def read(data: bytes, *, max_items: int, max_depth: int = MAX_DEPTH) -> Any:
     value = reader.item(max_depth)
     if reader.at != len(data):
         raise _wrong("something follows the item", got=f"{len(data) - reader.at} bytes")
+    return value
+
+
+def from_cbor(data: bytes, *, max_items: int) -> Any:
+    """Return the value of a document's deterministic CBOR form; any other form of the same value is refused.
+
+    Raises ``DocumentError("QR-CBOR")`` as :func:`read`, and ``DOC-CBOR`` for another form or a value that no document holds.
+    """
+    value = read(data, max_items=max_items)
+    try:
+        same = to_cbor(value) == data
+    except TypeError as error:  # bytes, a tag, a member named by a number
+        raise damaged("DOC-CBOR", "not the values of a document") from error
+    if not same:
+        raise damaged("DOC-CBOR", "not the deterministic form")
     return value
 
 
@@ -105,21 +130,21 @@ class _Reader:
 
     def tagged(self, tag: int, depth: int) -> Any:
         value = self.item(depth)
-        if tag not in (_BIG, _BIG_NEGATIVE):
+        if tag not in (BIG, BIG_NEGATIVE):
             return Tagged(tag, value)
         if type(value) is not bytes or len(value) > _BIG_BYTES:
             raise _wrong("a big integer that is not one, or too big")
         number = int.from_bytes(value, "big")
-        return number if tag == _BIG else -1 - number
+        return number if tag == BIG else -1 - number
 
 
 def write(value: Any) -> bytes:
     """Return the CBOR form of a value made of JSON's values, bytes, integers as names, and :class:`Tagged`."""
     match value:
         case Tagged(tag, inner):
-            return cbor_head(_TAG, tag) + write(inner)
+            return cbor_head(TAG, tag) + write(inner)
         case bytes():
-            return cbor_head(_BYTES, len(value)) + value
+            return cbor_head(BYTES, len(value)) + value
         case list():
             return cbor_head(ARRAY, len(value)) + b"".join(map(write, value))
         case dict():
