@@ -94,8 +94,8 @@ def agree(planned: Planned, read: Read) -> Case:
 
 
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
-    for decision in case.decisions:
-        if not decision.ok and decision.decided_by in deciders:
+    for decision in [decision for decision in case.decisions if not decision.ok]:
+        if decision.decided_by in deciders:
             got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
 

@@ -105,7 +105,7 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
     checks.append(key_is_proved)
     planned = examined.planned
     findings.append(NOT_REACHED if planned is None else key_is_proved.run(Claim(planned.step, situation, known.proofs)))
-    return examined._replace(verdicts=Verdicts(checks, findings))
+    return Examined(received, planned, examined.named, examined.read, examined.case, Verdicts(checks, findings))
 
 
 BEFORE_MESSAGE = payload.BEFORE_MESSAGE
@@ -160,7 +160,7 @@ _Stages = tuple[Received, Planned | None, Named | None, Read | None, Case | None
 
 
 def _run(checks: Iterable[Check], stages: _Stages) -> list[Finding | None]:
-    return [check.run(stage) if (stage := stages[check.stage]) is not None else NOT_REACHED for check in checks]
+    return [run(stage) if (stage := stages[needs]) is not None else NOT_REACHED for _, needs, run, _ in checks]
 
 
 def _refused(checks: Sequence[Check], refusal: Refusal) -> list[Finding | None]:

@@ -51,8 +51,8 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
 
 def replaced_trigger(step: Step) -> str:
     """Return the id of the stored price trigger that a step replaces, or an empty text."""
-    wanted = step.values.get("replaces") if step.action.parameter("replaces") else None
-    return "" if wanted is None else wanted.text
+    wanted = step.values.get("replaces")
+    return wanted.text if wanted is not None and step.action.parameter("replaces") else ""
 
 
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:

@@ -52,13 +52,11 @@ def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str,
     """Return what a step's fields decide, by parameter name. Raises ``PlanError`` naming the field."""
     values: dict[str, Value] = {}
     for parameter in action.parameters:
-        place = f"{where}.{parameter.name}"
-        if parameter.name in fields:
-            values[parameter.name] = _read_value(parameter, fields[parameter.name], place)
-        elif parameter.default:
-            values[parameter.name] = _read_value(parameter, parameter.default, place)
+        name = parameter.name
+        if name in fields or parameter.default:
+            values[name] = _read_value(parameter, fields.get(name, parameter.default), f"{where}.{name}")
         elif parameter.required:
-            raise plan_error("PLAN-FIELD", "the field is missing", place, expected=parameter.meaning)
+            raise plan_error("PLAN-FIELD", "the field is missing", f"{where}.{name}", expected=parameter.meaning)
     if action.parameter("pair") and ("pair" in values) == ("pairIndex" in values):
         raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
     if action.name == "tpsl-partial":

@@ -194,8 +194,8 @@ def _encode(value: Any, form: bytearray, levels: int) -> int:
             member = value[name]
             if type(member) is str:  # most are; written here, they cost no call
                 text = member.encode()
-                form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
-                form += text
+                size = len(text)
+                form += (_TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size)) + text
             elif name == _REPEATED and type(member) is dict:
                 members += _repeated(member, form, levels - 1)
             else:
