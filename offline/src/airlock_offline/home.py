@@ -82,18 +82,26 @@ class OfflineHome:
 
     def structs(self, deployment: str) -> Mapping[str, Intent]:
         """Return every struct known for a deployment: the catalogue's, and those pinned on this machine."""
-        path = self._structs_path(deployment)
-        if not path.exists():
+        pins = self.struct_pins(deployment)
+        if not pins:
             return CATALOGUE
         from airlock_shared.catalogue.pinned_structs import with_custom
 
-        return with_custom([parse_json(line) for line in read_input(path).splitlines()])
+        return with_custom(pins)
 
-    def pin_struct(self, deployment: str, pin: dict[str, str], at_ms: int) -> None:
-        """Pin a struct for a deployment."""
+    def struct_pins(self, deployment: str) -> list[dict[str, str]]:
+        """Return what was pinned for a deployment, oldest first; of pins with one name the newest counts."""
+        path = self._structs_path(deployment)
+        return [parse_json(line) for line in read_input(path).splitlines()] if path.exists() else []
+
+    def pin_struct(
+        self, deployment: str, pin: dict[str, str], at_ms: int, replaced: dict[str, str] | None = None
+    ) -> None:
+        """Pin a struct for a deployment; the transcript names the pin of that name that it replaces, whole."""
         make_folder(self._structs_path(deployment).parent)
         append_line(self._structs_path(deployment), json.dumps(pin).encode())
-        self.transcript.record("struct-pinned", {"deployment": deployment, **pin}, at_ms)
+        also = {"replaced": replaced} if replaced else {}
+        self.transcript.record("struct-pinned", {"deployment": deployment, **pin} | also, at_ms)
 
     # -- what hot wallets asked
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from airlock_offline.clock import now_ms
@@ -38,16 +40,32 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     state.require_pinned(deployment)
     pin = {"encode_type": encode_type, **members}
     intent = custom_intent(pin)
-    known = any(known.encode_type == encode_type for known in state.structs(deployment).values())
+    pinned = [old for old in state.struct_pins(deployment) if custom_intent(old).name == intent.name]
+    old = pinned[-1] if pinned else None
+    known = old == pin
     if known:
-        say(f"{intent.name} is pinned already, with this encodeType; nothing to do.")
+        say(f"{intent.name} is pinned already, with all of this; nothing to do.")
     else:
-        say(f"A struct that Airlock does not know the meaning of, for {deployment}:")
-        say(f"  {encode_type}")
-        for name, value in members.items():
-            say(f"  {name:<12} {value or 'none'}")
+        for line in _compared(deployment, intent.name, pin, old):
+            say(line)
         ask_yes("Is this, letter by letter, what the venue's contract defines?")
-        state.pin_struct(deployment, pin, now_ms())
+        state.pin_struct(deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:
         show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known})
+
+
+def _compared(deployment: str, name: str, pin: dict[str, str], old: dict[str, str] | None) -> Iterator[str]:
+    """Yield a pin, member by member, beside the one of its name that it would replace."""
+    if old is None:
+        yield f"A struct that Airlock does not know the meaning of, for {deployment}:"
+        yield f"  {pin['encode_type']}"
+        yield from (f"  {member:<12} {value or 'none'}" for member, value in pin.items() if member != "encode_type")
+        return
+    yield f"{name} is pinned for {deployment} already, and otherwise (- pinned now, + the new one):"
+    for member, value in pin.items():
+        if old[member] == value:
+            yield f"  {member:<12} {value or 'none'}"
+        else:
+            yield f"- {member:<12} {old[member] or 'none'}"
+            yield f"+ {member:<12} {value or 'none'}"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712_types import Definitions, Member, Value, atomic_kind, brief
+from airlock_shared.ethereum.eip712_types import Definitions, Member, Value, brief
 from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN_TYPE = "EIP712Domain"
@@ -26,6 +26,10 @@ DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
 
+_LIKE_A_TYPE = re.compile(
+    r"(?:u?int|bytes?|u?fixed)[0-9]*(?:x[0-9]+)?|address|bool|string|function|mapping|tuple|array|struct|enum|contract|payable",
+    re.ASCII,
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
 
 
@@ -55,8 +59,14 @@ def read_types(types: Value) -> Definitions:
         raise Refusal("TYPES-FORM", "types is not an object of struct definitions", got=brief(types))
     structs = {}
     for name, members in types.items():
-        if not _IDENTIFIER.fullmatch(name) or atomic_kind(name) or name in ("uint", "int", "byte"):
+        if not _IDENTIFIER.fullmatch(name):
             raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
+        if _LIKE_A_TYPE.fullmatch(name):
+            raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
+                          expected="a name that no reader takes for a type")  # fmt: skip
+        if "$" in name:
+            raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
+                          got=repr(name[:80]), expected="letters, digits and _")  # fmt: skip
         structs[name] = _read_members(name, members)
     return Definitions(structs)
 

@@ -9,7 +9,8 @@ from typing import Any
 from airlock_shared.catalogue.actions import Action, Parameter
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.examples import literal
-from airlock_shared.plan.model import Signer
+from airlock_shared.plan.model import Limits, Signer
+from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.prompts import People, Question, answer_to
 from airlock_shared.plan.values import plan_error, read_values
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S
@@ -18,13 +19,13 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
-def ask_fields(people: People, action: Action, signer: Signer) -> dict[str, Any]:
+def ask_fields(people: People, action: Action, signer: Signer, limits: Limits) -> dict[str, Any]:
     """Ask for the fields of a step, and return them as a plan holds them."""
     fields: dict[str, Any] = {}
     for parameter in _in_order(action):
         wanted = _wanted(parameter, fields)
         if wanted is not None:
-            value = _field(people, action, parameter, signer, required=wanted)
+            value = _field(people, action, parameter, signer, limits, required=wanted)
             if value is not None:
                 fields[parameter.name] = value
     read_values(action, fields, "fields")
@@ -49,7 +50,9 @@ def _wanted(parameter: Parameter, fields: dict[str, Any]) -> bool | None:
     return parameter.required
 
 
-def _field(people: People, action: Action, parameter: Parameter, signer: Signer, *, required: bool) -> Any:
+def _field(
+    people: People, action: Action, parameter: Parameter, signer: Signer, limits: Limits, *, required: bool
+) -> Any:
     alone = action._replace(name="", parameters=(parameter,))
 
     def read(text: str) -> Any:
@@ -57,7 +60,8 @@ def _field(people: People, action: Action, parameter: Parameter, signer: Signer,
             return None
         value = _value(parameter, text)
         if parameter.name not in ("pair", "pairIndex"):
-            read_values(alone, {parameter.name: value}, "")
+            for fault in value_faults(read_values(alone, {parameter.name: value}, ""), limits, ""):
+                raise fault
         else:  # its neighbour is not looked at
             read_values(alone._replace(parameters=(parameter._replace(name="tradeIndex"),)), {"tradeIndex": value}, "")
         return value

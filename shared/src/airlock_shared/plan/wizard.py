@@ -38,7 +38,10 @@ def ask_plan(people: People) -> dict[str, Any]:
         ("deployment", "the name of the pinned deployment that it is for"),
     )}  # fmt: skip
     table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": _roles(people)}}
-    table["limits"] = {name: value for name in LIMITS if (value := _limit(people, name)) is not None}
+    table["limits"] = {}
+    for name in LIMITS:
+        if (value := _limit(people, name, table["limits"])) is not None:
+            table["limits"][name] = value
     table["signers"] = {}
     table["steps"] = []
     while action := _action(people, more=bool(table["steps"])):
@@ -62,14 +65,15 @@ def _roles(people: People) -> list[str]:
     return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
 
 
-def _limit(people: People, name: str) -> str | None:
+def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
     default, meaning = LIMITS[name]
     none = "" if name == "remaining_at_least" else "; none: the builder is left no choice"
 
     def read(text: str) -> str | None:
         if text == "none" and none:
             return None
-        read_limits({name: text})
+        soon = {"remaining_at_least": "1s"} if name == "deadline_at_most" else {}  # it is asked for later
+        read_limits({**before, **soon, name: text})
         return text
 
     value: str | None = answer_to(people, Question(name, meaning + none, default, default), read)
@@ -114,7 +118,12 @@ def _step(people: People, action: Action, table: dict[str, Any]) -> dict[str, An
     )
     step_id = answer_to(people, Question("id", "a name of this step, once in the plan", "desk-key", default), read_id)
     signer = _signer(people, table["signers"])
-    return {"id": step_id, "action": action.name, "signer": signer.name, "fields": ask_fields(people, action, signer)}
+    return {
+        "id": step_id,
+        "action": action.name,
+        "signer": signer.name,
+        "fields": ask_fields(people, action, signer, read_limits(table["limits"])),
+    }
 
 
 def _signer(people: People, signers: dict[str, Any]) -> Signer:

@@ -29,21 +29,21 @@ def judge(evidence: Evidence) -> list[Judged]:
     if requests is None:
         return []
     entries = evidence.transcripts.get("offline", [])
+    begun = [e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests.fingerprint]
     pins = [
         _pin(e.data)
-        for e in entries
+        for e in (entries[: begun[-1]] if begun else entries)  # what was pinned later was not signed under
         if e.event == "struct-pinned" and e.data.get("deployment") == evidence.deployment.name
     ]
     situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms, structs=with_custom(pins))
     _require_document(requests, situation)
     answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
-    begun = [e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests.fingerprint]
     used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
     return list(_each(requests, situation, entries, answers, Known(used=used)))
 
 
 def _pin(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name != "deployment"}
+    return {name: value for name, value in data.items() if name not in ("deployment", "replaced")}
 
 
 def _require_document(requests: Requests, situation: Situation) -> None:
