@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
-from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, Desk, Ended, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
 
 
 def _refused(ended: Ended, code: int, *said: str) -> None:
@@ -278,8 +279,12 @@ def test_a_signature_that_was_made_is_not_asked_for_again(desk: Desk, ledger: Le
 
 def test_without_a_ledger_the_error_says_so(desk: Desk) -> None:
     plan, requests = desk.prepare("delegate-key")
-    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
-    _refused(ended, 5, "Ledger")
+    words = ("--home", desk.path("offline-home"), "sign", requests, "--plan", plan, "-o", desk.path("out.json"))
+    terminal = Terminal(OFFLINE, *words)
+    while terminal.until_question() is not None:
+        terminal.press("Yes\n")
+    assert terminal.end() == 5
+    assert "Ledger" in terminal.shown
     assert not desk.path("out.json").exists()
 
 

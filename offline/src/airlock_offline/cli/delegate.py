@@ -100,7 +100,7 @@ def prove_command(
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
-    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
     with opened(emulator_port, ledger_path) as device:
         app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))

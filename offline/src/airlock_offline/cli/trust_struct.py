@@ -46,7 +46,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
         say(f"  {encode_type}")
         for name, value in members.items():
             say(f"  {name:<12} {value or 'none'}")
-        ask_yes("Is this, letter by letter, what the venue's contract defines?")
+        ask_yes("Is this, letter by letter, what the venue's contract defines?", piped=state.rehearses())
         state.pin_struct(deployment, pin, now_ms())
         say(f"Pinned {intent.name}.")
     if as_json:

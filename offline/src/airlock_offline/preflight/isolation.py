@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, only_rehearsals
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import current, read_input
 from airlock_shared.host.observed import (
     LOOK,
     REFUSED,
@@ -27,15 +27,9 @@ FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
 
 
-def pinned(home: Path) -> list[Deployment]:
-    """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
-    return [parse_deployment(read_input(path)) for path in current(home / "pins")]
-
-
 def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
     """Tell whether this is production: a real Ledger, a deployment that is no rehearsal, or none pinned."""
-    rehearsals = [pin.rehearsal for pin in pins]
-    return not (software_ledger and rehearsals and all(rehearsals))
+    return not (software_ledger and only_rehearsals(pins))
 
 
 def airgap_lines(world: World) -> list[Observed]:
@@ -63,9 +57,13 @@ class Isolation:
 
     def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
         """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
-        self._pins = pinned(home)
+        self._pins = OfflineHome(home).pins()
         self._software = emulator_port is not None
         self._world = world
+
+    def is_rehearsal(self) -> bool:
+        """Tell whether this is a rehearsal with the software Ledger: a pipe may then answer in a person's place."""
+        return not is_production(self._pins, software_ledger=self._software)
 
     def begin(self, note: Callable[[str], None] = say) -> None:
         """Refuse in production before anything is reviewed; in a rehearsal, say what production would refuse.
@@ -84,7 +82,7 @@ class Isolation:
 
         def looked() -> _App:
             client = app()
-            if is_production(self._pins, software_ledger=self._software):
+            if not self.is_rehearsal():
                 require_isolation(airgap_lines(self._world))
             return client
 

@@ -13,6 +13,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.transfer import (
     HOWS,
+    Deployments,
     How,
     density_option,
     kept_frames,
@@ -51,11 +52,13 @@ def show_file(home: Path, file: Path, how: How | None, output: Path | None, vers
         show_json({"ok": True} | shown.as_json())
 
 
-def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: bool, as_json: bool) -> None:
+def scan_to_file(
+    home: Path, sources: Sequence[str], output: Path, *, known: Deployments, restart: bool, as_json: bool
+) -> None:
     """Scan a document of any kind, have it confirmed, and write its file. Raises as ``scan_document``."""
     require_new(output)
     kept = kept_frames(home, "scan", restart=restart)
-    document = scan_document(sources, kept=kept)
+    document = scan_document(sources, kept=kept, known=known)
     write_new(output, document.data)
     kept.forget()
     say(f"Wrote {output}")
@@ -68,13 +71,13 @@ def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: b
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
 
 
-def scanned(home: Path, source: Path, kind: str, purpose: str, *, restart: bool) -> bytes:
+def scanned(home: Path, source: Path, kind: str, purpose: str, *, known: Deployments, restart: bool) -> bytes:
     """Return the bytes of the document that a source of pictures shows, once a person has confirmed it.
 
     It is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and ``DocumentError``.
     """
     kept = kept_frames(home, purpose, restart=restart)
-    document = scan_document((str(source),), kind, kept=kept)
+    document = scan_document((str(source),), kind, kept=kept, known=known)
     say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
     kept.forget()
     return document.data

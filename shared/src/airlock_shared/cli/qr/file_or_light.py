@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
 
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
-def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
+
+def incoming(
+    home: Path, source: Path, kind: str, purpose: str, *, known: Callable[[], list[Deployment]], qr: bool, restart: bool
+) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
+
+    ``known`` gives the deployments of this machine: where nothing but rehearsals are known, a pipe may confirm it.
 
     Raises ``UsageError``, ``Declined`` and ``DocumentError``.
     """
@@ -17,7 +26,7 @@ def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, res
         return read_input(source)
     from airlock_shared.cli.qr.documents import scanned
 
-    return scanned(home, source, kind, purpose, restart=restart)
+    return scanned(home, source, kind, purpose, known=known, restart=restart)
 
 
 def require_output(output: Path | None, *, qr: bool) -> None:
