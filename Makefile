@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENVS  := .venvs
 TOOLS  := .tools/test
 NODE   := .tools/node
+LEFT   := $(CURDIR)/.tools/left-out
 YES    ?=
 MODEL  ?= flex
 CHANNEL ?= file
@@ -19,7 +20,8 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse test test-offline test-online test-together check lint lock bench bench-qr docs mutate clean speculos offline-kit
+.PHONY: help rehearse quick test test-offline test-online test-together test-newer check lint lock bench bench-qr docs mutate clean \
+        speculos offline-kit left-out
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -28,20 +30,38 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
-test: test-together test-offline test-online ## Run all tests (with make -j2 two parts of them at a time)
+# The pure tests: no process, picture, page or service. They are also what runs on every newer Python that is here.
+PURE := tests/shared tests/workspace --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
+        --ignore=tests/shared/ur/test_hostile.py
+
+quick: ## Lint and the pure tests, for the daily loop (less than 90 seconds)
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-pure
+
+.PHONY: test-pure
+test-pure: $(VENVS)/dev/.done
+	@$(VENVS)/dev/bin/python -m pytest -q $(PURE)
+
+test: test-together test-offline test-online test-newer ## Run all tests (with make -j2 two parts of them at a time)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
-	@PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
+	@AIRLOCK_LEFT_OUT=$(LEFT)/offline PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
 
 test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/erc7730/.done
 	@echo "== the online half, the rehearsal services, and the workspace itself"
-	@$(VENVS)/dev/bin/python -m pytest -q tests/online tests/erc7730 tests/workspace
+	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/erc7730 tests/workspace
 
 test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 	@echo "== both halves together, in a browser, and installed from a kit"
-	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+	@AIRLOCK_LEFT_OUT=$(LEFT)/together AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		$(VENVS)/dev/bin/python -m pytest -q tests/e2e tests/browser tests/kit
+
+# Newer Pythons than the one that all of this runs on: each that is here, in an environment of its own, from the same pins.
+test-newer: $(VENVS)/dev/.done
+	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE)
+
+left-out: ## Say which tests were left out on this machine when they last ran, and why
+	@sh .ci/left-out "$(LEFT)"
 
 lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/ruff check --quiet .
@@ -51,8 +71,8 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 		offline/kit/build.py offline/kit/program/packages.py
 	@$(VENVS)/dev/bin/lint-imports
 
-mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices
-	@$(VENVS)/dev/bin/python tests/mutation/run.py
+mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a tenth of them)
+	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--tenth "$(SEED)")
 
 check: lint test ## Run everything that CI runs
 

@@ -9,10 +9,8 @@ import tarfile
 import textwrap
 from pathlib import Path
 
-from airlock_offline.installation.manifest import MANIFEST
+from airlock_offline.installation.manifest import MANIFEST, PROGRAMS
 from airlock_shared.text.fingerprint_words import grouped, spoken
-
-PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 
 
 def settle(kit: Path, epoch_s: int) -> None:

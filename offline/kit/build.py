@@ -1,7 +1,7 @@
 """Builds the kit that carries the offline half to a machine without a network: ``make offline-kit``.
 
 One folder, a tar of it and its fingerprints, the same bytes from the same commit wherever it is built. Everything in it
-comes from the pinned files by hash or from this workspace; docs/reference/kit.md says what is in it and what it is for.
+comes from the pinned files by hash or from that commit; docs/reference/kit.md says what is in it and what it is for.
 """
 
 from __future__ import annotations
@@ -9,26 +9,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import archive
+import committed
 import libraries
 import licences
 import lists
 import sbom
 import wheels
+from committed import Source
 
 import airlock_offline
 from airlock_offline.installation.manifest import DESCRIPTION, INSTALLED, MANIFEST
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).resolve().parent
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
 GUIDES = "docs/guides"
 PAGES = (  # for people without a network, beside the guides
@@ -37,14 +36,6 @@ PAGES = (  # for people without a network, beside the guides
 )
 PACKED = ("shared", "offline", GUIDES, *PAGES)  # what of the workspace is in a kit
 _LINK = re.compile(r"\[([^]]+)\]\(([^)#:]+)(#[^)]*)?\)")
-
-
-class Source(NamedTuple):
-    """What the kit is built from: the commit, its date, and whether the files were changed since."""
-
-    commit: str
-    epoch_s: int
-    changed: bool
 
 
 def main(words: list[str]) -> int:
@@ -65,7 +56,7 @@ def main(words: list[str]) -> int:
 
 def _read(words: list[str]) -> tuple[Path, wheels.Target]:
     if len(words) == 3 and re.fullmatch(r"3\.[0-9]{1,2}", words[1]) and re.fullmatch(r"[a-z][a-z0-9_]+", words[2]):
-        return Path(words[0]), wheels.Target(words[1], words[2])
+        return Path(words[0]).absolute(), wheels.Target(words[1], words[2])
     raise UsageError(
         f"not a folder, a Python and a machine: {' '.join(words)}",
         do="make offline-kit KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64",
@@ -79,7 +70,6 @@ def say(text: str) -> None:
 
 def build(out: Path, target: wheels.Target) -> None:
     """Build the kit, its tar and the paper with the fingerprints, and print the paper. Raises ``AirlockError``."""
-    source = read_source()
     name = f"airlock-offline-kit-{airlock_offline.__version__}-{target.tag}-{target.machine}"
     results = [out / name, out / f"{name}.tar", out / f"{name}.fingerprint.txt"]
     there = [path for path in results if os.path.lexists(path)]
@@ -87,12 +77,13 @@ def build(out: Path, target: wheels.Target) -> None:
         raise UsageError(f"{there[0]} exists already, and nothing is overwritten", do="move it away, or set KIT_OUT")
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=out) as place:
+        source = committed.take(ROOT, Path(place) / "source", PACKED)
         kit, tar, paper = (Path(place) / path.name for path in results)
         kit.mkdir()
         fill(kit, target, source)
         archive.settle(kit, source.epoch_s)
         archive.pack(kit, tar, source.epoch_s)
-        paper.write_text(archive.fingerprints(kit, tar, _described(source)))
+        paper.write_text(archive.fingerprints(kit, tar, source.commit))
         for made, result in zip((kit, tar, paper), results, strict=True):
             made.rename(result)
     sys.stdout.write(results[2].read_text())
@@ -103,7 +94,7 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
     """Put everything into the kit's folder; the two lists last, because they speak of all the rest."""
     for name in SCRIPTS:
         (kit / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(HERE / name, kit / name)
+        shutil.copyfile(source.folder / "offline/kit" / name, kit / name)
     camera = _gather(kit / "wheels", target, source)
     everything = wheels.read_wheels(kit / "wheels")
     packages = [wheel for wheel in everything if wheel.name != "pip"]  # it installs and is not installed
@@ -114,17 +105,18 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
     (kit / "sbom.cdx.json").write_text(
         sbom.text(kit.name, airlock_offline.__version__, everything, target, source.epoch_s)
     )
-    shutil.copytree(ROOT / "offline/udev", kit / "udev")
-    _write_guides(kit / "guides")
+    shutil.copytree(source.folder / "offline/udev", kit / "udev")
+    _write_guides(source.folder, kit / "guides")
     (kit / INSTALLED).write_text(lists.sums(lists.installed(kit, packages, target.python)))
     (kit / MANIFEST).write_text(lists.sums(lists.hash_tree(kit)))
 
 
-def _write_guides(folder: Path) -> None:
+def _write_guides(workspace: Path, folder: Path) -> None:
     """Write guides and pages into one folder. A link to what is not in the kit keeps its text alone."""
-    shutil.copytree(ROOT / GUIDES, folder)
-    places = {path.resolve(): path.relative_to(ROOT / GUIDES) for path in (ROOT / GUIDES).rglob("*")}
-    places |= {(ROOT / page).resolve(): Path(Path(page).name) for page in PAGES}
+    guides = workspace / GUIDES
+    shutil.copytree(guides, folder)
+    places = {path.resolve(): path.relative_to(guides) for path in guides.rglob("*")}
+    places |= {(workspace / page).resolve(): Path(Path(page).name) for page in PAGES}
 
     for source, place in places.items():
         if source.suffix == ".md":
@@ -145,7 +137,7 @@ def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:
     """Fetch and build the wheels; return whether those of the camera are among them."""
     folder.mkdir()
     base, more, tools = (
-        wheels.read_pins(ROOT / name, target)
+        wheels.read_pins(source.folder / name, target)
         for name in ("offline/requirements.txt", "offline/requirements-camera.txt", "offline/kit/requirements.txt")
     )
     del base["flit-core"]  # it builds our own packages here
@@ -159,7 +151,7 @@ def _gather(folder: Path, target: wheels.Target, source: Source) -> bool:
         say(f"Without the camera: {error.what}")
         camera = []
     for member in ("shared", "offline"):
-        wheels.build_member(ROOT / member, folder, source.epoch_s)
+        wheels.build_member(source.folder / member, folder, source.epoch_s)
     return bool(camera)
 
 
@@ -169,31 +161,9 @@ def _description(
     values = {
         "name": name, "version": airlock_offline.__version__, "python": target.python, "machine": target.machine,
         "glibc": f"2.{max(wheel.glibc for wheel in packages)}", "camera": "yes" if camera else "no",
-        "source": _described(source),
+        "source": source.commit,
     }  # fmt: skip
     return "".join(f"{key}={value}\n" for key, value in values.items())
-
-
-def _described(source: Source) -> str:
-    return f"{source.commit}, WITH CHANGES THAT ARE IN NO COMMIT" if source.changed else source.commit
-
-
-def read_source() -> Source:
-    """Return the commit that is built, and its date, or the one in SOURCE_DATE_EPOCH. Raises ``UsageError`` without."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    commit = _git("log", "-1", "--format=%H %ct").split()
-    if not given.isdecimal() and not commit:
-        raise UsageError("there is no commit here to take the date from", do="set SOURCE_DATE_EPOCH to its seconds")
-    changed = bool(_git("status", "--porcelain", "--untracked-files=all", "--", *PACKED))
-    return Source(commit[0] if commit else "no commit", int(given or commit[1]), changed)
-
-
-def _git(*words: str) -> str:
-    git = shutil.which("git")
-    if git is None:
-        return ""
-    ended = subprocess.run([git, *words], cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
-    return ended.stdout if ended.returncode == 0 else ""
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
     from airlock_online.journal.order_states import OrderEvent
     from airlock_shared.cli.console import show
     from online.concurrency.many import orders
-    from online.desk import NOW
+    from online.delivering_machine import NOW
 
     def on_event(event: OrderEvent) -> None:
         show("\n".join(event_lines(event, now_ms=NOW)))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from eth_account import Account
@@ -21,47 +21,30 @@ from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
 from airlock_rehearsal.services.settings import RehearsalSettings
+from commands import FinishedCommand, run_command
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(sys.executable).parent / "airlock-online"
-OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
+BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline half has no environment of its own
+OWN = ROOT / ".venvs/offline/bin/airlock-offline"
+OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
 
 
-class Ended(NamedTuple):
-    """A command that ended."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-class Desk:
+class BothMachines:
     """A table with both machines on it: a folder for each, the services, and the software Ledger when it is asked for."""
 
     def __init__(self, folder: Path, services: RehearsalServices) -> None:
         self.folder = folder
         self.services = services
 
-    def run(self, program: Path, words: tuple[object, ...], typed: str = "") -> Ended:
+    def run(self, program: Path, words: tuple[object, ...], typed: str = "") -> FinishedCommand:
         home = self.folder / ("online-home" if program == ONLINE else "offline-home")
-        ended = subprocess.run(
-            [str(program), "--home", str(home), *map(str, words)],
-            input=typed,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert "Traceback" not in ended.stderr, ended.stderr
-        return Ended(ended.returncode, ended.stdout, ended.stderr)
+        return run_command(program, "--home", home, *words, typed=typed)
 
-    def online(self, *words: object, typed: str = "") -> Ended:
+    def online(self, *words: object, typed: str = "") -> FinishedCommand:
         return self.run(ONLINE, words, typed)
 
-    def offline(self, *words: object, typed: str = "") -> Ended:
+    def offline(self, *words: object, typed: str = "") -> FinishedCommand:
         return self.run(OFFLINE, words, typed)
 
     def path(self, name: str) -> Path:
@@ -78,7 +61,7 @@ class Desk:
         assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
         self.state_time()
 
-    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> Ended:
+    def state_time(self, off_s: int = 0, uncertainty_s: int = 60) -> FinishedCommand:
         """State the time from a watch that is ``off_s`` seconds ahead of this machine; no Ledger is plugged in yet."""
         watch = datetime.now(UTC) + timedelta(seconds=off_s)
         words = ("preflight", "--time", watch.strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", uncertainty_s)
@@ -147,8 +130,8 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, services: RehearsalServices) -> Desk:
-    made = Desk(tmp_path, services)
+def desk(tmp_path: Path, services: RehearsalServices) -> BothMachines:
+    made = BothMachines(tmp_path, services)
     made.pin()
     return made
 

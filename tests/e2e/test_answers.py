@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from airlock_shared.cli.console import MORE
-from e2e.conftest import OFFLINE, Desk, Ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
 
 TO_STOP = "Type Yes to go on, anything else to stop"
 
 
-def _signing(desk: Desk, ledger: Ledger, ceremony: str, rows: int = 0) -> Terminal:
+def _signing(desk: BothMachines, ledger: Ledger, ceremony: str, rows: int = 0) -> Terminal:
     """Begin to sign at a terminal of so many rows; 0: nobody knows how many."""
     plan, requests = desk.prepare(ceremony)
     words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
@@ -28,12 +28,12 @@ def _signing(desk: Desk, ledger: Ledger, ceremony: str, rows: int = 0) -> Termin
     return terminal
 
 
-def _events(desk: Desk) -> list[str]:
+def _events(desk: BothMachines) -> list[str]:
     lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
     return [json.loads(line)["event"] for line in lines]
 
 
-def test_yes_typed_after_each_question_signs(desk: Desk, ledger: Ledger) -> None:
+def test_yes_typed_after_each_question_signs(desk: BothMachines, ledger: Ledger) -> None:
     terminal = _signing(desk, ledger, "delegate-key")
     asked = 0
     while (question := terminal.until_question()) is not None:
@@ -45,7 +45,7 @@ def test_yes_typed_after_each_question_signs(desk: Desk, ledger: Ledger) -> None
 
 
 @pytest.mark.parametrize("ahead", ["Yes\nYes\nYes\n", "Yes\n" * 500, "\nYes", "Yes\nYes\nYes\nYe"])
-def test_what_was_typed_before_the_question_signs_nothing(desk: Desk, ledger: Ledger, ahead: str) -> None:
+def test_what_was_typed_before_the_question_signs_nothing(desk: BothMachines, ledger: Ledger, ahead: str) -> None:
     terminal = _signing(desk, ledger, "delegate-key")
     terminal.press(ahead)
     assert terminal.until_question() == TO_STOP
@@ -55,7 +55,7 @@ def test_what_was_typed_before_the_question_signs_nothing(desk: Desk, ledger: Le
     assert not desk.path("out.json").exists()
 
 
-def test_one_answer_is_an_answer_to_one_question(desk: Desk, ledger: Ledger) -> None:
+def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Ledger) -> None:
     """Three typed at the first question, in one go, answer the first alone."""
     terminal = _signing(desk, ledger, "delegate-key")
     assert terminal.until_question() == TO_STOP
@@ -68,7 +68,7 @@ def test_one_answer_is_an_answer_to_one_question(desk: Desk, ledger: Ledger) -> 
     assert "signed" not in _events(desk)
 
 
-def test_a_signed_text_longer_than_the_screen_waits_for_enter(desk: Desk, ledger: Ledger) -> None:
+def test_a_signed_text_longer_than_the_screen_waits_for_enter(desk: BothMachines, ledger: Ledger) -> None:
     terminal = _signing(desk, ledger, "delegate-key", rows=6)
     questions = 0
     waited = 0
@@ -86,19 +86,19 @@ def test_a_signed_text_longer_than_the_screen_waits_for_enter(desk: Desk, ledger
 # ---- pipes ------------------------------------------------------------------------------------------------------------
 
 
-def _production(desk: Desk) -> Path:
-    path = desk.path("production.json")
+def _production(desk: BothMachines) -> Path:
+    path: Path = desk.path("production.json")
     path.write_text(DEPLOYMENT_TEXT)
     return path
 
 
-def test_a_pipe_pins_no_production_deployment(desk: Desk) -> None:
+def test_a_pipe_pins_no_production_deployment(desk: BothMachines) -> None:
     ended = desk.offline("trust", _production(desk), typed="Yes\n" * 3)
     assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)
     assert not desk.path("offline-home/pins/venue.json").exists()
 
 
-def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: Desk) -> None:
+def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: BothMachines) -> None:
     pins = desk.path("offline-home/pins")
     (pins / "venue.json").write_text(DEPLOYMENT_TEXT)
     rehearsal = desk.path("other.json")
@@ -107,7 +107,7 @@ def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: Desk) -> 
     assert (pins / "venue.json").read_text() == DEPLOYMENT_TEXT
 
 
-def test_a_terminal_pins_a_production_deployment(desk: Desk) -> None:
+def test_a_terminal_pins_a_production_deployment(desk: BothMachines) -> None:
     home = desk.path("offline-home")
     terminal = Terminal(OFFLINE, "--home", home, "trust", _production(desk))
     assert terminal.until_question() == TO_STOP
@@ -116,7 +116,7 @@ def test_a_terminal_pins_a_production_deployment(desk: Desk) -> None:
     assert (home / "pins/venue.json").read_text() == DEPLOYMENT_TEXT
 
 
-def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: Desk, ledger: Ledger) -> None:
+def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     desk.path("offline-home/pins/venue.json").write_text(DEPLOYMENT_TEXT)
     words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
@@ -126,7 +126,7 @@ def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: Desk, ledger:
     assert _events(desk) == before
 
 
-def test_a_pipe_signs_nothing_with_a_real_ledger(desk: Desk) -> None:
+def test_a_pipe_signs_nothing_with_a_real_ledger(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
     assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
-from e2e.conftest import OFFLINE, Desk, Ended, Ledger, start_ledger, stop_ledger
+from commands import FinishedCommand
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.terminal import Terminal
 
 
-def _refused(ended: Ended, code: int, *said: str) -> None:
+def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
     assert ended.code == code, ended.out + ended.err
     for text in said:
         assert text in ended.err
@@ -69,7 +70,7 @@ def _folder(path: Path) -> None:
 )
 @pytest.mark.parametrize("command", ["verify", "sign"])
 def test_a_damaged_document_is_refused_with_exit_code_4(
-    desk: Desk, damage: Callable[[Path], None], check: str, command: str
+    desk: BothMachines, damage: Callable[[Path], None], check: str, command: str
 ) -> None:
     plan, requests = desk.prepare("delegate-key")
     damage(requests)
@@ -83,7 +84,7 @@ def test_a_damaged_document_is_refused_with_exit_code_4(
     assert not output.exists()
 
 
-def test_a_file_that_is_not_there_is_named(desk: Desk) -> None:
+def test_a_file_that_is_not_there_is_named(desk: BothMachines) -> None:
     _refused(desk.offline("verify", desk.path("nothing.json"), "--plan", desk.path("none.toml")), 2, "none.toml")
 
 
@@ -101,21 +102,23 @@ def test_a_file_that_is_not_there_is_named(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("half", ["online", "offline"])
-def test_a_wrong_plan_is_a_mistake_with_its_place(desk: Desk, old: str, new: str, check: str, half: str) -> None:
+def test_a_wrong_plan_is_a_mistake_with_its_place(
+    desk: BothMachines, old: str, new: str, check: str, half: str
+) -> None:
     plan = desk.write_plan("delegate-key")
     plan.write_text(plan.read_text().replace(old, new))
     run = desk.online if half == "online" else desk.offline
     _refused(run("plan", "show", plan), 2, check)
 
 
-def test_an_existing_file_is_never_overwritten(desk: Desk) -> None:
+def test_an_existing_file_is_never_overwritten(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     before = requests.read_bytes()
     _refused(desk.online("prepare", plan, "-o", requests), 2, "exists already")
     assert requests.read_bytes() == before
 
 
-def test_what_crosses_is_readable_by_its_owner_alone(desk: Desk) -> None:
+def test_what_crosses_is_readable_by_its_owner_alone(desk: BothMachines) -> None:
     _, requests = desk.prepare("delegate-key")
     assert requests.stat().st_mode & 0o777 == 0o600
 
@@ -127,7 +130,7 @@ def test_what_crosses_is_readable_by_its_owner_alone(desk: Desk) -> None:
     ("fault", "said"),
     [("http-500", "500"), ("http-429", "429"), ("http-503", "not ready"), ("not-json", "JSON"), ("huge-body", "")],
 )
-def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: Desk, fault: str, said: str) -> None:
+def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: BothMachines, fault: str, said: str) -> None:
     plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
     desk.services.faults = Faults.of(f"{fault}@builder")
     ended = desk.online("prepare", plan, "-o", output)
@@ -136,7 +139,7 @@ def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: Desk, 
     assert not output.exists()
 
 
-def test_an_unreachable_builder_ends_with_exit_code_8(desk: Desk) -> None:
+def test_an_unreachable_builder_ends_with_exit_code_8(desk: BothMachines) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     output = desk.path("d2.json")
@@ -160,14 +163,14 @@ def test_an_unreachable_builder_ends_with_exit_code_8(desk: Desk) -> None:
         ("delegate-order", "ENC-MATCH"),
     ],
 )
-def test_a_lying_builder_is_refused_with_the_checks_id(desk: Desk, fault: str, check: str) -> None:
+def test_a_lying_builder_is_refused_with_the_checks_id(desk: BothMachines, fault: str, check: str) -> None:
     plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
     desk.services.faults = Faults.of(fault)
     _refused(desk.online("prepare", plan, "-o", output), 3, check)
     assert not output.exists()
 
 
-def test_a_service_that_rejects_the_post_may_be_tried_again(desk: Desk, ledger: Ledger) -> None:
+def test_a_service_that_rejects_the_post_may_be_tried_again(desk: BothMachines, ledger: Ledger) -> None:
     signatures = _sign(desk, ledger, "market-close")
     desk.services.faults = Faults.of("http-429@batched")
     assert desk.online("submit", signatures).code == 8
@@ -177,7 +180,9 @@ def test_a_service_that_rejects_the_post_may_be_tried_again(desk: Desk, ledger: 
 
 
 @pytest.mark.parametrize("fault", ["drop-before-accepted", "http-500@batched"])
-def test_an_unknown_outcome_is_exit_code_9_and_is_never_sent_again(desk: Desk, ledger: Ledger, fault: str) -> None:
+def test_an_unknown_outcome_is_exit_code_9_and_is_never_sent_again(
+    desk: BothMachines, ledger: Ledger, fault: str
+) -> None:
     signatures = _sign(desk, ledger, "market-close")
     desk.services.faults = Faults.of(fault)
     assert desk.online("submit", signatures, "--patience", 0).code == 9
@@ -186,19 +191,19 @@ def test_an_unknown_outcome_is_exit_code_9_and_is_never_sent_again(desk: Desk, l
     assert list(desk.services.posts["batched"].values()) == [1]
 
 
-def test_a_declined_fill_is_exit_code_10(desk: Desk, ledger: Ledger) -> None:
+def test_a_declined_fill_is_exit_code_10(desk: BothMachines, ledger: Ledger) -> None:
     signatures = _sign(desk, ledger, "market-close")
     desk.services.faults = Faults.of("cancel-fill")
     assert desk.online("submit", signatures).code == 10
 
 
-def test_a_failed_execution_is_exit_code_11(desk: Desk, ledger: Ledger) -> None:
+def test_a_failed_execution_is_exit_code_11(desk: BothMachines, ledger: Ledger) -> None:
     signatures = _sign(desk, ledger, "market-close")
     desk.services.faults = Faults.of("fail-terminal")
     assert desk.online("submit", signatures).code == 11
 
 
-def test_what_was_submitted_is_followed_and_not_sent_again(desk: Desk, ledger: Ledger) -> None:
+def test_what_was_submitted_is_followed_and_not_sent_again(desk: BothMachines, ledger: Ledger) -> None:
     signatures = _sign(desk, ledger, "market-close")
     assert [desk.online("submit", signatures).code for _ in range(3)] == [0, 0, 0]
     assert list(desk.services.posts["batched"].values()) == [1]
@@ -208,7 +213,7 @@ def test_what_was_submitted_is_followed_and_not_sent_again(desk: Desk, ledger: L
 # ---- the device and the people ------------------------------------------------------------------------------------
 
 
-def _sign(desk: Desk, ledger: Ledger, ceremony: str) -> Path:
+def _sign(desk: BothMachines, ledger: Ledger, ceremony: str) -> Path:
     plan, requests = desk.prepare(ceremony)
     output = desk.path(f"{ceremony}.signatures.json")
     words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
@@ -239,7 +244,7 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     indirect=["faulty"],
 )
 def test_a_device_that_fails_is_named_and_the_ceremony_can_be_resumed(
-    desk: Desk, faulty: Ledger, code: int, said: str
+    desk: BothMachines, faulty: Ledger, code: int, said: str
 ) -> None:
     plan, requests = desk.prepare("delegate-key")
     output = desk.path("out.json")
@@ -259,7 +264,7 @@ def test_a_device_that_fails_is_named_and_the_ceremony_can_be_resumed(
 
 
 @pytest.mark.parametrize("answer", ["yes\n", "y\n", "YES\n", " Yes\n", "\n", "", "No\n"])
-def test_only_the_whole_word_yes_signs(desk: Desk, ledger: Ledger, answer: str) -> None:
+def test_only_the_whole_word_yes_signs(desk: BothMachines, ledger: Ledger, answer: str) -> None:
     plan, requests = desk.prepare("delegate-key")
     output = desk.path("out.json")
     words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
@@ -268,7 +273,7 @@ def test_only_the_whole_word_yes_signs(desk: Desk, ledger: Ledger, answer: str) 
     assert desk.offline(*words, typed="Yes\n" + answer).code == 6
 
 
-def test_a_signature_that_was_made_is_not_asked_for_again(desk: Desk, ledger: Ledger) -> None:
+def test_a_signature_that_was_made_is_not_asked_for_again(desk: BothMachines, ledger: Ledger) -> None:
     first = _sign(desk, ledger, "delegate-key")
     words = ("sign", desk.path("delegate-key.requests.json"), "--plan", desk.path("delegate-key.plan.toml"))
     again = desk.offline(*words, "-o", desk.path("again.json"), typed="Yes\n")
@@ -277,7 +282,7 @@ def test_a_signature_that_was_made_is_not_asked_for_again(desk: Desk, ledger: Le
     assert signatures[0] == signatures[1]
 
 
-def test_without_a_ledger_the_error_says_so(desk: Desk) -> None:
+def test_without_a_ledger_the_error_says_so(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     words = ("--home", desk.path("offline-home"), "sign", requests, "--plan", plan, "-o", desk.path("out.json"))
     terminal = Terminal(OFFLINE, *words)
@@ -288,7 +293,7 @@ def test_without_a_ledger_the_error_says_so(desk: Desk) -> None:
     assert not desk.path("out.json").exists()
 
 
-def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: Desk) -> None:
+def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: BothMachines) -> None:
     other = json.loads(desk.path("deployment.json").read_text())
     other["pairs"][0]["name"] = "DOGE/USD"
     desk.path("other.json").write_text(json.dumps(other))

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
-from e2e.conftest import Desk
+from e2e.conftest import BothMachines
 from online.loopback import Wire, http, reply
 
 Payload = dict[str, Any]
@@ -73,7 +73,7 @@ CASES: dict[str, tuple[str, str, Callable[[Payload], str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_both_halves_refuse_it_with_the_same_id(desk: Desk, name: str) -> None:
+def test_both_halves_refuse_it_with_the_same_id(desk: BothMachines, name: str) -> None:
     kind, check, change = CASES[name]
     plan, step, endpoint = desk.write_plan("delegate-key"), "delegate-key", "/v2/intents/delegate"
     if kind == "trigger":

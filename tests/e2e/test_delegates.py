@@ -14,7 +14,8 @@ from eth_account.messages import encode_defunct
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import CURVE_ORDER
-from e2e.conftest import ROOT, Desk, Ended, Ledger, key_at, start_ledger, stop_ledger
+from commands import FinishedCommand
+from e2e.conftest import ROOT, BothMachines, Ledger, key_at, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"
 EXAMPLES = ROOT / "docs/guides/examples"
@@ -27,7 +28,7 @@ def blind() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def example(desk: Desk, name: str, change: Callable[[str], str] = lambda text: text) -> Path:
+def example(desk: BothMachines, name: str, change: Callable[[str], str] = lambda text: text) -> Path:
     """Write an example plan of the documentation, its expiry moved to a time from now on."""
     expiry = (datetime.now(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
     text = (EXAMPLES / f"delegate-{name}.plan.toml").read_text()
@@ -36,30 +37,30 @@ def example(desk: Desk, name: str, change: Callable[[str], str] = lambda text: t
     return path
 
 
-def prepared(desk: Desk, plan: Path, *, node: bool) -> Ended:
+def prepared(desk: BothMachines, plan: Path, *, node: bool) -> FinishedCommand:
     words = ("--rpc", desk.services.rpc_url) if node else ()
     return desk.online("prepare", plan, "-o", plan.with_suffix(".requests.json"), *words)
 
 
-def signed(desk: Desk, ledger: Ledger, plan: Path, name: str = "signatures") -> Ended:
+def signed(desk: BothMachines, ledger: Ledger, plan: Path, name: str = "signatures") -> FinishedCommand:
     output = plan.with_suffix(f".{name}.json")
     words = ("sign", plan.with_suffix(".requests.json"), "--plan", plan, "-o", output, "--emulator", ledger.port)
     return desk.offline(*words, typed="Yes\n" * 4)
 
 
-def submitted(desk: Desk, plan: Path) -> Ended:
+def submitted(desk: BothMachines, plan: Path) -> FinishedCommand:
     ended = desk.online("submit", plan.with_suffix(".signatures.json"))
     assert ended.code == 0, ended.out + ended.err
     return ended
 
 
-def enabled(desk: Desk, delegate: str) -> bool:
+def enabled(desk: BothMachines, delegate: str) -> bool:
     ended = desk.online("delegation", TRADER, delegate, "--json")
     assert ended.code == 0, ended.err
     return bool(re.search(r'"isEnabled": true', ended.out))
 
 
-def done(desk: Desk, ledger: Ledger, plan: Path, *, node: bool) -> str:
+def done(desk: BothMachines, ledger: Ledger, plan: Path, *, node: bool) -> str:
     """Take a plan the whole way, and return what the online machine said after it was sent."""
     assert (ended := prepared(desk, plan, node=node)).code == 0, ended.err
     assert (ended := desk.offline("verify", plan.with_suffix(".requests.json"), "--plan", plan)).code == 0, ended.err
@@ -68,13 +69,13 @@ def done(desk: Desk, ledger: Ledger, plan: Path, *, node: bool) -> str:
     return sent.out + sent.err
 
 
-def registered(desk: Desk, ledger: Ledger) -> str:
+def registered(desk: BothMachines, ledger: Ledger) -> str:
     plan = example(desk, "registration")
     desk.prove(plan)
     return done(desk, ledger, plan, node=False)
 
 
-def events(desk: Desk) -> list[str]:
+def events(desk: BothMachines) -> list[str]:
     lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
     return [json.loads(line)["event"] for line in lines]
 
@@ -82,7 +83,7 @@ def events(desk: Desk) -> list[str]:
 # ---- the whole way --------------------------------------------------------------------------------------------------
 
 
-def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: Desk, blind: Ledger) -> None:
+def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
     ended = desk.offline("delegate", "prove", *words, typed="Yes\n")
@@ -101,7 +102,7 @@ def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: Desk, blin
     assert enabled(desk, DELEGATE)
 
 
-def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk: Desk) -> None:
+def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk: BothMachines) -> None:
     plan, text, proof = example(desk, "registration"), desk.path("challenge.txt"), desk.path("proof.json")
     assert desk.online("delegate", "challenge", "--plan", plan, "-o", text).code == 0
     asked = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
@@ -116,7 +117,7 @@ def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk
     assert events(desk).count("delegate-proved") == 1
 
 
-def test_a_rotation_ends_with_the_new_key_alone(desk: Desk, blind: Ledger) -> None:
+def test_a_rotation_ends_with_the_new_key_alone(desk: BothMachines, blind: Ledger) -> None:
     registered(desk, blind)
     plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
     assert new in plan.read_text()
@@ -127,7 +128,7 @@ def test_a_rotation_ends_with_the_new_key_alone(desk: Desk, blind: Ledger) -> No
     assert ("not enabled" in said, "may send calls" in said) == (True, True)
 
 
-def test_a_rotation_is_shown_as_a_whole(desk: Desk, blind: Ledger) -> None:
+def test_a_rotation_is_shown_as_a_whole(desk: BothMachines, blind: Ledger) -> None:
     registered(desk, blind)
     plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
     desk.prove(plan, "new-key", NEW_PATH)
@@ -144,7 +145,7 @@ def test_a_rotation_is_shown_as_a_whole(desk: Desk, blind: Ledger) -> None:
     assert "WARNING" not in shown
 
 
-def test_a_rotation_in_the_other_order_is_warned_of(desk: Desk, blind: Ledger) -> None:
+def test_a_rotation_in_the_other_order_is_warned_of(desk: BothMachines, blind: Ledger) -> None:
     def turned(text: str) -> str:
         head, first, second = text.split("[[steps]]\n")
         return f"{head}[[steps]]\n{second}\n[[steps]]\n{first}"
@@ -158,14 +159,14 @@ def test_a_rotation_in_the_other_order_is_warned_of(desk: Desk, blind: Ledger) -
     assert "WARNING: a new key is registered before this one is removed" in ended.err
 
 
-def test_a_removal_is_prepared_signed_and_read_back(desk: Desk, blind: Ledger) -> None:
+def test_a_removal_is_prepared_signed_and_read_back(desk: BothMachines, blind: Ledger) -> None:
     registered(desk, blind)
     said = done(desk, blind, example(desk, "removal"), node=True)
     assert "not enabled" in said
     assert not enabled(desk, DELEGATE)
 
 
-def test_a_removal_of_a_key_that_is_replaced_or_gone_is_told_before_it_is_signed(desk: Desk) -> None:
+def test_a_removal_of_a_key_that_is_replaced_or_gone_is_told_before_it_is_signed(desk: BothMachines) -> None:
     plan = example(desk, "removal")
     ended = prepared(desk, plan, node=True)
     assert (ended.code, "would revert" in ended.err, "NotDelegate" in ended.err) == (8, True, True), ended.err
@@ -173,7 +174,9 @@ def test_a_removal_of_a_key_that_is_replaced_or_gone_is_told_before_it_is_signed
 
 
 @pytest.mark.parametrize(("named", "warned"), [(False, True), (True, False)])
-def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(desk: Desk, named: bool, warned: bool) -> None:
+def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(
+    desk: BothMachines, named: bool, warned: bool
+) -> None:
     relayer = ("--relayer", desk.services.relayer_url) if named else ()
     words = ("--name", "rehearsal", "--builder", desk.services.builder_url, *relayer, "-o", desk.path("again.json"))
     assert desk.online("deployment", "fetch", *words).code == 0
@@ -187,11 +190,12 @@ def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(desk: Des
 # ---- without a proof ------------------------------------------------------------------------------------------------
 
 
-def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: Desk, blind: Ledger) -> None:
+def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMachines, blind: Ledger) -> None:
     plan = example(desk, "registration")
     assert prepared(desk, plan, node=False).code == 0
     requests = plan.with_suffix(".requests.json")
-    assert desk.offline("verify", requests, "--plan", plan).code == 0  # verify knows no people
+    verified = desk.offline("verify", requests, "--plan", plan)
+    assert (verified.code, "PROOF-DELEGATE" in verified.out) == (3, True), verified.out
     ended = signed(desk, blind, plan)
     assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
     item = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"][0]
@@ -199,11 +203,12 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: Desk, 
     assert "Nothing in it is signed" in ended.err
     assert "it is a secret" not in ended.err
     desk.prove(plan)
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
     again = signed(desk, blind, plan, "again")
     assert (again.code, "it is a secret" in again.err, "Nothing in it" in again.err) == (0, True, False)
 
 
-def test_the_other_steps_of_a_plan_are_signed_without_it(desk: Desk, blind: Ledger) -> None:
+def test_the_other_steps_of_a_plan_are_signed_without_it(desk: BothMachines, blind: Ledger) -> None:
     registered(desk, blind)
     plan = example(desk, "rotation")
     assert prepared(desk, plan, node=True).code == 0
@@ -212,7 +217,7 @@ def test_the_other_steps_of_a_plan_are_signed_without_it(desk: Desk, blind: Ledg
     assert [item["result"] for item in items] == ["signed", "refused"]
 
 
-def test_a_plan_that_waives_the_proof_is_signed_with_a_warning(desk: Desk, blind: Ledger) -> None:
+def test_a_plan_that_waives_the_proof_is_signed_with_a_warning(desk: BothMachines, blind: Ledger) -> None:
     plan = example(desk, "registration", lambda text: f'{text}possession = "waived"\n')
     assert prepared(desk, plan, node=False).code == 0
     ended = signed(desk, blind, plan)
@@ -221,7 +226,7 @@ def test_a_plan_that_waives_the_proof_is_signed_with_a_warning(desk: Desk, blind
     assert "waived by the plan" in ended.err
 
 
-def test_a_changed_plan_needs_the_proof_once_more(desk: Desk, blind: Ledger) -> None:
+def test_a_changed_plan_needs_the_proof_once_more(desk: BothMachines, blind: Ledger) -> None:
     desk.prove(example(desk, "registration"))
     edited = example(desk, "registration", lambda text: text.replace("for the trading desk", "for the desk"))
     assert prepared(desk, edited, node=False).code == 0
@@ -264,7 +269,7 @@ BAD: dict[str, tuple[str, Callable[[str], str]]] = {
 }
 
 
-def test_another_signature_is_refused_by_name_and_recorded_nowhere(desk: Desk) -> None:
+def test_another_signature_is_refused_by_name_and_recorded_nowhere(desk: BothMachines) -> None:
     plan = example(desk, "registration")
     text = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
     for name, (check, make) in BAD.items():
@@ -273,7 +278,7 @@ def test_another_signature_is_refused_by_name_and_recorded_nowhere(desk: Desk) -
     assert "delegate-proved" not in events(desk)
 
 
-def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: Desk, blind: Ledger) -> None:
+def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
     assert desk.offline("delegate", "prove", *words, typed="Yes\n").code == 0
@@ -298,7 +303,7 @@ def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: 
     assert "delegate-proved" not in events(desk)
 
 
-def fingerprint(desk: Desk, plan: Path) -> str:
+def fingerprint(desk: BothMachines, plan: Path) -> str:
     found: str = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["plan"]
     return found
 
@@ -313,7 +318,7 @@ def fingerprint(desk: Desk, plan: Path) -> str:
     ],
 )
 def test_a_command_that_cannot_be_meant_says_so(
-    desk: Desk, blind: Ledger, words: tuple[str, ...], code: int, said: str
+    desk: BothMachines, blind: Ledger, words: tuple[str, ...], code: int, said: str
 ) -> None:
     plan = example(desk, "rotation")
     output = str(desk.path("p.json"))
@@ -324,7 +329,7 @@ def test_a_command_that_cannot_be_meant_says_so(
 
 
 @pytest.mark.parametrize(("fault", "code"), [("wrong-hash", 3), ("high-s", 3)])
-def test_a_ledger_that_signs_something_else_proves_nothing(desk: Desk, fault: str, code: int) -> None:
+def test_a_ledger_that_signs_something_else_proves_nothing(desk: BothMachines, fault: str, code: int) -> None:
     ledger = start_ledger("--fault", fault)
     try:
         plan, proof = example(desk, "registration"), desk.path("proof.json")
@@ -336,7 +341,7 @@ def test_a_ledger_that_signs_something_else_proves_nothing(desk: Desk, fault: st
     assert events(desk)[-1] == "signature-quarantined"
 
 
-def test_a_proof_that_a_person_declines_is_not_made(desk: Desk, blind: Ledger) -> None:
+def test_a_proof_that_a_person_declines_is_not_made(desk: BothMachines, blind: Ledger) -> None:
     plan, proof = example(desk, "registration"), desk.path("proof.json")
     words = ("--plan", plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", blind.port)
     ended = desk.offline("delegate", "prove", *words, typed="yes\n")

@@ -11,7 +11,7 @@ from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.ethereum.keccak import keccak256
-from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 HEAD = f"""\
 format = "airlock/plan@1"
@@ -63,14 +63,14 @@ def blind() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def write_plan(desk: Desk, name: str, steps: dict[str, str]) -> None:
+def write_plan(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
     text = HEAD.replace("every-kind", name)
     for action, fields in steps.items():
         text += f'[[steps]]\nid = "{action}"\naction = "{action}"\nsigner = "treasury"\nfields = {{ {fields} }}\n'
     desk.path(f"{name}.toml").write_text(text)
 
 
-def sign_and_submit(desk: Desk, ledger: Ledger, name: str, count: int) -> list[str]:
+def sign_and_submit(desk: BothMachines, ledger: Ledger, name: str, count: int) -> list[str]:
     """Sign and submit what was prepared, and return the state of each step."""
     plan, requests, signatures = (desk.path(f"{name}{end}") for end in (".toml", ".requests.json", ".signatures.json"))
     words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
@@ -83,14 +83,14 @@ def sign_and_submit(desk: Desk, ledger: Ledger, name: str, count: int) -> list[s
     return [line["state"] for line in lines if "state" in line]
 
 
-def prepared(desk: Desk, name: str, steps: dict[str, str]) -> None:
+def prepared(desk: BothMachines, name: str, steps: dict[str, str]) -> None:
     write_plan(desk, name, steps)
     words = ("prepare", desk.path(f"{name}.toml"), "-o", desk.path(f"{name}.requests.json"))
     ended = desk.online(*words, "--rpc", desk.services.rpc_url)
     assert ended.code == 0, ended.err
 
 
-def read(desk: Desk, *words: str) -> str:
+def read(desk: BothMachines, *words: str) -> str:
     ended = desk.online(*words, "--json")
     assert ended.code == 0, ended.err
     return ended.out
@@ -100,7 +100,7 @@ def test_every_kind_of_transaction_is_tried_here() -> None:
     assert {name for name, action in ACTIONS.items() if action.call} == {*KINDS, *LATER, *CALLED}
 
 
-def test_transactions_of_every_kind_go_the_whole_way(desk: Desk, blind: Ledger) -> None:
+def test_transactions_of_every_kind_go_the_whole_way(desk: BothMachines, blind: Ledger) -> None:
     prepared(desk, "every-kind", KINDS)
     desk.prove(desk.path("every-kind.toml"))
     assert sign_and_submit(desk, blind, "every-kind", len(KINDS)) == ["CONFIRMED"] * len(KINDS)
@@ -112,7 +112,7 @@ def test_transactions_of_every_kind_go_the_whole_way(desk: Desk, blind: Ledger) 
 
 
 @pytest.mark.parametrize("action", CALLED)
-def test_a_call_without_a_documented_shape_goes_the_whole_way(desk: Desk, blind: Ledger, action: str) -> None:
+def test_a_call_without_a_documented_shape_goes_the_whole_way(desk: BothMachines, blind: Ledger, action: str) -> None:
     path, fields, sent = CALLED[action]
     write_plan(desk, action, {action: fields})
     words = ("call", "POST", path, f"trader={TRADER}", "pairIndex=0", *sent, "--plan", desk.path(f"{action}.toml"))
@@ -122,7 +122,7 @@ def test_a_call_without_a_documented_shape_goes_the_whole_way(desk: Desk, blind:
     assert sign_and_submit(desk, blind, action, 1) == ["CONFIRMED"]
 
 
-def test_a_transaction_that_would_revert_is_never_written(desk: Desk) -> None:
+def test_a_transaction_that_would_revert_is_never_written(desk: BothMachines) -> None:
     write_plan(desk, "not-mine", {"referral-accept": f'caller = "{TRADER}", code = "TAKEN"'})
     words = ("prepare", desk.path("not-mine.toml"), "-o", desk.path("out.json"), "--rpc", desk.services.rpc_url)
     ended = desk.online(*words)

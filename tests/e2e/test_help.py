@@ -67,7 +67,9 @@ def test_an_example_names_options_that_the_command_has(words: str) -> None:
     shown = _help(words)
     example = shown[shown.index("  Example") :].split("\n\n")[0]
     own = {option for parameter in COMMANDS[words].params for option in (*parameter.opts, *parameter.secondary_opts)}
-    for line in re.findall(rf"(?m)^ +{re.escape(words)}(?: .*)?$(?:\n {{6,}}(?!airlock).*)*", example):
+    lines = re.findall(rf"(?m)^ +(?:eval \"\$\()?{re.escape(words)}(?: .*)?$(?:\n {{6,}}(?!airlock).*)*", example)
+    assert lines, "no example begins with the command's own words"
+    for line in lines:
         assert {word.split("=")[0] for word in line.split() if word.startswith("-") and word != "-"} <= own
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 CEREMONY = "delegate-key"
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
@@ -34,13 +34,13 @@ def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def sign(desk: Desk, ledger: Ledger, output: Path, *words: object) -> Any:
+def sign(desk: BothMachines, ledger: Ledger, output: Path, *words: object) -> Any:
     plan, requests = desk.path(f"{CEREMONY}.plan.toml"), desk.path(f"{CEREMONY}.requests.json")
     words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, *words)
     return desk.offline(*words, typed="Yes\n" * 3)
 
 
-def events(desk: Desk) -> list[str]:
+def events(desk: BothMachines) -> list[str]:
     shown = desk.offline("transcript", "show", "--json")
     return [json.loads(line)["event"] for line in shown.out.splitlines()]
 
@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
 
 @pytest.mark.parametrize(("faulty", "code", "said"), CASES.values(), indirect=["faulty"], ids=CASES)
 def test_a_device_error_has_its_message_and_code_and_the_ceremony_goes_on(
-    desk: Desk, ledger: Ledger, faulty: Ledger, code: int, said: str
+    desk: BothMachines, ledger: Ledger, faulty: Ledger, code: int, said: str
 ) -> None:
     desk.prepare(CEREMONY)
     ended = sign(desk, faulty, desk.path("first.json"))
@@ -74,7 +74,7 @@ def test_each_case_has_a_message_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("faulty", [("--no-blind-signing",)], indirect=True)
-def test_hashes_without_blind_signing_name_that_setting_and_never_fall_back(desk: Desk, faulty: Ledger) -> None:
+def test_hashes_without_blind_signing_name_that_setting_and_never_fall_back(desk: BothMachines, faulty: Ledger) -> None:
     plan = desk.write_plan(CEREMONY)
     plan.write_text(plan.read_text().replace("[[steps]]", 'show = "hashes"\n\n[[steps]]'))
     desk.prove(plan)
@@ -98,7 +98,7 @@ def test_hashes_without_blind_signing_name_that_setting_and_never_fall_back(desk
     [(("--fault", "wrong-hash"), "SIG-SIGNER"), (("--fault", "high-s"), "SIG-LOW-S")],
     indirect=["faulty"],
 )
-def test_a_signature_over_something_else_is_quarantined(desk: Desk, faulty: Ledger, check: str) -> None:
+def test_a_signature_over_something_else_is_quarantined(desk: BothMachines, faulty: Ledger, check: str) -> None:
     desk.prepare(CEREMONY)
     ended = sign(desk, faulty, desk.path("first.json"))
     assert ended.code == 3, ended.err
@@ -113,7 +113,7 @@ def test_a_signature_over_something_else_is_quarantined(desk: Desk, faulty: Ledg
     assert entry["data"]["recovered"] != entry["data"]["expected"]
 
 
-def test_a_flow_that_was_left_half_way_is_restarted_without_the_operator(desk: Desk) -> None:
+def test_a_flow_that_was_left_half_way_is_restarted_without_the_operator(desk: BothMachines) -> None:
     desk.prepare(CEREMONY)
     left = start_ledger("--fault", "left-in-message")
     try:
@@ -123,7 +123,7 @@ def test_a_flow_that_was_left_half_way_is_restarted_without_the_operator(desk: D
     assert ended.code == 0, ended.err
 
 
-def test_the_apdu_log_is_written_on_request_and_holds_no_signature(desk: Desk, ledger: Ledger) -> None:
+def test_the_apdu_log_is_written_on_request_and_holds_no_signature(desk: BothMachines, ledger: Ledger) -> None:
     desk.prepare(CEREMONY)
     log = desk.path("apdu.log")
     ended = sign(desk, ledger, desk.path("first.json"), "--apdu-log", log)
@@ -135,7 +135,7 @@ def test_the_apdu_log_is_written_on_request_and_holds_no_signature(desk: Desk, l
     assert (again.code, "exists already" in " ".join(again.err.split())) == (2, True)
 
 
-def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: Desk, ledger: Ledger) -> None:
+def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: BothMachines, ledger: Ledger) -> None:
     plan, _ = desk.prepare(CEREMONY)
     assert sign(desk, ledger, desk.path("first.json")).code == 0
     words = ("transcript", "seal", "--plan", plan, "--emulator", ledger.port)
@@ -154,20 +154,20 @@ def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: Desk, l
 
 
 @pytest.mark.parametrize("faulty", [("--fault", "wrong-seed"), ("--fault", "wrong-hash")], indirect=True)
-def test_a_seal_by_another_key_is_not_recorded(desk: Desk, faulty: Ledger) -> None:
+def test_a_seal_by_another_key_is_not_recorded(desk: BothMachines, faulty: Ledger) -> None:
     plan, _ = desk.prepare(CEREMONY)
     ended = desk.offline("transcript", "seal", "--plan", plan, "--emulator", faulty.port, typed="Yes\n")
     assert ended.code in (3, 5), ended.err
     assert "sealed" not in events(desk)
 
 
-def test_raw_messages_is_proven_by_a_harmless_message(desk: Desk, ledger: Ledger) -> None:
+def test_raw_messages_is_proven_by_a_harmless_message(desk: BothMachines, ledger: Ledger) -> None:
     ended = desk.offline("preflight", "--emulator", ledger.port, "--prove-raw-messages", "--json")
     assert ended.json()["device"]["raw_messages"] == "proven on"
 
 
 @pytest.mark.parametrize(("model", "noted"), [("flex", True), ("nanosp", False)])
-def test_the_review_says_what_the_device_hides(desk: Desk, ledger: Ledger, model: str, noted: bool) -> None:
+def test_the_review_says_what_the_device_hides(desk: BothMachines, ledger: Ledger, model: str, noted: bool) -> None:
     desk.prepare(CEREMONY)
     ended = sign(desk, ledger, desk.path("first.json"), "--model", model)
     assert ended.code == 0, ended.err

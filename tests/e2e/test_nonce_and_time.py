@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.scenarios import DELEGATE
-from e2e.conftest import Desk, Ended, Ledger, key_at
+from commands import FinishedCommand
+from e2e.conftest import BothMachines, Ledger, key_at
 from shared.make_payloads import seal
 
 _ANSWERS = "Yes\n" * 4
@@ -27,24 +28,26 @@ def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     return changed
 
 
-def _sign(desk: Desk, ledger: Ledger, requests: Path, plan: Path, name: str) -> Ended:
+def _sign(desk: BothMachines, ledger: Ledger, requests: Path, plan: Path, name: str) -> FinishedCommand:
     output = desk.path(f"{name}.json")
     return desk.offline("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, typed=_ANSWERS)
 
 
-def _result(desk: Desk, name: str) -> tuple[str, str]:
+def _result(desk: BothMachines, name: str) -> tuple[str, str]:
     signature = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
     return signature["result"], signature.get("why", "")
 
 
-def _rows(ended: Ended) -> dict[str, str]:
+def _rows(ended: FinishedCommand) -> dict[str, str]:
     return {row["check"]: row["result"] for row in ended.json()["items"][0]["checks"]}
 
 
 # ---- nonces ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute(desk: Desk, ledger: Ledger) -> None:
+def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, requests = desk.prepare("delegate-key")
     assert _sign(desk, ledger, requests, plan, "first").code == 0
     changed = _change(requests, lambda message: message.update(nonce="12345"))
@@ -59,7 +62,7 @@ def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute
     assert "may execute until 20" in told.out
 
 
-def test_a_second_digest_with_a_signed_nonce_is_refused(desk: Desk, ledger: Ledger) -> None:
+def test_a_second_digest_with_a_signed_nonce_is_refused(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     assert _sign(desk, ledger, requests, plan, "first").code == 0
     earlier = (-1000, "deadline")
@@ -70,7 +73,7 @@ def test_a_second_digest_with_a_signed_nonce_is_refused(desk: Desk, ledger: Ledg
     assert (ended.code, "NONCE-USED" in ended.err) == (3, True)
 
 
-def test_the_same_document_again_is_resumed(desk: Desk, ledger: Ledger) -> None:
+def test_the_same_document_again_is_resumed(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     assert _sign(desk, ledger, requests, plan, "first").code == 0
     told = desk.offline("verify", requests, "--plan", plan, "--json")
@@ -80,7 +83,7 @@ def test_the_same_document_again_is_resumed(desk: Desk, ledger: Ledger) -> None:
     assert _result(desk, "first") == _result(desk, "again") == ("signed", "")
 
 
-def _two_steps(desk: Desk) -> tuple[Path, Path]:
+def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
     """Prepare a plan with two steps, which the builder gives different nonces."""
     plan = desk.write_plan("delegate-key")
     text = plan.read_text()
@@ -96,7 +99,7 @@ def _two_steps(desk: Desk) -> tuple[Path, Path]:
     return plan, requests
 
 
-def test_two_items_with_one_nonce_are_refused(desk: Desk, ledger: Ledger) -> None:
+def test_two_items_with_one_nonce_are_refused(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = _two_steps(desk)
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     changed = _change(requests, lambda message: message.update(nonce="777"))
@@ -108,7 +111,9 @@ def test_two_items_with_one_nonce_are_refused(desk: Desk, ledger: Ledger) -> Non
 # ---- the time -------------------------------------------------------------------------------------------------------
 
 
-def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_named(desk: Desk, ledger: Ledger) -> None:
+def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_named(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, requests = desk.prepare("delegate-key")
     (desk.path("offline-home") / "transcript.jsonl").rename(desk.path("old-transcript"))
     ended = _sign(desk, ledger, requests, plan, "out")
@@ -124,7 +129,7 @@ def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_na
 
 @pytest.mark.parametrize("off_s", [-3600, -120, 120, 3600, 86_400 * 365])
 def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_statement(
-    desk: Desk, ledger: Ledger, off_s: int
+    desk: BothMachines, ledger: Ledger, off_s: int
 ) -> None:
     plan, requests = desk.prepare("delegate-key")
     ended = desk.state_time(off_s)
@@ -147,13 +152,13 @@ def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_st
         ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "-5"),
     ],
 )
-def test_a_statement_that_says_nothing_is_a_mistake(desk: Desk, words: tuple[str, ...]) -> None:
+def test_a_statement_that_says_nothing_is_a_mistake(desk: BothMachines, words: tuple[str, ...]) -> None:
     before = desk.offline("transcript", "show").out
     assert desk.offline("preflight", *words).code == 2
     assert desk.offline("transcript", "show").out == before
 
 
-def test_the_stated_uncertainty_decides_how_much_time_is_left(desk: Desk) -> None:
+def test_the_stated_uncertainty_decides_how_much_time_is_left(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     changed = _change(
         requests, lambda m: m.update(deadline=str(int(m["deadline"]) - 25 * 60_000))
@@ -167,7 +172,9 @@ def test_the_stated_uncertainty_decides_how_much_time_is_left(desk: Desk) -> Non
 # ---- texts ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims(desk: Desk, ledger: Ledger) -> None:
+def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, requests = desk.prepare("referral-code")
     document = json.loads(requests.read_text())
     document["requests"][0]["payload"]["meta"] = {"c\u043ede": "ТREASURY", "note": "pay\u200bpal \x1b[2J"}
@@ -184,7 +191,7 @@ def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims
     assert "\u200b" not in ended.err
 
 
-def test_a_code_in_look_alike_letters_is_refused_by_sign_and_verify(desk: Desk, ledger: Ledger) -> None:
+def test_a_code_in_look_alike_letters_is_refused_by_sign_and_verify(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("referral-code")
     letters = "0x" + "ТREASURY".encode().ljust(32, b"\0").hex()
     changed = _change(requests, lambda message: message.update(_code=letters))

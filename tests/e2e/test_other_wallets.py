@@ -35,7 +35,7 @@ from airlock_shared.ur.eth import (
     Signature,
     SignRequest,
 )
-from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
@@ -65,7 +65,7 @@ def wallet_signs(asked: SignRequest, seed: str = TEST_SEED) -> bytes:
     return rs + bytes((27 + parity,))
 
 
-def ask_keystone(desk: Desk, requests: Path) -> SignRequest:
+def ask_keystone(desk: BothMachines, requests: Path) -> SignRequest:
     picture = desk.path("step.gif")
     words = ("--for", "keystone", "--master-fingerprint", "73c5da0a", "--as", "gif", "-o", picture, "--json")
     ended = desk.online("show", requests, *words)
@@ -73,7 +73,7 @@ def ask_keystone(desk: Desk, requests: Path) -> SignRequest:
     return SignRequest.from_cbor(read(picture).expect(SIGN_REQUEST_TYPE))
 
 
-def test_another_wallet_signs_a_step_and_submit_takes_it(desk: Desk) -> None:
+def test_another_wallet_signs_a_step_and_submit_takes_it(desk: BothMachines) -> None:
     _, requests = desk.prepare(CEREMONY)
     asked = ask_keystone(desk, requests)
     assert (str(asked.path), asked.path.source_fingerprint, asked.origin) == (PATH, 0x73C5DA0A, "Airlock")
@@ -94,7 +94,7 @@ def test_another_wallet_signs_a_step_and_submit_takes_it(desk: Desk) -> None:
     ids=["another id", "another key"],
 )
 def test_an_answer_that_is_not_the_steps_writes_nothing(
-    desk: Desk, change: dict[str, Any], seed: str, check: str
+    desk: BothMachines, change: dict[str, Any], seed: str, check: str
 ) -> None:
     _, requests = desk.prepare(CEREMONY)
     asked = ask_keystone(desk, requests)
@@ -114,7 +114,7 @@ fields = {{ referee = "{TRADER}", code = "TREASURY" }}
 """
 
 
-def test_steps_are_shown_and_answered_in_turn_and_written_together(desk: Desk) -> None:
+def test_steps_are_shown_and_answered_in_turn_and_written_together(desk: BothMachines) -> None:
     plan, requests, output = desk.write_plan(CEREMONY), desk.path("two.json"), desk.path("signatures.json")
     plan.write_text(plan.read_text() + SECOND_STEP)
     assert desk.online("prepare", plan, "-o", requests).code == 0
@@ -146,7 +146,7 @@ _DOMAIN_TYPES = ("string", "string", "uint256", "address")
 
 
 def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answered_by_its_id(
-    desk: Desk, ledger: Ledger
+    desk: BothMachines, ledger: Ledger
 ) -> None:
     plan, built = desk.prepare(CEREMONY)
     asked = hot_wallet_asks(built)
@@ -173,7 +173,7 @@ def blind() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: Desk, blind: Ledger) -> None:
+def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: BothMachines, blind: Ledger) -> None:
     plan, _, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
     data = unsigned_bytes(unsigned, Transaction(**FILLED))
     asked = SignRequest(data, DataType.TYPED_TRANSACTION, Keypath.of(PATH), unsigned["chainId"], ID)
@@ -190,7 +190,7 @@ def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: 
     assert Account.recover_transaction(raw) == TRADER
 
 
-def test_signatures_that_no_wallet_asked_for_are_not_shown_to_one(desk: Desk, ledger: Ledger) -> None:
+def test_signatures_that_no_wallet_asked_for_are_not_shown_to_one(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare(CEREMONY)
     signatures = desk.path("signatures.json")
     words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
@@ -210,7 +210,7 @@ BAD: dict[str, tuple[dict[str, Any], int, str]] = {
 
 @pytest.mark.parametrize(("changes", "code", "check"), BAD.values(), ids=BAD)
 def test_what_a_hot_wallet_may_not_ask_is_refused_at_once(
-    desk: Desk, changes: dict[str, Any], code: int, check: str
+    desk: BothMachines, changes: dict[str, Any], code: int, check: str
 ) -> None:
     plan, built = desk.prepare(CEREMONY)
     cbor = hot_wallet_asks(built, **changes).to_cbor()
@@ -226,7 +226,7 @@ def test_what_a_hot_wallet_may_not_ask_is_refused_at_once(
     ids=["another delegate", "too late"],
 )
 def test_an_intent_that_a_check_refuses_is_not_written_and_its_frames_are_forgotten(
-    desk: Desk, member: str, value: str, code: int, check: str
+    desk: BothMachines, member: str, value: str, code: int, check: str
 ) -> None:
     plan, built = desk.prepare(CEREMONY)
     document = json.loads(built.read_text())
@@ -241,7 +241,7 @@ def test_an_intent_that_a_check_refuses_is_not_written_and_its_frames_are_forgot
     assert not list(desk.folder.rglob("wallet-requests"))
 
 
-def test_a_code_of_another_kind_is_refused_by_either_scan(desk: Desk) -> None:
+def test_a_code_of_another_kind_is_refused_by_either_scan(desk: BothMachines) -> None:
     plan, requests = desk.prepare(CEREMONY)
     asked = shown(desk.path("asked"), SIGN_REQUEST_TYPE, hot_wallet_asks(requests).to_cbor())
     answer = shown(desk.path("answer"), SIGNATURE_TYPE, Signature(bytes(65), ID).to_cbor())
@@ -251,7 +251,7 @@ def test_a_code_of_another_kind_is_refused_by_either_scan(desk: Desk) -> None:
     assert (ended.code, "QR-TYPE" in ended.err) == (4, True), ended.err
 
 
-def test_words_that_belong_to_another_wallet_alone_are_refused_without_one(desk: Desk) -> None:
+def test_words_that_belong_to_another_wallet_alone_are_refused_without_one(desk: BothMachines) -> None:
     _, requests = desk.prepare(CEREMONY)
     picture = desk.path("x.gif")
     for words in (
@@ -264,7 +264,7 @@ def test_words_that_belong_to_another_wallet_alone_are_refused_without_one(desk:
     assert not picture.exists()
 
 
-def test_the_account_is_shown_to_a_watch_only_wallet(desk: Desk, ledger: Ledger) -> None:
+def test_the_account_is_shown_to_a_watch_only_wallet(desk: BothMachines, ledger: Ledger) -> None:
     picture = desk.path("account.gif")
     ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "gif", "-o", picture, "--json")
     assert (ended.code, ended.json()["first_address"]) == (0, TRADER), ended.err
@@ -273,7 +273,7 @@ def test_the_account_is_shown_to_a_watch_only_wallet(desk: Desk, ledger: Ledger)
 
 
 @pytest.mark.parametrize(("path", "code"), [("m/44'", 5), ("m/49'/0'/0'", 5), ("44'/60'", 2), ("m/44'/60'/x'", 2)])
-def test_a_path_that_is_no_account_is_refused(desk: Desk, ledger: Ledger, path: str, code: int) -> None:
+def test_a_path_that_is_no_account_is_refused(desk: BothMachines, ledger: Ledger, path: str, code: int) -> None:
     words = ("accounts", "show", "--path", path, "--emulator", ledger.port, "--as", "gif", "-o", desk.path("a.gif"))
     ended = desk.offline(*words)
     assert ended.code == code, ended.err

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_rehearsal.scenarios import PATH, TRADER
-from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+from commands import FinishedCommand
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 HEIR, HEIR_PATH = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2", "m/44'/60'/1'/0/0"  # of the software Ledger's seed
 STRANGER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -44,8 +45,8 @@ fields = {{ caller = "{HEIR}", code = "HOUSE" }}
 class Table(NamedTuple):
     """One online machine, and an offline machine with a Ledger for each custodian."""
 
-    online: Desk
-    desks: dict[str, Desk]
+    online: BothMachines
+    desks: dict[str, BothMachines]
     ledgers: dict[str, Ledger]
 
     @property
@@ -55,15 +56,15 @@ class Table(NamedTuple):
     def requests(self, signer: str) -> Path:
         return self.online.path(f"{signer}.requests.json")
 
-    def prepare(self, signer: str, *words: object) -> Ended:
+    def prepare(self, signer: str, *words: object) -> FinishedCommand:
         return self.online.online("prepare", self.plan, "--signer", signer, "-o", self.requests(signer), *words)
 
-    def sign(self, signer: str, requests: Path | None = None) -> Ended:
+    def sign(self, signer: str, requests: Path | None = None) -> FinishedCommand:
         output = self.online.path(f"{signer}.signatures.json")
         words = ("sign", requests or self.requests(signer), "--plan", self.plan, "-o", output)
         return self.desks[signer].offline(*words, "--emulator", self.ledgers[signer].port, typed="Yes\n" * 3)
 
-    def submit(self, signer: str, *words: object) -> Ended:
+    def submit(self, signer: str, *words: object) -> FinishedCommand:
         return self.online.online("submit", self.online.path(f"{signer}.signatures.json"), *words)
 
     def code(self) -> dict[str, Any]:
@@ -77,9 +78,9 @@ class Table(NamedTuple):
 
 
 @pytest.fixture
-def table(desk: Desk) -> Iterator[Table]:
+def table(desk: BothMachines) -> Iterator[Table]:
     desk.path("online-home/config.toml").write_text(f'[rpc]\nurl = "{desk.services.rpc_url}"\n')
-    second = Desk(desk.path("second"), desk.services)
+    second = BothMachines(desk.path("second"), desk.services)
     second.folder.mkdir()
     assert second.offline("trust", desk.path("deployment.json"), typed="Yes\n").code == 0
     second.state_time()
@@ -98,7 +99,7 @@ def rewritten(path: Path, to: Path, **header: object) -> Path:
     return to
 
 
-def transcript(desk: Desk, event: str) -> list[dict[str, Any]]:
+def transcript(desk: BothMachines, event: str) -> list[dict[str, Any]]:
     lines = desk.path("online-home/transcript.jsonl").read_text().splitlines()
     return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == event]
 
@@ -148,7 +149,7 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table) -> None
     ]
 
 
-def kept(ended: Ended) -> list[bool | None]:
+def kept(ended: FinishedCommand) -> list[bool | None]:
     """Return whether each promise of a submission was kept, as it was read back."""
     lines = [json.loads(line) for line in ended.out.splitlines()]
     return [promise["kept"] for line in lines for promise in line.get("read_back", [])]

@@ -23,12 +23,14 @@ from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
+from airlock_shared.host.print_pdf import browser
 from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make, verify
-from e2e.conftest import Desk, Ended, Ledger, start_ledger, stop_ledger
+from commands import FinishedCommand
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, to_bytes, whole
 
 PEOPLE = (
@@ -36,20 +38,20 @@ PEOPLE = (
 )  # fmt: skip
 EVERYBODY = ("--by", "signer", "--by", "facilitator", "--by", "witness")
 ROLES = ["signer", "facilitator", "witness"]
-Run = Callable[..., Ended]
+Run = Callable[..., FinishedCommand]
 
 
 class Day:
     """A ceremony that was held: where everything is."""
 
-    def __init__(self, desk: Desk, ledger: Ledger, ceremony: str) -> None:
+    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
         self.desk, self.emulator = desk, ("--emulator", ledger.port)
         self.plan = desk.write_plan(ceremony)
         lines = [line for line in self.plan.read_text().splitlines() if not line.startswith("roles = ")]
         self.plan.write_text("\n".join(lines).replace("[ceremony]", f"[ceremony]\nroles = {json.dumps(ROLES)}"))
         self.requests, self.signatures = desk.path("requests.json"), desk.path("signatures.json")
 
-    def ceremony(self, run: Run, *words: object) -> Ended:
+    def ceremony(self, run: Run, *words: object) -> FinishedCommand:
         return run("ceremony", *words, "--plan", self.plan, typed="Yes\n")
 
     def hold(self) -> None:
@@ -69,19 +71,19 @@ class Day:
                 assert self.ceremony(run, "confirm", row["station"], *EVERYBODY).code == 0
             assert self.ceremony(run, "end").code == 0
 
-    def sign(self, typed: str = "Yes\n" * 4) -> Ended:
+    def sign(self, typed: str = "Yes\n" * 4) -> FinishedCommand:
         words = ("--plan", self.plan, "-o", self.signatures, *self.emulator)
         return self.desk.offline("sign", self.requests, *words, typed=typed)
 
-    def seal(self) -> Ended:
+    def seal(self) -> FinishedCommand:
         return self.desk.offline("transcript", "seal", "--plan", self.plan, *self.emulator, typed="Yes\n")
 
-    def report_offline(self, name: str, *words: object) -> Ended:
+    def report_offline(self, name: str, *words: object) -> FinishedCommand:
         given: tuple[object, ...] = ("--plan", self.plan, "--requests", self.requests)
         given += ("--signatures", self.signatures) if self.signatures.exists() else ()
         return self.desk.offline("report", "make", *given, "-o", self.desk.path(name), *words)
 
-    def report_online(self, name: str, *words: object) -> Ended:
+    def report_online(self, name: str, *words: object) -> FinishedCommand:
         given = ("--plan", self.plan, "--signatures", self.signatures, "-o", self.desk.path(name))
         return self.desk.online("report", "make", *given, *words)
 
@@ -92,7 +94,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
         ledger = start_ledger()
         try:
-            desk = Desk(tmp_path_factory.mktemp("day"), services)
+            desk = BothMachines(tmp_path_factory.mktemp("day"), services)
             desk.pin()
             held = Day(desk, ledger, "referral-code")
             held.hold()
@@ -103,7 +105,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
             stop_ledger(ledger)
 
 
-def _carried(desk: Desk) -> tuple[object, ...]:
+def _carried(desk: BothMachines) -> tuple[object, ...]:
     inside = desk.path("offline") / "artefacts"
     return "--transcript", inside / "offline-transcript.jsonl", "--screens", inside / "screens.json"
 
@@ -264,7 +266,7 @@ def test_every_changed_byte_of_the_page_is_noticed(day: Day) -> None:
     assert ended.json()["error"]["where"].startswith("byte ")
 
 
-def _verify_with(day: Day, name: str, change: Callable[[bytes], bytes | None]) -> Ended:
+def _verify_with(day: Day, name: str, change: Callable[[bytes], bytes | None]) -> FinishedCommand:
     """Verify a copy of the online evidence in which one file was changed, or taken away."""
     folder = day.desk.path("changed")
     shutil.rmtree(folder, ignore_errors=True)
@@ -454,7 +456,7 @@ def test_the_model_is_that_of_the_last_signing_else_the_configured_one(
     assert model_of(evidence, "flex") == expected
 
 
-def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: Desk, ledger: Ledger) -> None:
+def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: BothMachines, ledger: Ledger) -> None:
     day = Day(desk, ledger, "referral-code")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     words = ("--plan", day.plan, "-o", day.signatures, "--model", "flex", *day.emulator)
@@ -464,7 +466,7 @@ def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: Des
     assert desk.offline("report", "verify", desk.path("evidence")).code == 0
 
 
-def test_what_the_seal_shows_fits_a_terminal_and_is_grouped(desk: Desk, ledger: Ledger) -> None:
+def test_what_the_seal_shows_fits_a_terminal_and_is_grouped(desk: BothMachines, ledger: Ledger) -> None:
     day = Day(desk, ledger, "referral-code")
     ended = day.seal()
     assert ended.code == 0, ended.err
@@ -513,7 +515,9 @@ def test_without_the_offline_transcript_the_report_says_so(day: Day) -> None:
     assert verify(report.json, report.html, files, judge).value["complete"] is False
 
 
-def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page(desk: Desk, ledger: Ledger) -> None:
+def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     day = Day(desk, ledger, "referral-code")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     assert day.sign(typed="Yes\nNo\n").code == 6
@@ -530,7 +534,7 @@ def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page
     assert desk.offline("report", "verify", desk.path("evidence")).code == 0
 
 
-def test_an_unsigned_request_and_a_request_alone_have_their_report(desk: Desk, ledger: Ledger) -> None:
+def test_an_unsigned_request_and_a_request_alone_have_their_report(desk: BothMachines, ledger: Ledger) -> None:
     day = Day(desk, ledger, "referral-code")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     for run in (desk.offline, desk.online):
@@ -565,7 +569,7 @@ def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, st
     assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
 
 
-def _signed(desk: Desk, ledger: Ledger) -> Day:
+def _signed(desk: BothMachines, ledger: Ledger) -> Day:
     day = Day(desk, ledger, "market-close")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     assert day.sign().code == 0
@@ -577,7 +581,7 @@ def _has_secret(folder: Path, signatures: Path) -> bool:
     return any(secret in p.read_text() for p in folder.rglob("*") if p.is_file() and p.suffix != ".pdf")
 
 
-def test_what_was_signed_and_not_submitted_is_incomplete_and_stays_secret(desk: Desk, ledger: Ledger) -> None:
+def test_what_was_signed_and_not_submitted_is_incomplete_and_stays_secret(desk: BothMachines, ledger: Ledger) -> None:
     day = _signed(desk, ledger)
     ended = day.report_online("evidence", "--json")
     assert ended.code == 0, ended.err
@@ -585,7 +589,7 @@ def test_what_was_signed_and_not_submitted_is_incomplete_and_stays_secret(desk: 
     assert not _has_secret(desk.path("evidence"), day.signatures)
 
 
-def test_an_unknown_outcome_is_incomplete_and_its_signature_stays_secret(desk: Desk, ledger: Ledger) -> None:
+def test_an_unknown_outcome_is_incomplete_and_its_signature_stays_secret(desk: BothMachines, ledger: Ledger) -> None:
     day = _signed(desk, ledger)
     desk.services.faults = Faults.of("drop-before-accepted")
     assert desk.online("submit", day.signatures, "--patience", 0).code == 9
@@ -597,7 +601,9 @@ def test_an_unknown_outcome_is_incomplete_and_its_signature_stays_secret(desk: D
 
 
 @pytest.mark.parametrize(("fault", "state"), [("cancel-fill", "MARKET_DECLINED"), ("fail-terminal", "FAILED")])
-def test_an_end_that_nobody_hoped_for_is_on_the_first_page(desk: Desk, ledger: Ledger, fault: str, state: str) -> None:
+def test_an_end_that_nobody_hoped_for_is_on_the_first_page(
+    desk: BothMachines, ledger: Ledger, fault: str, state: str
+) -> None:
     day = _signed(desk, ledger)
     desk.services.faults = Faults.of(fault)
     assert desk.online("submit", day.signatures).code in (10, 11)
@@ -608,7 +614,7 @@ def test_an_end_that_nobody_hoped_for_is_on_the_first_page(desk: Desk, ledger: L
     assert desk.online("report", "verify", desk.path("evidence")).code == 0
 
 
-def test_a_refused_item_is_in_the_report_with_its_check(desk: Desk, ledger: Ledger) -> None:
+def test_a_refused_item_is_in_the_report_with_its_check(desk: BothMachines, ledger: Ledger) -> None:
     day = Day(desk, ledger, "market-close")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
     document = json.loads(day.requests.read_text())
@@ -624,7 +630,7 @@ def test_a_refused_item_is_in_the_report_with_its_check(desk: Desk, ledger: Ledg
     assert desk.offline("report", "verify", desk.path("evidence")).code == 0
 
 
-def test_a_plan_without_roles_misses_nobody_and_has_a_line_to_sign(desk: Desk, ledger: Ledger) -> None:
+def test_a_plan_without_roles_misses_nobody_and_has_a_line_to_sign(desk: BothMachines, ledger: Ledger) -> None:
     day = _signed(desk, ledger)
     assert day.seal().code == 0
     files_of = desk.path("market-close.plan.toml")
@@ -644,7 +650,7 @@ def test_a_plan_without_roles_misses_nobody_and_has_a_line_to_sign(desk: Desk, l
     assert '<td data-name="role">signer</td>' in html
 
 
-def test_hostile_names_and_reasons_are_text_on_the_page(desk: Desk, ledger: Ledger) -> None:
+def test_hostile_names_and_reasons_are_text_on_the_page(desk: BothMachines, ledger: Ledger) -> None:
     day = Day(desk, ledger, "referral-code")
     day.plan.write_text(day.plan.read_text().replace('title = "', 'title = "<script>alert(1)</script>', 1))
     people = (
@@ -666,3 +672,18 @@ def test_hostile_names_and_reasons_are_text_on_the_page(desk: Desk, ledger: Ledg
     assert "<b>" not in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
     assert "witness</th><td>&amp;amp;</td>" in html
+
+
+def test_the_signing_machine_starts_a_browser_only_when_it_is_asked(desk: BothMachines) -> None:
+    plan = desk.write_plan("delegate-key")
+    made = desk.offline("report", "make", "--plan", plan, "-o", desk.path("plain"), "--json")
+    assert (made.code, made.json()["pdf"], "PDF" in made.err) == (0, False, False), made.err
+    assert not desk.path("plain/report.pdf").exists()
+    printed = desk.offline("report", "make", "--plan", plan, "-o", desk.path("printed"), "--pdf", "--json")
+    assert printed.code == 0, printed.err
+    if browser() is None:
+        assert "no browser is installed here" in printed.err
+        return
+    assert printed.json()["pdf"], printed.err
+    assert desk.path("printed/report.pdf").read_bytes().startswith(b"%PDF-")
+    assert desk.path("plain/report.html").read_bytes() == desk.path("printed/report.html").read_bytes()

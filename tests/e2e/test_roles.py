@@ -15,18 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import OFFLINE, ONLINE, Desk, Ended, Ledger
+from commands import FinishedCommand
+from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
 
 PEOPLE = (
     "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
 )  # fmt: skip
 EVERYBODY = ("--by", "signer", "--by", "facilitator", "--by", "witness")
 WITHOUT_WITNESS = EVERYBODY[:4]
-Run = Callable[..., Ended]
+Run = Callable[..., FinishedCommand]
 _YES = "Yes\n" * 4
 
 
-def _write_plan(desk: Desk) -> Path:
+def _write_plan(desk: BothMachines) -> Path:
     """Write a rehearsal's plan that names three roles."""
     path = desk.write_plan("referral-code")
     text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', path.read_text())
@@ -35,16 +36,16 @@ def _write_plan(desk: Desk) -> Path:
     return path
 
 
-def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> Ended:
+def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> FinishedCommand:
     return run("ceremony", *words, "--plan", plan, typed=typed)
 
 
-def _begin(desk: Desk, plan: Path) -> None:
+def _begin(desk: BothMachines, plan: Path) -> None:
     for run in (desk.online, desk.offline):
         assert _ceremony(run, "begin", *PEOPLE, plan=plan).code == 0
 
 
-def _work(desk: Desk, ledger: Ledger) -> tuple[Path, Path]:
+def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:
     """Do a whole ceremony, begun on both machines, and return its plan and its signatures; nothing is confirmed."""
     plan, requests, signatures = (
         _write_plan(desk),
@@ -66,7 +67,9 @@ def _stations(run: Run, plan: Path) -> list[str]:
     return [row["station"] for row in _ceremony(run, "show", "--json", plan=plan).json()["stations"]]
 
 
-def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(desk: Desk, ledger: Ledger) -> None:
+def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, signatures = _work(desk, ledger)
     for run in (desk.online, desk.offline):
         for station in _stations(run, plan):
@@ -92,7 +95,9 @@ def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(de
     assert json.loads(signatures.read_text())["signatures"][0]["result"] == "signed"
 
 
-def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(desk: Desk, ledger: Ledger) -> None:
+def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, _ = _work(desk, ledger)
     for run in (desk.online, desk.offline):
         for station in _stations(run, plan):
@@ -107,7 +112,9 @@ def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(des
         assert all("witness" in line for line in _ceremony(run, "show", "--json", plan=plan).json()["missing"])
 
 
-def test_signed_again_after_it_was_confirmed_the_signatures_are_confirmed_again(desk: Desk, ledger: Ledger) -> None:
+def test_signed_again_after_it_was_confirmed_the_signatures_are_confirmed_again(
+    desk: BothMachines, ledger: Ledger
+) -> None:
     plan, _ = _work(desk, ledger)
     assert _ceremony(desk.offline, "confirm", "signatures", *EVERYBODY, plan=plan).code == 0
     requests = desk.path("requests.json")
@@ -128,7 +135,7 @@ BEFORE: list[tuple[tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
-def test_what_is_refused_before_a_ceremony_began_records_nothing(desk: Desk, half: str) -> None:
+def test_what_is_refused_before_a_ceremony_began_records_nothing(desk: BothMachines, half: str) -> None:
     plan, transcript = _write_plan(desk), desk.path(f"{half}-home/transcript.jsonl")
     for words, check in BEFORE:
         ended = _ceremony(getattr(desk, half), *words, "--json", plan=plan)
@@ -152,7 +159,7 @@ WHILE: list[tuple[tuple[str, ...], int, str]] = [
 ]
 
 
-def test_what_is_refused_while_a_ceremony_is_open_records_nothing(desk: Desk) -> None:
+def test_what_is_refused_while_a_ceremony_is_open_records_nothing(desk: BothMachines) -> None:
     plan, transcript = _write_plan(desk), desk.path("offline-home/transcript.jsonl")
     _begin(desk, plan)
     before = transcript.read_bytes()
@@ -162,7 +169,7 @@ def test_what_is_refused_while_a_ceremony_is_open_records_nothing(desk: Desk) ->
         assert transcript.read_bytes() == before
 
 
-def test_a_ceremony_belongs_to_its_plan(desk: Desk) -> None:
+def test_a_ceremony_belongs_to_its_plan(desk: BothMachines) -> None:
     plan, other = _write_plan(desk), desk.path("other.toml")
     _begin(desk, plan)
     other.write_text(plan.read_text().replace('title = "', 'title = "Changed: ', 1))
@@ -173,7 +180,7 @@ def test_a_ceremony_belongs_to_its_plan(desk: Desk) -> None:
     assert (ended.code, "another plan" in ended.err) == (3, True)
 
 
-def test_after_the_end_nothing_is_confirmed_and_the_end_is_repeated(desk: Desk) -> None:
+def test_after_the_end_nothing_is_confirmed_and_the_end_is_repeated(desk: BothMachines) -> None:
     plan = _write_plan(desk)
     _begin(desk, plan)
     assert _ceremony(desk.offline, "end", plan=plan).code == 3
@@ -184,7 +191,7 @@ def test_after_the_end_nothing_is_confirmed_and_the_end_is_repeated(desk: Desk) 
     assert _ceremony(desk.offline, "begin", *PEOPLE, plan=plan).code == 0
 
 
-def test_sign_notes_that_nobody_began(desk: Desk, ledger: Ledger) -> None:
+def test_sign_notes_that_nobody_began(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = _write_plan(desk), desk.path("requests.json")
     assert desk.online("prepare", plan, "-o", requests).code == 0
     words = ("--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
@@ -227,7 +234,7 @@ def _talk(process: subprocess.Popen[str], until: str) -> str:
 
 
 @pytest.mark.parametrize(("program", "half"), [(ONLINE, "online"), (OFFLINE, "offline")])
-def test_at_a_terminal_it_asks_for_each_role_that_was_not_given(desk: Desk, program: Path, half: str) -> None:
+def test_at_a_terminal_it_asks_for_each_role_that_was_not_given(desk: BothMachines, program: Path, half: str) -> None:
     plan, home = _write_plan(desk), desk.path(f"{half}-home")
     with _at_a_terminal(program, home, plan) as (process, terminal):
         for question, answer in (("Who is the facilitator?", ""), ("Who is the witness?", "Mary Somerville")):
@@ -241,7 +248,7 @@ def test_at_a_terminal_it_asks_for_each_role_that_was_not_given(desk: Desk, prog
     assert roles == {"signer": "Ada Lovelace", "facilitator": "", "witness": "Mary Somerville"}
 
 
-def test_interrupted_while_it_asks_it_records_nothing(desk: Desk) -> None:
+def test_interrupted_while_it_asks_it_records_nothing(desk: BothMachines) -> None:
     plan, home = _write_plan(desk), desk.path("offline-home")
     before = (home / "transcript.jsonl").read_bytes()
     with _at_a_terminal(OFFLINE, home, plan) as (process, _):
@@ -252,7 +259,7 @@ def test_interrupted_while_it_asks_it_records_nothing(desk: Desk) -> None:
     assert (home / "transcript.jsonl").read_bytes() == before
 
 
-def test_without_a_terminal_it_says_how_to_name_each_role(desk: Desk) -> None:
+def test_without_a_terminal_it_says_how_to_name_each_role(desk: BothMachines) -> None:
     ended = _ceremony(desk.offline, "begin", "--role", "signer=Ada", plan=_write_plan(desk))
     assert ended.code == 2
     assert "nobody is named as facilitator, witness" in ended.err

@@ -11,7 +11,7 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of
 from airlock_shared.host.transcript_file import TranscriptFile
-from e2e.conftest import OFFLINE, Desk, Ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger
 
 PATH = "m/44'/60'/0'/0/0"
 QUESTION = "Type Yes to go on"
@@ -34,11 +34,11 @@ def _answer(process: subprocess.Popen[str], line: str) -> None:
     process.stdin.flush()
 
 
-def _events(desk: Desk) -> list[dict[str, Any]]:
+def _events(desk: BothMachines) -> list[dict[str, Any]]:
     return [json.loads(line) for line in desk.path("offline-home/transcript.jsonl").read_text().splitlines()]
 
 
-def _start(desk: Desk, plan: Path, ledger: Ledger) -> subprocess.Popen[str]:
+def _start(desk: BothMachines, plan: Path, ledger: Ledger) -> subprocess.Popen[str]:
     words = ("transcript", "seal", "--plan", plan, "--emulator", ledger.port)
     return subprocess.Popen(
         [str(OFFLINE), "--home", str(desk.path("offline-home")), *map(str, words)],
@@ -47,7 +47,7 @@ def _start(desk: Desk, plan: Path, ledger: Ledger) -> subprocess.Popen[str]:
 
 
 def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_asked_again(
-    desk: Desk, ledger: Ledger
+    desk: BothMachines, ledger: Ledger
 ) -> None:
     plan = desk.write_plan("referral-code")
     with _start(desk, plan, ledger) as sealing:
@@ -67,7 +67,7 @@ def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_a
     assert [seal["entries"] for seal in verified.json()["seals"]] == [len(_events(desk)) - 1]
 
 
-def _spoil(desk: Desk) -> int:
+def _spoil(desk: BothMachines) -> int:
     """Record a seal too late, as an earlier version did; return its entry's number."""
     transcript = TranscriptFile(desk.path("offline-home/transcript.jsonl"))
     entries = transcript.entries()
@@ -78,7 +78,7 @@ def _spoil(desk: Desk) -> int:
 
 
 def test_a_transcript_that_an_earlier_version_spoiled_is_continued_and_hides_nothing(
-    desk: Desk, ledger: Ledger
+    desk: BothMachines, ledger: Ledger
 ) -> None:
     plan = desk.write_plan("referral-code")
     spoiled = _spoil(desk)
@@ -100,7 +100,7 @@ def test_a_transcript_that_an_earlier_version_spoiled_is_continued_and_hides_not
     assert (verified.code, len(verified.json()["seals"])) == (0, 1), verified.err
 
 
-def test_a_seal_that_is_wrong_in_another_way_cannot_be_declared_void(desk: Desk) -> None:
+def test_a_seal_that_is_wrong_in_another_way_cannot_be_declared_void(desk: BothMachines) -> None:
     transcript = TranscriptFile(desk.path("offline-home/transcript.jsonl"))
     entries = transcript.entries()
     app, seal = open_app(SoftwareLedger()), seal_of(entries, "desk-2026")._replace(head="11" * 32)

@@ -11,7 +11,7 @@ from eth_account import Account
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.catalogue.eip1559 import raw_transaction
 from airlock_shared.documents.requests import Transaction
-from e2e.conftest import Desk, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 
 
@@ -22,7 +22,7 @@ def blind() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: Desk, blind: Ledger) -> None:
+def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: BothMachines, blind: Ledger) -> None:
     plan, requests, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
     output = desk.path("keeper.signatures.json")
     words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", blind.port)
@@ -36,7 +36,7 @@ def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: Desk,
 
 
 def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_names_the_setting(
-    desk: Desk, ledger: Ledger
+    desk: BothMachines, ledger: Ledger
 ) -> None:
     plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
     words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
@@ -46,7 +46,9 @@ def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_name
 
 
 @pytest.mark.parametrize("amount_raw", [2_500_500_001, 2**256 - 1, 0])
-def test_an_approval_of_another_amount_than_the_plans_never_reaches_the_ledger(desk: Desk, amount_raw: int) -> None:
+def test_an_approval_of_another_amount_than_the_plans_never_reaches_the_ledger(
+    desk: BothMachines, amount_raw: int
+) -> None:
     plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"), amount_raw)
     ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
     assert (ended.code, "PLAN-FIELD" in ended.err) == (3, True), ended.err

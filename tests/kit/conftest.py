@@ -5,27 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from commands import FinishedCommand, run_command
+
 ROOT = Path(__file__).parents[2]
 WORKSHOP = ROOT / ".venvs/kit/bin/python"
 UNSHARED = ("sh", str(ROOT / "tests/unshared.sh"))
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
-class Ended(NamedTuple):
-    """A command that ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 class Kit(NamedTuple):
@@ -36,32 +29,27 @@ class Kit(NamedTuple):
     paper: Path
     fingerprint: str
 
-    def verify(self, *words: object, fingerprint: str = "") -> Ended:
-        return run("sh", self.folder / "verify.sh", fingerprint or self.fingerprint, *words)
+    def verify(self, *words: object, fingerprint: str = "") -> FinishedCommand:
+        return run_command("sh", self.folder / "verify.sh", fingerprint or self.fingerprint, *words)
 
 
-def run(*words: object, env: Mapping[str, str] | None = None) -> Ended:
-    ended = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, timeout=300, env=env)
-    assert "Traceback" not in ended.stderr, ended.stderr
-    return Ended(ended.returncode, ended.stdout, ended.stderr)
-
-
-def copy_source(source: Path, target: Path) -> Path:
-    """Copy what a kit is built from, and return the copy."""
-    for name in ("shared", "offline", "docs"):
-        shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+def clone(target: Path) -> Path:
+    """Clone the workspace's last commit, and return the clone: what is not committed is in no kit."""
+    ended = run_command("git", "clone", "--quiet", "--no-local", "--depth", "1", f"file://{ROOT}", target)
+    assert ended.code == 0, ended.err
     return target
 
 
-def build(out: Path, source: Path = ROOT, python: str = OWN, machine: str = "x86_64") -> Ended:
-    """Build a kit from a copy of the workspace at ``source``, which has the workspace's own history."""
-    history = {"GIT_DIR": str(ROOT / ".git"), "GIT_WORK_TREE": str(source), "GIT_OPTIONAL_LOCKS": "0"}
-    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | history
-    return run(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
+def build(out: Path, source: Path, python: str = OWN, machine: str = "x86_64", **more: str) -> FinishedCommand:
+    """Build a kit in a clone of the workspace, with the clone's own modules; ``more`` are further variables."""
+    environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | more
+    environment["PYTHONPATH"] = f"{source}/shared/src:{source}/offline/src"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return run_command(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
 
 
-def built(out: Path, source: Path) -> Kit:
-    ended = build(out, source)
+def built(out: Path, source: Path, **more: str) -> Kit:
+    ended = build(out, source, **more)
     if ended.code:
         pytest.fail(
             f"no kit could be built; the wheels come from the registry that pip is configured with\n{ended.err}"
@@ -89,7 +77,7 @@ def installer_python() -> Path:
     """Return the system's Python, or ours where the system has another version."""
     script = "import sys; print('%d.%d' % sys.version_info[:2])"
     system = Path("/usr/bin/python3")
-    fits = system.exists() and run(system, "-I", "-c", script).out.strip() == OWN
+    fits = system.exists() and run_command(system, "-I", "-c", script).out.strip() == OWN
     return (system if fits else Path(sys.executable)).resolve()
 
 
@@ -107,7 +95,7 @@ def changed(path: Path, at: int | None = None) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_source(ROOT, tmp_path_factory.mktemp("source"))
+    return clone(tmp_path_factory.mktemp("source") / "workspace")
 
 
 @pytest.fixture(scope="session")
@@ -123,6 +111,7 @@ def thin(kit: Kit, tmp_path: Path) -> Kit:
     def copy(source: str, target: str) -> None:
         data = Path(source).read_bytes()
         Path(target).write_bytes(data[:1024] if source.endswith(".whl") else data)
+        shutil.copymode(source, target)
 
     shutil.copytree(kit.folder, folder, copy_function=copy)
     return sum_up(folder)
@@ -135,24 +124,24 @@ class Installed(NamedTuple):
     python: Path
     said: str
 
-    def run(self, *words: object) -> Ended:
+    def run(self, *words: object) -> FinishedCommand:
         """Run its program with nothing of this environment, without a network."""
-        return run(
+        return run_command(
             *UNSHARED, "env", "-i", self.folder / "bin/airlock-offline", "--home", self.folder.parent / "home", *words
         )
 
-    def examine(self) -> Ended:
+    def examine(self) -> FinishedCommand:
         """Let it examine itself, as ``preflight`` does."""
         script = (
             "from airlock_offline.installation.manifest import examine_installation as examine\n"
             "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"
         )
-        return run(self.folder / "bin/python3", "-I", "-B", "-c", script)
+        return run_command(self.folder / "bin/python3", "-I", "-B", "-c", script)
 
 
 @pytest.fixture(scope="session")
 def installed(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder, python = tmp_path_factory.mktemp("machine") / "airlock", installer_python()
-    ended = run(*UNSHARED, "env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
+    ended = run_command(*UNSHARED, "env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
     assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-offline\n"), ended.err
     return Installed(folder, python, ended.err)

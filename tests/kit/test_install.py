@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,21 +14,22 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
-from e2e.conftest import Desk
-from kit.conftest import ROOT, UNSHARED, Ended, Installed, Kit, changed, run, sum_up
+from commands import FinishedCommand, run_command
+from e2e.conftest import BothMachines
+from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up
 
 VECTORS = ROOT / "tests/vectors"
 
 
-def _install(kit: Kit, folder: Path, python: Path | str) -> Ended:
-    return run("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
+def _install(kit: Kit, folder: Path, python: Path | str) -> FinishedCommand:
+    return run_command("env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
 
 
 # ---- an installation works ------------------------------------------------------------------------------------------
 
 
 def test_it_says_what_was_installed_and_what_to_do_next(installed: Installed, kit: Kit) -> None:
-    assert spoken(kit.fingerprint) in installed.said
+    assert spoken(kit.fingerprint) in " ".join(installed.said.split())
     for word in ("udev", "SYSTEM-LIBRARIES", "preflight"):
         assert word in installed.said
 
@@ -52,19 +52,19 @@ def test_it_runs_through_a_link_and_ignores_pythons_variables(installed: Install
     link = tmp_path / "airlock"
     link.symlink_to(installed.folder / "bin/airlock-offline")
     (tmp_path / "click.py").write_text("raise SystemExit('the wrong click')")
-    assert run("env", "-i", "-C", tmp_path, f"PYTHONPATH={tmp_path}", link, "--version").code == 0
+    assert run_command("env", "-i", "-C", tmp_path, f"PYTHONPATH={tmp_path}", link, "--version").code == 0
 
 
 @pytest.fixture
-def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def desk(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BothMachines]:
     monkeypatch.setattr("e2e.conftest.OFFLINE", installed.folder / "bin/airlock-offline")
     with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as services:
-        made = Desk(tmp_path, services)
+        made = BothMachines(tmp_path, services)
         made.pin()
         yield made
 
 
-def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: Installed) -> None:
+def test_it_verifies_and_signs_with_the_network_unshared(desk: BothMachines, installed: Installed) -> None:
     plan, requests = desk.prepare("referral-code")
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     program, home, output = (
@@ -76,7 +76,7 @@ def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: 
     steps = len(json.loads(requests.read_text())["requests"])
     typed = "Yes\n" * (steps + 2)
     there = (installed.python, "-I", ROOT / "tests/kit/there.py", program, home, typed)
-    ended = run(*UNSHARED, "env", "-i", *there, *words)
+    ended = run_command(*UNSHARED, "env", "-i", *there, *words)
     assert ended.code == 0, ended.err
     assert all(len(one["signature"]) == 132 for one in json.loads(output.read_text())["signatures"])
 
@@ -84,7 +84,7 @@ def test_it_verifies_and_signs_with_the_network_unshared(desk: Desk, installed: 
 # ---- an installation is examined ------------------------------------------------------------------------------------
 
 
-def _found(ended: Ended) -> set[tuple[str, str]]:
+def _found(ended: FinishedCommand) -> set[tuple[str, str]]:
     rows = (line.split("|") for line in ended.out.splitlines())
     return {(check, path) for check, path, _ in rows}
 
@@ -253,12 +253,67 @@ def test_stopped_half_way_it_leaves_nothing_behind(name: str, thin: Kit, install
     assert list(machine.iterdir()) == []
 
 
+def test_nothing_is_read_from_the_medium_after_it_was_copied(kit: Kit, installed: Installed, tmp_path: Path) -> None:
+    """The first thing that runs after the copy is Python: this one swaps everything on the medium, then is Python."""
+    machine, medium, python = tmp_path / "machine", tmp_path / kit.folder.name, tmp_path / "python"
+    machine.mkdir()
+    shutil.copytree(kit.folder, medium)
+    python.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/swapped ] || find {medium} -type f -exec sh -c "
+        '\'for file; do printf "echo EVIL >&2; exit 7\\n" >"$file"; done\' - {} +\n'
+        f'touch {tmp_path}/swapped\nexec {installed.python} "$@"\n'
+    )
+    python.chmod(0o755)
+    swapped = Kit(medium, kit.tar, kit.paper, kit.fingerprint)
+    ended = _install(swapped, machine / "new", python)
+    assert (ended.code, "EVIL" in ended.err) == (0, False), ended.err
+    assert (medium / "MANIFEST").read_text().startswith("echo EVIL")
+    assert kit.verify(machine / "new", installed.python).code == 0
+    assert [path.name for path in machine.iterdir()] == ["new"]
+
+
+def test_what_is_compared_is_what_was_typed_and_what_was_copied_and_never_the_medium(
+    thin: Kit, kit: Kit, installed: Installed, tmp_path: Path
+) -> None:
+    """A medium whose lists agree with themselves, and whose verify.sh says yes to everything."""
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    (thin.folder / "verify.sh").write_text("#!/bin/sh\necho EVIL >&2\nexit 0\n")
+    forged = Kit(thin.folder, thin.tar, thin.paper, kit.fingerprint)
+    for forge in (lambda: None, lambda: sum_up(thin.folder), lambda: shutil.copy(kit.folder / "MANIFEST", thin.folder)):
+        forge()
+        ended = _install(forged, machine / "new", installed.python)
+        assert (ended.code, "EVIL" in ended.err, "KIT-" in ended.err) == (3, False, True), ended.err
+        assert list(machine.iterdir()) == []
+
+
+def test_the_copy_is_private_while_it_is_used(kit: Kit, installed: Installed, tmp_path: Path) -> None:
+    machine, python, seen = tmp_path / "machine", tmp_path / "python", tmp_path / "seen"
+    machine.mkdir()
+    python.write_text(f'#!/bin/sh\nstat -c %a {machine}/new.part.* >>{seen}\nexec {installed.python} "$@"\n')
+    python.chmod(0o755)
+    assert _install(kit, machine / "new", python).code == 0
+    assert set(seen.read_text().split()) == {"700"}
+    assert (machine / "new").stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.parametrize("typed", ["", "0" * 63, "g" * 64, "0" * 64])
+def test_a_fingerprint_that_is_not_the_kits_installs_nothing(
+    typed: str, thin: Kit, installed: Installed, tmp_path: Path
+) -> None:
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    ended = run_command("env", "-i", "sh", thin.folder / "install.sh", typed, machine / "new", installed.python)
+    assert ended.code == (3 if typed == "0" * 64 else 2), ended.err
+    assert list(machine.iterdir()) == []
+
+
 def test_what_differs_from_the_list_after_installing_leaves_nothing_behind(
     kit: Kit, installed: Installed, tmp_path: Path
 ) -> None:
     machine, folder = tmp_path / "machine", tmp_path / kit.folder.name
     machine.mkdir()
-    shutil.copytree(kit.folder, folder, copy_function=os.link)
+    shutil.copytree(kit.folder, folder, copy_function=shutil.copy2)
     listed = (
         (folder / "INSTALLED")
         .read_text()

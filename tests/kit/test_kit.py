@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,8 @@ import pytest
 from airlock_offline.installation.manifest import examine_kit
 from airlock_shared.errors import UsageError
 from airlock_shared.text.fingerprint_words import grouped, spoken
-from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, copy_source, run
+from commands import run_command
+from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, clone, kit_in
 from workspace.links import broken_links, links_of
 from workspace.test_requirements import OFFLINE_CLOSURE
 
@@ -31,11 +35,66 @@ def _packages(kit: Kit) -> dict[str, str]:
     return {line.split("==")[0]: line.split(" --hash=sha256:")[1] for line in lines}
 
 
-def test_two_kits_built_in_two_directories_are_identical(kit: Kit, source: Path, tmp_path: Path) -> None:
-    other = built(tmp_path / "out", copy_source(source, tmp_path / "elsewhere" / "workspace"))
+def _same(kit: Kit, other: Kit) -> bool:
     assert other.fingerprint == kit.fingerprint
     assert other.paper.read_bytes() == kit.paper.read_bytes()
-    assert hashlib.sha256(other.tar.read_bytes()).digest() == hashlib.sha256(kit.tar.read_bytes()).digest()
+    return hashlib.sha256(other.tar.read_bytes()).digest() == hashlib.sha256(kit.tar.read_bytes()).digest()
+
+
+def test_two_kits_of_two_clones_are_identical_whatever_umask_date_modes_and_empty_folders(
+    kit: Kit, tmp_path: Path
+) -> None:
+    before = os.umask(0o077)
+    try:
+        other = clone(tmp_path / "elsewhere" / "workspace")
+        for path in sorted((other / "shared/src").rglob("*.py"), reverse=True):  # another order of the folders' entries
+            path.rename(path.with_suffix(".moved"))
+            path.with_suffix(".moved").rename(path)
+        (other / "shared/src/airlock_shared/empty").mkdir()
+        (other / "docs/guides/empty").mkdir()
+        (other / "shared/src/airlock_shared/errors.py").chmod(0o600)
+        assert _same(kit, built(tmp_path / "out", other, SOURCE_DATE_EPOCH="1", TZ="Asia/Tokyo"))
+    finally:
+        os.umask(before)
+
+
+def test_make_offline_kit_as_the_readme_says_gives_the_same_kit(kit: Kit, tmp_path: Path) -> None:
+    workspace = clone(tmp_path / "workspace")
+    left_out = ("PYTHON", "MAKE", "MFLAGS", "SOURCE_DATE_EPOCH")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    ended = subprocess.run(
+        ["make", "offline-kit", f"PYTHON={sys.executable}", *([] if OWN == "3.11" else [f"KIT_PYTHON={OWN}"])],
+        cwd=workspace, env=environment, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "make offline-kit" in (workspace / "README.md").read_text()
+    (folder,) = (path for path in (workspace / "dist").iterdir() if path.is_dir())
+    other = kit_in(folder)
+    assert _same(kit, other)
+    assert other.paper.read_text() in ended.stdout
+    assert other.verify().code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda tree: (tree / "shared/src/airlock_shared/added.py").write_text(""), "airlock_shared/added.py"),
+        (lambda tree: (tree / "offline/kit/added.py").write_text(""), "offline/kit/added.py"),
+        (lambda tree: (tree / "docs/guides/signer.md").write_text("x"), "docs/guides/signer.md"),
+        (lambda tree: (tree / "offline/udev/70-airlock-ledger.rules").unlink(), "70-airlock-ledger.rules"),
+        (lambda tree: (tree / "offline/requirements.txt").chmod(0o755), "offline/requirements.txt"),
+        (lambda tree: shutil.rmtree(tree / ".git"), "no commit"),
+    ],
+    ids=["added", "added-to-the-builder", "changed", "missing", "executable", "no-history"],
+)
+def test_from_a_tree_that_differs_from_its_commit_nothing_is_built(
+    change: Callable[[Path], object], said: str, tmp_path: Path
+) -> None:
+    workspace = clone(tmp_path / "workspace")
+    change(workspace)
+    ended = build(tmp_path / "out", workspace, GIT_CEILING_DIRECTORIES=str(tmp_path))
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_it_holds_the_closure_of_the_signing_machine_and_nothing_else(kit: Kit) -> None:
@@ -125,27 +184,27 @@ def test_the_paper_says_both_fingerprints_in_hex_and_words(kit: Kit) -> None:
         assert f"{grouped(digest)} {spoken(digest)}" in paper
 
 
-def test_it_is_never_built_over_another(kit: Kit) -> None:
-    ended = build(kit.folder.parent)
+def test_it_is_never_built_over_another(kit: Kit, source: Path) -> None:
+    ended = build(kit.folder.parent, source)
     assert (ended.code, "exists already" in ended.err) == (2, True)
 
 
-def test_for_a_target_without_wheels_nothing_is_built(tmp_path: Path) -> None:
-    ended = build(tmp_path / "out", machine="s390x")
+def test_for_a_target_without_wheels_nothing_is_built(source: Path, tmp_path: Path) -> None:
+    ended = build(tmp_path / "out", source, machine="s390x")
     assert (ended.code, "there is no wheel of" in ended.err) == (2, True), ended.err
     assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize(("python", "machine"), [("2.7", "x86_64"), ("3.11.2", "x86_64"), (OWN, "../x86"), ("", "")])
-def test_what_is_no_python_or_machine_is_named(python: str, machine: str, tmp_path: Path) -> None:
-    ended = build(tmp_path / "out", python=python, machine=machine)
+def test_what_is_no_python_or_machine_is_named(python: str, machine: str, source: Path, tmp_path: Path) -> None:
+    ended = build(tmp_path / "out", source, python=python, machine=machine)
     assert (ended.code, "not a folder, a Python and a machine" in ended.err) == (2, True), ended.err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_named(source: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    ended = build(tmp_path / "file" / "out")
+    ended = build(tmp_path / "file" / "out", source)
     assert (ended.code, f"{tmp_path}/file/out: Not a directory" in ended.err) == (2, True), ended.err
 
 
@@ -158,7 +217,7 @@ def test_a_long_name_fits_into_the_tar(tmp_path: Path) -> None:
         "archive.pack(Path('kit'), Path('kit.tar'), 1)"
     )
     subprocess.run([WORKSHOP, "-c", script], cwd=tmp_path, check=True)
-    assert run("tar", "-xOf", tmp_path / "kit.tar", f"kit/wheels/{wheel.name}").out == "wheel"
+    assert run_command("tar", "-xOf", tmp_path / "kit.tar", f"kit/wheels/{wheel.name}").out == "wheel"
 
 
 # ---- verify.sh, and the same judgement in Python --------------------------------------------------------------------
@@ -230,13 +289,82 @@ def test_a_missing_file_is_refused(thin: Kit) -> None:
     assert found == {("udev/70-airlock-ledger.rules", "missing")}
 
 
+def _setuid(folder: Path) -> None:
+    (folder / "program/airlock-offline").chmod(0o4755)
+
+
+def _open_to_all(folder: Path) -> None:
+    (folder / "KIT").chmod(0o666)
+
+
+def _open_folder(folder: Path) -> None:
+    (folder / "wheels").chmod(0o1777)
+
+
+def _runnable(folder: Path) -> None:
+    (folder / "KIT").chmod(0o755)
+
+
+def _not_runnable(folder: Path) -> None:
+    (folder / "verify.sh").chmod(0o644)
+
+
+def _hard_link(folder: Path) -> None:
+    os.link(folder / "KIT", folder.parent / "elsewhere")
+
+
+def _empty_folder(folder: Path) -> None:
+    (folder / "wheels/empty").mkdir()
+
+
+def _named_folder(folder: Path) -> None:
+    (folder / "a\x1b[2J\nKIT: fine").mkdir()
+
+
+OPEN = "its mode lets others write, or changes who runs it"
+UNLISTED = "a folder that is not in the list"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "path", "what"),
+    [
+        (_setuid, "program/airlock-offline", OPEN),
+        (_open_to_all, "KIT", OPEN),
+        (_open_folder, "wheels", OPEN),
+        (_runnable, "KIT", "executable"),
+        (_not_runnable, "verify.sh", "not executable"),
+        (_hard_link, "KIT", "a hard link"),
+        (_empty_folder, "wheels/empty", UNLISTED),
+        (_named_folder, "a\x1b[2J\nKIT: fine", UNLISTED),
+    ],
+)
+def test_what_no_hash_says_is_refused_by_both(spoil: Callable[[Path], None], path: str, what: str, thin: Kit) -> None:
+    assert thin.verify().code == 0
+    assert examine_kit(thin.folder, thin.fingerprint) == ()
+    spoil(thin.folder)
+    said, found = _say(thin)
+    assert found == {(path, what)}
+    assert "executable" in what or f": {what}\n" in said
+    assert "KIT-FILE: " in said
+    assert "\x1b" not in said
+    assert "\nKIT: fine" not in said
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o600, 0o700])
+def test_a_medium_that_keeps_no_modes_is_no_reason_to_refuse(mode: int, thin: Kit) -> None:
+    for file in _files(thin.folder):
+        file.chmod(mode)
+    assert thin.verify().code == 0
+    assert examine_kit(thin.folder, thin.fingerprint) == ()
+
+
 def test_a_link_is_refused_even_to_the_same_bytes(thin: Kit) -> None:
     rule = thin.folder / "udev/70-airlock-ledger.rules"
     elsewhere = thin.folder.parent / "rule"
     rule.rename(elsewhere)
     rule.symlink_to(elsewhere)
     said, found = _say(thin)
-    assert "neither a file nor a folder: ./udev/70-airlock-ledger.rules" in said
+    assert "KIT-FILE: udev/70-airlock-ledger.rules: neither a file nor a folder" in said
     assert ("udev/70-airlock-ledger.rules", "a symbolic link") in found
 
 
@@ -260,7 +388,7 @@ def test_without_its_list_it_is_refused(thin: Kit) -> None:
 
 @pytest.mark.parametrize("typed", ["", "d", "0" * 63, "0" * 65, "g" * 64, "-" + "0" * 63])
 def test_without_a_whole_fingerprint_nothing_is_verified(typed: str, thin: Kit) -> None:
-    ended = run("sh", thin.folder / "verify.sh", *([typed] if typed else []))
+    ended = run_command("sh", thin.folder / "verify.sh", *([typed] if typed else []))
     assert ended.code == 2
     assert "fingerprint" in ended.err
     with pytest.raises(UsageError, match="64 hex digits"):
@@ -270,5 +398,5 @@ def test_without_a_whole_fingerprint_nothing_is_verified(typed: str, thin: Kit) 
 def test_the_scripts_are_plain_shell(kit: Kit) -> None:
     for name in ("install.sh", "verify.sh", "program/airlock-offline"):
         for shell in filter(None, map(shutil.which, ("sh", "dash", "bash"))):
-            assert run(shell, "-n", kit.folder / name) == (0, "", ""), (name, shell)
+            assert run_command(shell, "-n", kit.folder / name) == (0, "", ""), (name, shell)
         assert (kit.folder / name).read_text().startswith("#!/bin/sh\n")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from airlock_shared.host.transcript_file import read_transcript
 from airlock_shared.wire.codec import parse_json
-from kit.conftest import UNSHARED, Installed, run
+from commands import run_command
+from kit.conftest import UNSHARED, Installed
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
 
@@ -16,7 +17,7 @@ ONLINE = Path(sys.executable).parent / "airlock-online"
 def test_a_whole_rehearsal_is_signed_by_what_the_kit_installed(installed: Installed, tmp_path: Path) -> None:
     folder = tmp_path / "rehearsal"
     offline = installed.folder / "bin/airlock-offline"
-    ended = run(*UNSHARED, ONLINE, "rehearse", "--yes", "--folder", folder, "--offline-command", offline)
+    ended = run_command(*UNSHARED, ONLINE, "rehearse", "--yes", "--folder", folder, "--offline-command", offline)
     assert ended.code == 0, ended.out[-2000:] + ended.err
     assert len(re.findall(r"fingerprint +equal on both machines", ended.out)) == 6
     assert re.findall(r"  outcome +(\w+)", ended.out).count("FILLED") == 1

@@ -5,13 +5,16 @@ is applied to a copy of the sources and tests in a temporary folder, which stand
 never touched. Before any mutant, all named tests run in an unchanged copy: a test that fails anyway shows nothing, is left
 out, and makes the run end with 2.
 
-``python tests/mutation/run.py [ID-PART ...]`` runs all, or those whose id holds one of the words. Exit codes: 0 all killed,
-1 at least one survived, 2 a mutant does not fit the sources or a test fails without any.
+``python tests/mutation/run.py [--tenth SEED] [ID-PART ...]`` runs all, or those whose id holds one of the words; with a
+seed, a tenth of them, the same for the same seed. Exit codes: 0 all killed, 1 at least one survived, 2 a mutant does not fit
+the sources or a test fails without any.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -26,7 +29,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 MUTANTS = Path(__file__).with_name("mutants.toml")
 SOURCES = ("shared/src", "offline/src", "online/src", "online/rehearsal/src")
-COPIED = (*SOURCES, "tests", "docs", "pyproject.toml")
+COPIED = (*SOURCES, "offline/kit", "tests", "docs", "pyproject.toml")
 TIMEOUT_S = 300
 NO_TESTS_FAILED, TESTS_FAILED = 0, 1  # pytest's exit codes
 
@@ -42,7 +45,7 @@ class Mutant(NamedTuple):
     tests: tuple[str, ...]
 
 
-class Ended(NamedTuple):
+class FinishedTests(NamedTuple):
     """A run of pytest: its exit code, and the end of what it said."""
 
     code: int
@@ -87,7 +90,7 @@ def copy_workspace(to: Path) -> None:
             shutil.copy(source, target)
 
 
-def run_tests(copy: Path, tests: Sequence[str], *options: str) -> Ended:
+def run_tests(copy: Path, tests: Sequence[str], *options: str) -> FinishedTests:
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
     environment |= {
@@ -100,8 +103,8 @@ def run_tests(copy: Path, tests: Sequence[str], *options: str) -> Ended:
             words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
         )
     except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
-        return Ended(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
-    return Ended(ended.returncode, ended.stdout + ended.stderr)
+        return FinishedTests(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
+    return FinishedTests(ended.returncode, ended.stdout + ended.stderr)
 
 
 def imported_from(copy: Path) -> str:
@@ -115,7 +118,7 @@ def imported_from(copy: Path) -> str:
     ).stdout
 
 
-def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Ended:
+def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> FinishedTests:
     """Return how its tests end, without those left out, in a copy in which the mutant was applied."""
     with tempfile.TemporaryDirectory(prefix="airlock-mutant-") as name:
         copy = Path(name) / "workspace"
@@ -125,7 +128,7 @@ def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Ended
         return run_tests(copy, mutant.tests, "-x", *(f"--deselect={test}" for test in left_out))
 
 
-def _report(mutant: Mutant, ended: Ended) -> bool:
+def _report(mutant: Mutant, ended: FinishedTests) -> bool:
     """Say what became of a mutant, and return whether it was killed: a test failed, and not merely pytest itself."""
     killed = ended.code == TESTS_FAILED
     word = "killed  " if killed else "SURVIVED" if ended.code == NO_TESTS_FAILED else "ERROR   "
@@ -153,9 +156,22 @@ def failing_anyway(tests: Iterable[str], pristine: Path) -> list[str]:
     return found
 
 
-def main(words: list[str]) -> int:
-    """Run the mutants whose id holds one of the words, all without words."""
-    mutants = [m for m in read_mutants() if not words or any(word in m.id for word in words)]
+def tenth(mutants: Sequence[Mutant], seed: str) -> list[Mutant]:
+    """Return a tenth of the mutants, at least one, drawn by a seed, in the order of the file."""
+    drawn = random.Random(seed).sample(range(len(mutants)), -(-len(mutants) // 10))
+    return [mutants[place] for place in sorted(drawn)]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the mutants that the command line asks for."""
+    parser = argparse.ArgumentParser(description="Take one defence out at a time, and see that a test notices.")
+    parser.add_argument("--tenth", metavar="SEED", default="", help="run a tenth of them, drawn by this seed")
+    parser.add_argument("words", metavar="ID-PART", nargs="*", help="run those whose id holds one of these")
+    asked = parser.parse_args(arguments)
+    mutants = [m for m in read_mutants() if not asked.words or any(word in m.id for word in asked.words)]
+    if asked.tenth:
+        mutants = tenth(mutants, asked.tenth)
+        print(f"seed {asked.tenth}: {' '.join(mutant.id for mutant in mutants)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="airlock-mutation-") as name:
         pristine = Path(name).resolve() / "workspace"
         copy_workspace(pristine)

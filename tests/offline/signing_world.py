@@ -25,10 +25,11 @@ from airlock_shared.checks.possession import PROVED, challenge_of, registrations
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.plan.reader import parse_plan
+from offline.signing_room import stop_the_clock
+from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, patched, whole
 
-SEED = "test " * 11 + "junk"  # the signers of the vectors' plans are the first accounts of this published phrase
 DESK_PATHS = ("m/44'/60'/1'/0/0", "m/44'/60'/0'/0/1")
 FOLDERS = ("requests", "transactions")
 ENDS = {0, 3, 4, 7}
@@ -93,8 +94,8 @@ class World:
                 proved = challenge_of(plan, parse_deployment(rehearsal_text().encode()), step).as_data()
                 state.transcript.record(PROVED, proved, NOW_MS)
         self._before = len(state.transcript.entries())
-        for place in ("cli.sign", "signing.stopped"):
-            monkeypatch.setattr(f"airlock_offline.{place}.now_ms", lambda: NOW_MS)
+        stop_the_clock(monkeypatch)
+        monkeypatch.setattr("airlock_offline.signing.stopped.now_ms", lambda: NOW_MS)
         monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [])
         monkeypatch.setattr("airlock_offline.cli.sign.opened", lambda *_: _device())
 

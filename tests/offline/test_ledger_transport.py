@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from airlock_offline.ledger import transport
+from airlock_offline.ledger import transport, usb
 from airlock_offline.ledger.status import (
     DeviceLost,
     DeviceNotFound,
@@ -164,8 +164,6 @@ def test_a_ledger_that_is_not_there_or_not_named_is_not_guessed(
 
 
 def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import hid
-
     entries = [
         {
             "path": b"/dev/hidraw93",
@@ -176,7 +174,7 @@ def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch)
         },
         {"path": b"/dev/hidraw94", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
     ]
-    monkeypatch.setattr(hid, "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
+    monkeypatch.setattr(usb.hidapi(), "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
     assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex")]
 
 

@@ -23,9 +23,9 @@ from airlock_shared.host.observed import (
     World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
-from offline.test_preflight_isolation import pin
+from offline.test_preflight_isolation import ENFORCED, pin
 
 NOW_MS = 1_795_000_000_000
 READY = {"app": "Ethereum", "version": "1.22.0", "model": "flex", "blind_signing": False, "raw_messages": "proven on"}
@@ -37,7 +37,7 @@ CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offl
 def look(home: Path, world: World, told: Mapping[str, Any] | None = None) -> PreflightResult:
     statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
     usual = PreflightInputs(
-        NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None
+        NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
     )
     return look_at(home, TranscriptFile(home / "transcript.jsonl"), usual._replace(**(told or {})), world)
 
@@ -64,7 +64,8 @@ def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: World) -> 
     assert [line for line in result.lines if line.verdict != OK] == []
     assert (result.production, result.report["refused"]) == (True, [])
     assert list(dict.fromkeys(line.group for line in result.lines)) == [
-        "network", "radios", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments", "transcript",
+        "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
+        "transcript",
     ]  # fmt: skip
 
 

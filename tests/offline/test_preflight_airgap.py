@@ -15,7 +15,7 @@ from airlock_shared.host.observed import (
     Observed,
     World,
 )
-from offline.machines import ROUTE_HEADING, interface, machine, radio, route, write
+from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write
 
 
 def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:

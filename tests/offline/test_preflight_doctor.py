@@ -25,7 +25,7 @@ from airlock_shared.host.observed import (
     World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machines import machine
+from offline.machine_trees import machine
 from offline.namespaces import program
 from offline.test_preflight_isolation import pin
 

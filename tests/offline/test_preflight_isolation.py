@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
+from airlock_offline.confinement.enforced import UNCONFINED, Confinement
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, as_rehearsal, is_production, require_isolation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
@@ -21,10 +22,11 @@ from airlock_shared.host.observed import (
     Observed,
     World,
 )
-from offline.machines import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 
+ENFORCED = Confinement(True, "", 7, "")
 PATH = "m/44'/60'/0'/0/0"
 REQUESTS = VECTORS / "requests/good/desk-key.json"
 
@@ -109,7 +111,7 @@ def test_production_is_refused_before_anything_is_reviewed(home: Path, connected
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
-        Isolation(home, port, connected).begin()
+        Isolation(home, port, ENFORCED, connected).begin()
 
 
 @pytest.mark.parametrize("what", ["AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO"])
@@ -121,20 +123,39 @@ def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> N
     if what == "AIRGAP-RADIO":
         radio(world, "bluetooth", "hci0")
     with pytest.raises(Refusal, match=what):
-        Isolation(home, None, world).begin()
+        Isolation(home, None, ENFORCED, world).begin()
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(home: Path, cut_off: World, real: bool) -> None:
+    pin(home, rehearsal=False)
+    with pytest.raises(Refusal, match="AIRGAP-SECCOMP"):
+        Isolation(home, None if real else 9999, UNCONFINED, cut_off).begin()
+
+
+def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
+    assert said == ["NOTE: this machine is not cut off (AIRGAP-SECCOMP); outside a rehearsal that is refused."]
+
+
+def test_a_missing_landlock_stops_nothing(home: Path, cut_off: World) -> None:
+    pin(home, rehearsal=False)
+    Isolation(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
 
 
 def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
     said: list[str] = []
-    isolation = Isolation(home, None, cut_off)
+    isolation = Isolation(home, None, ENFORCED, cut_off)
     isolation.begin(said.append)
     assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
 
 
 def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
     pin(home, rehearsal=False)
-    isolation = Isolation(home, None, cut_off)
+    isolation = Isolation(home, None, ENFORCED, cut_off)
     isolation.begin()
     app = isolation.guarded(lambda: "app")
     assert app() == "app"
@@ -146,7 +167,7 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
 def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
-    isolation = Isolation(home, 9999, connected)
+    isolation = Isolation(home, 9999, ENFORCED, connected)
     isolation.begin(said.append)
     assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
     assert isolation.guarded(lambda: "app")() == "app"
@@ -154,7 +175,7 @@ def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
 
 def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
     pin(home, rehearsal=True)
-    isolation = Isolation(home, None, connected)
+    isolation = Isolation(home, None, ENFORCED, connected)
     isolation.begin(lambda _: None)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
         isolation.guarded(lambda: "app")()
@@ -164,7 +185,7 @@ def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: Worl
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
     with pytest.raises(DocumentError):
-        Isolation(home, 9999, cut_off)
+        Isolation(home, 9999, ENFORCED, cut_off)
 
 
 # ---- the commands, with real interfaces -------------------------------------------------------------------------------

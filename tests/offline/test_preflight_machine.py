@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,11 +106,63 @@ def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -
     def load(soname: str) -> object:
         if soname == library.soname:
             raise OSError(soname)
-        return soname
+        return zbar_of(0, 23, 93)
 
     [line] = [line for line in library_lines(World(load=load)) if line.verdict != OK]
     assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
     assert library.package in line.do
+
+
+def zbar_of(*version: int) -> object:
+    """Return a library that says it is this version, as zbar's C interface does."""
+
+    class Zbar:
+        def zbar_version(self, *numbers: Any) -> None:
+            for number, value in zip(numbers, version, strict=True):
+                number._obj.value = value
+
+    return Zbar()
+
+
+def entry(package: str, version: str, status: str = "install ok installed") -> str:
+    return f"Package: {package}\nStatus: {status}\nDescription: text\n Version: 9\nVersion: {version}\n\n"
+
+
+FIXED = entry("libzbar0", "0.23.92-7+deb12u1")
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "sound"),
+    [
+        ((0, 23, 93), "", True),
+        ((0, 24, 0), "", True),
+        ((1, 0, 0), "", True),
+        ((0, 23, 92), FIXED, True),
+        ((0, 23, 92), entry("libzbar0t64", "0.23.92-7+deb12u3"), True),
+        ((0, 23, 90), entry("libzbar0", "0.23.90-1+deb11u1"), True),
+        ((0, 23, 92), "", False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u0"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1~bpo1"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "deinstall ok config-files"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "install ok half-configured"), False),
+        ((0, 23, 92), entry("zbar-tools", "0.23.92-7+deb12u1"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.90-1+deb11u1"), False),
+        ((0, 23, 90), FIXED, False),
+        ((0, 10, 0), FIXED, False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-4") + FIXED.replace("libzbar0", "libzbar0-dev"), False),
+    ],
+)
+def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
+    version: tuple[int, ...], status: str, sound: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "var/lib/dpkg").mkdir(parents=True)
+    (tmp_path / "var/lib/dpkg/status").write_text(entry("libc6", "2.36") + status + entry("zlib1g", "1.2"))
+    library = next(one for one in LIBRARIES if one.soname == "libzbar.so.0")
+    world = World(tmp_path, load=lambda _soname: zbar_of(*version))
+    [line] = library_lines(world, [library])
+    assert (line.verdict, "left out" in line.found) == ((OK, False) if sound else (LOOK, True))
+    assert sound or "libzbar0" in line.do
 
 
 @pytest.mark.parametrize(

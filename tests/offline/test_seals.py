@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_shared.ceremony.seals import SEALED, Seal, check_seals, seal_of
+from airlock_shared.ceremony.seals import SEALED, VOID, LateSeal, Seal, check_seals, late_seals, seal_of
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry
 from airlock_shared.errors import DocumentError
+from airlock_shared.host.transcript_file import TranscriptFile
 from offline.recordings import SIGNER
 
 PATH = "m/44'/60'/0'/0/0"
@@ -85,3 +87,50 @@ def test_the_ledger_shows_the_sealed_head_whole() -> None:
     open_app(ledger).sign_personal_message(PATH, seal.text())
     text = "".join(line for page in shown[1:-1] for line in page[1:])
     assert seal.head in text.replace(" ", "")
+
+
+# ---- a seal over a transcript that went on meanwhile -----------------------------------------------------------------
+
+
+def late() -> list[Entry]:
+    """A transcript in which an earlier version recorded a seal after another entry."""
+    seal = sealed(chain("pinned"))[-1]
+    went_on = chain("pinned", "clock-stated")
+    return [*went_on, next_entry(went_on[-1], 2_000, SEALED, seal.data)]
+
+
+def test_a_late_seal_is_refused_and_its_place_is_named() -> None:
+    entries = late()
+    with pytest.raises(DocumentError, match="the seal at entry 2 is void: it is over 1 entries") as caught:
+        check_seals(entries)
+    assert caught.value.check == "DOC-SEAL"
+    assert late_seals(entries) == [LateSeal(2, Seal("desk", 1, entries[0].hash))]
+
+
+def test_a_late_seal_that_was_declared_void_is_none_and_the_transcript_goes_on() -> None:
+    entries = late()
+    entries = [*entries, next_entry(entries[-1], 3_000, VOID, {"entry": 2})]
+    assert check_seals(entries) == []
+    assert late_seals(entries) == []
+    assert [seal.entries for seal, _, _ in check_seals(sealed(entries))] == [4]
+
+
+def test_a_declaration_about_another_entry_voids_nothing() -> None:
+    entries = late()
+    with pytest.raises(DocumentError, match="the seal at entry 2 is void"):
+        check_seals([*entries, next_entry(entries[-1], 3_000, VOID, {"entry": 1})])
+
+
+def test_a_seal_that_is_wrong_in_another_way_is_no_late_one() -> None:
+    with pytest.raises(DocumentError, match="another key"):
+        late_seals(sealed(chain("pinned"), ceremony="other"))
+
+
+def test_what_is_said_of_a_head_is_recorded_after_that_head_alone(tmp_path: Path) -> None:
+    transcript = TranscriptFile(tmp_path / "transcript.jsonl")
+    assert transcript.record_after(GENESIS, "pinned", {}, 1_000) is not None
+    head = transcript.head()
+    TranscriptFile(transcript.path).record("clock-stated", {}, 1_001)  # another command, meanwhile
+    assert transcript.record_after(head, SEALED, {}, 1_002) is None
+    assert [entry.event for entry in transcript.entries()] == ["pinned", "clock-stated"]
+    assert transcript.record_after(transcript.head(), SEALED, {}, 1_003) is not None

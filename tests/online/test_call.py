@@ -27,24 +27,7 @@ from online.loopback import Answer, Wire, reply
 from online.node import GWEI
 from shared.make_payloads import TREASURY
 
-HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
 OPEN = steps.item("trade-open")["endpoint"]
-
-
-class Machine:
-    """An online machine that fetched the venue's deployment, and a plan of these steps."""
-
-    def __init__(self, folder: Path, url: str, *names: str) -> None:
-        self.home, self.plan, self.output = folder / "home", folder / "plan.toml", folder / "requests.json"
-        self.plan.write_text(steps.plan_text(*names))
-        steps.fetched(self.home, url)
-
-    def call(self, *words: str) -> int:
-        return run(program, ["--home", str(self.home), "call", *words])
-
-    def take(self, method: str, path: str, step: str, *words: str) -> int:
-        taken = ("--plan", str(self.plan), "--step", step, "-o", str(self.output))
-        return self.call(method, path, *words, *taken, *HAND_WORDS)
 
 
 # ---- any path --------------------------------------------------------------------------------------------------------
@@ -53,7 +36,10 @@ class Machine:
 @pytest.mark.parametrize("data", [{"vaults": [1, 2]}, [], "text", None, 7, {"apr": 1.5}])
 def test_a_reply_is_printed_as_it_came(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: object) -> None:
     with Wire({"GET /v2/lp/vaults": [reply(200, {"ok": True, "data": data})]}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call("get", "/v2/lp/vaults", "side=long", "pairIndex=1") == 0
+        assert (
+            steps.PlannedCommand(tmp_path, wire.url, "approve").call("get", "/v2/lp/vaults", "side=long", "pairIndex=1")
+            == 0
+        )
         assert wire.seen[0].target == "/v2/lp/vaults?side=long&pairIndex=1"
     assert json.loads(capsys.readouterr().out) == data
 
@@ -70,7 +56,7 @@ def test_a_post_carries_amounts_as_texts_and_indices_as_integers(tmp_path: Path)
         "x=",
     )
     with Wire({"POST /v2/margin/update": [reply(200, {"ok": True, "data": {}})]}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update", *words) == 0
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update", *words) == 0
         assert json.loads(wire.seen[0].body) == {
             "amountUsdc": "10.50", "tradeIndex": 0, "pairIndex": 1, "orderIndex": 2, "twapId": 3, "nonce": "4",
             "twapIds": "5", "x": "",
@@ -81,7 +67,7 @@ def test_an_error_of_the_builder_keeps_its_code_and_details(tmp_path: Path, caps
     details = {"target": "0x1", "revertData": "0x2", "decodedError": "WrongSl()"}
     answer = reply(400, {"ok": False, "error": {"code": "SIMULATION_FAILED", "message": "no", "details": details}})
     with Wire({"POST /v2/margin/update": [answer]}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update", "--json") == 8
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update", "--json") == 8
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["code"], error["details"]) == ("SIMULATION_FAILED", details)
     assert "decoded error" in error["do"]
@@ -89,7 +75,7 @@ def test_an_error_of_the_builder_keeps_its_code_and_details(tmp_path: Path, caps
 
 def test_a_post_that_is_told_to_wait_is_not_repeated(tmp_path: Path) -> None:
     with Wire({"POST /v2/margin/update": [reply(429, {}, "retry-after: 1")]}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update") == 8
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call("POST", "/v2/margin/update") == 8
         assert len(wire.seen) == 1
 
 
@@ -101,7 +87,7 @@ def test_a_signed_transaction_is_never_sent_by_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
     with Wire({}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call("POST", path, "rawTransaction=0x02") == 2
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call("POST", path, "rawTransaction=0x02") == 2
         assert wire.seen == []
     assert "submit" in capsys.readouterr().err
 
@@ -135,7 +121,7 @@ def test_wrong_words_are_refused_before_anything_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
 ) -> None:
     with Wire({}) as wire:
-        assert Machine(tmp_path, wire.url, "approve").call(*words) == 2
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").call(*words) == 2
         assert wire.seen == []
     assert told in capsys.readouterr().err
 
@@ -157,7 +143,7 @@ def test_an_action_without_a_documented_endpoint_becomes_usable(
     script = steps.answers(trade_open=steps.payload("trade-open"))
     script[f"{method} {OPEN}"] = script.pop(f"POST {OPEN}")
     with Wire(script) as wire:
-        machine = Machine(tmp_path, wire.url, "trade-open")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
         assert machine.take(method, OPEN, "trade-open") == 0
     _, [item], fingerprint = parse_requests(machine.output.read_bytes())
     expected = steps.request("trade-open")
@@ -168,7 +154,7 @@ def test_an_action_without_a_documented_endpoint_becomes_usable(
 def test_the_other_steps_of_the_plan_are_built_as_prepare_does(tmp_path: Path) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"), approve=steps.payload("approve"))
     with Wire(script) as wire:
-        machine = Machine(tmp_path, wire.url, "approve", "trade-open")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve", "trade-open")
         assert machine.take("POST", OPEN, "trade-open") == 0
     _, items, _ = parse_requests(machine.output.read_bytes())
     assert [(item.step, item.transaction.nonce) for item in items if item.transaction] == [
@@ -192,7 +178,7 @@ def test_an_answer_to_another_ask_than_the_plans_is_refused(
     answer = reply(200, {"ok": True, "data": steps.payload("trade-open" if step != "approve" else "approve")})
     script = steps.answers() | {f"POST {path}": [answer]}
     with Wire(script) as wire:
-        machine = Machine(tmp_path, wire.url, "trade-open" if step != "approve" else "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open" if step != "approve" else "approve")
         assert machine.take("POST", path, step, *words) == (2 if step == "nobody" else 3)
     assert check in capsys.readouterr().err
     assert not machine.output.exists()
@@ -211,7 +197,7 @@ def test_an_answer_is_judged_like_any_payload(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: Mapping[str, object], check: str
 ) -> None:
     with Wire(steps.answers(trade_open=steps.payload("trade-open", **changes))) as wire:
-        machine = Machine(tmp_path, wire.url, "trade-open")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
         assert machine.take("POST", OPEN, "trade-open") == 3
     assert check in capsys.readouterr().err
     assert not machine.output.exists()
@@ -221,7 +207,7 @@ def test_an_answer_is_judged_like_any_payload(
 def test_an_answer_that_is_no_payload_is_the_services_fault(tmp_path: Path, data: object) -> None:
     script = steps.answers() | {f"POST {OPEN}": [reply(200, {"ok": True, "data": data})]}
     with Wire(script) as wire:
-        machine = Machine(tmp_path, wire.url, "trade-open")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
         assert machine.take("POST", OPEN, "trade-open") == 8
     assert not machine.output.exists()
 
@@ -229,7 +215,7 @@ def test_an_answer_that_is_no_payload_is_the_services_fault(tmp_path: Path, data
 def test_a_builder_that_is_not_ready_builds_nothing(tmp_path: Path) -> None:
     script: dict[str, Sequence[Answer]] = {"GET /ready": [reply(503, {"ok": False})]}
     with Wire(script) as wire:
-        assert Machine(tmp_path, wire.url, "trade-open").take("POST", OPEN, "trade-open") == 8
+        assert steps.PlannedCommand(tmp_path, wire.url, "trade-open").take("POST", OPEN, "trade-open") == 8
         assert [seen.target for seen in wire.seen] == ["/ready"]
 
 

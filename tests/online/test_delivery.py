@@ -18,7 +18,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
-from online.desk import NOW, Desk, open_desk, unsent
+from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
 
 SUBMIT = "POST /market/execute-batched"
@@ -45,12 +45,14 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(path: Path) -> Iterator[Desk]:
-    with open_desk(path) as opened:
+def desk(path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(path) as opened:
         yield opened
 
 
-def deliver(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[OrderOutcome, list[Seen]]:
+def deliver(
+    desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
+) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(unsent(wire.url, **changes), desk.world)
     return outcome, wire.seen
@@ -64,7 +66,7 @@ def referral(base_url: str = "https://relayer.example", **changes: object) -> De
 # ---- the request, and what is written before it --------------------------------------------------------------------
 
 
-def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: Desk) -> None:
+def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(desk: DeliveringMachine) -> None:
     outcome, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     erc712 = {"userIntent": unsent().encoded_intent, "userSignature": unsent().signature}
     assert json.loads(seen.body) == {"orderType": 0, "erc712": erc712}
@@ -73,7 +75,7 @@ def test_the_body_is_as_the_specification_says_and_its_hash_is_in_the_journal(de
     assert desk.world.journal.get(unsent().digest).record.body_sha256 == hashlib.sha256(seen.body).hexdigest()
 
 
-def test_an_eip7702_transaction_is_relayed_as_it_is(desk: Desk) -> None:
+def test_an_eip7702_transaction_is_relayed_as_it_is(desk: DeliveringMachine) -> None:
     text = EIP7702.replace("[]", '[ {"nonce": 1, "é": 1.50}\n]')
     _, [seen] = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, eip7702=text)
     assert seen.body.endswith(b',"eip7702":' + text.encode() + b"}")
@@ -93,14 +95,14 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
             known = other.get(unsent().digest)
             at_event.append((known.state, known.tracking_id))
 
-    with open_desk(path) as desk, Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}, look) as wire:
+    with delivering_machine(path) as desk, Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}, look) as wire:
         submit(unsent(wire.url), desk.world._replace(on_event=show))
     assert at_post == [OrderState.SENDING]
     assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
 
 def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[tuple[str, bool]] = []
     record = Journal.record
@@ -114,7 +116,7 @@ def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
     assert waited == [("MarketOrderAccepted", True), ("MarketOrderExecuted", False)]
 
 
-def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: Desk, path: Path) -> None:
+def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: DeliveringMachine, path: Path) -> None:
     deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     secret = unsent().signature[2:]
     assert secret not in repr(unsent())
@@ -171,7 +173,7 @@ def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: Desk, path:
     ],
 )
 def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
-    desk: Desk, changes: dict[str, object], check: str
+    desk: DeliveringMachine, changes: dict[str, object], check: str
 ) -> None:
     with Wire({}) as wire, pytest.raises(Refusal) as caught:
         submit(unsent(wire.url, **changes), desk.world)
@@ -179,7 +181,7 @@ def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
     assert unsent().signature not in str(caught.value)
 
 
-def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: Desk) -> None:
+def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: DeliveringMachine) -> None:
     with pytest.raises(Refusal, match="ORDER-TYPE"):
         submit(referral(order_type=0), desk.world)
     with pytest.raises(Refusal, match="ORDER-EIP7702"):
@@ -187,14 +189,14 @@ def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("url", ["", "market.example", "https://u:p@market.example"])
-def test_an_address_that_is_none_is_a_usage_error_before_anything_is_written(desk: Desk, url: str) -> None:
+def test_an_address_that_is_none_is_a_usage_error_before_anything_is_written(desk: DeliveringMachine, url: str) -> None:
     with pytest.raises(UsageError):
         submit(unsent(url), desk.world)
     assert desk.world.journal.submissions() == []
 
 
 @pytest.mark.parametrize("late_ms", [0, 1, 10**9])
-def test_what_is_expired_is_not_sent(desk: Desk, late_ms: int) -> None:
+def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> None:
     with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
         submit(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
     assert wire.seen == []
@@ -204,7 +206,7 @@ def test_what_is_expired_is_not_sent(desk: Desk, late_ms: int) -> None:
     "changes", [{"nonce": "6"}, {"signer": "0x" + "12" * 20}, {"deadline_ms": NOW + 1}, {"contract": "0x" + "9" * 40}]
 )
 def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
-    desk: Desk, changes: dict[str, object]
+    desk: DeliveringMachine, changes: dict[str, object]
 ) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
@@ -216,7 +218,7 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 409, 413, 422, 429, 451, 499])
-def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> None:
+def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
     script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
     with Wire(script) as wire:
         first = submit(unsent(wire.url), desk.world)
@@ -238,14 +240,14 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: Desk, status: int) -> 
         Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
     ],
 )
-def test_a_400_is_a_rejection_whatever_its_body_is(desk: Desk, answer: Answer) -> None:
+def test_a_400_is_a_rejection_whatever_its_body_is(desk: DeliveringMachine, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer]})
     assert (outcome.state, outcome.tracking_id, len(seen)) == (OrderState.REJECTED, "", 1)
     assert outcome.reason.startswith("HTTP 400: ")
     assert outcome.reason.isprintable()
 
 
-def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: Desk) -> None:
+def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: DeliveringMachine) -> None:
     body = json.dumps({"statusCode": 400, "message": ["nonce\nconsumed", "é"], "error": "Bad Request"})
     deliver(desk, {SUBMIT: [http(400, body.encode())]})
     assert desk.world.journal.get(unsent().digest).note == f"HTTP 400: {body}"
@@ -254,7 +256,7 @@ def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: Desk) -> None:
 # ---- no connection: nothing was sent -------------------------------------------------------------------------------
 
 
-def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: Desk) -> None:
+def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: DeliveringMachine) -> None:
     nowhere = submit(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
     assert (nowhere.state, nowhere.resumable) == (OrderState.PREPARED, False)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
@@ -295,7 +297,9 @@ SILENCE = [
 
 
 @pytest.mark.parametrize("answer", SILENCE)
-def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_again(desk: Desk, answer: Answer) -> None:
+def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_again(
+    desk: DeliveringMachine, answer: Answer
+) -> None:
     with Wire({SUBMIT: [answer, stream(ACCEPTED, EXECUTED)]}) as wire:
         first = submit(unsent(wire.url), desk.world)
         again = submit(unsent(wire.url), desk.world)
@@ -307,12 +311,12 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
 
 
 def test_a_market_that_stays_mute_is_unknown(path: Path) -> None:
-    with open_desk(path, silence_s=0.05) as desk:
+    with delivering_machine(path, silence_s=0.05) as desk:
         outcome, seen = deliver(desk, {SUBMIT: [Answer(b"", hold=True)]})
     assert (outcome.state, len(seen)) == (OrderState.UNKNOWN, 1)
 
 
-def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Desk) -> None:
+def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: DeliveringMachine) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(frame("Hello", {}, 0))]})
     assert (outcome.state, outcome.anomalies, len(seen)) == (OrderState.ACCEPTED, ("accepted-missing",), 1)
     assert outcome.resumable
@@ -336,7 +340,7 @@ def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Desk) -> 
         Answer(stream(ACCEPTED).data, reset=True),
     ],
 )
-def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answer: Answer) -> None:
+def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: DeliveringMachine, answer: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [answer], STATUS: [replayed(), FILLED]})
     assert (outcome.state, outcome.tracking_id, outcome.anomalies) == (OrderState.FILLED, "t-1", ())
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
@@ -349,7 +353,7 @@ def test_an_accepted_order_is_polled_to_its_end_and_posted_once(desk: Desk, answ
 
 
 def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
-    with open_desk(path, silence_s=0.1) as desk:
+    with delivering_machine(path, silence_s=0.1) as desk:
         outcome, _ = deliver(desk, {SUBMIT: [Answer(stream(ACCEPTED).data, hold=True)], STATUS: [FILLED]})
     assert outcome.state is OrderState.FILLED
 
@@ -369,18 +373,18 @@ def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
         Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
     ],
 )
-def test_a_status_that_cannot_be_read_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+def test_a_status_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [broken, broken, FILLED]})
     assert (outcome.state, len(seen)) == (OrderState.FILLED, 4)
 
 
-def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Desk) -> None:
+def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: DeliveringMachine) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [reply(404, {})]})
     assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1 + MISSING_AT_MOST + 1)
     assert "does not know" in outcome.reason
 
 
-def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: Desk) -> None:
+def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         outcome = submit(unsent(wire.url), desk.world)
         assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
@@ -392,20 +396,20 @@ def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(de
     assert wire.count("POST", "/market/execute-batched") == 1
 
 
-def test_patience_of_nothing_asks_once(desk: Desk) -> None:
+def test_patience_of_nothing_asks_once(desk: DeliveringMachine) -> None:
     desk.world = desk.world._replace(patience_s=0)
     _, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]})
     assert (len(seen), desk.naps) == (2, [])
 
 
-def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: Desk) -> None:
+def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMachine) -> None:
     hostile = frame("MarketOrderAccepted", {"trackingId": "../../admin?x=#"}, 0)
     _, seen = deliver(desk, {SUBMIT: [stream(hostile)]})
     assert {s.target for s in seen[1:]} == {"/tracking-id/..%2F..%2Fadmin%3Fx%3D%23/status?afterSeq=0"}
 
 
 @pytest.mark.parametrize("tracking_id", [".", "..", "x\n", "x" * 201, ""])
-def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: Desk, tracking_id: str) -> None:
+def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: DeliveringMachine, tracking_id: str) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": tracking_id}, 0))]})
     assert (outcome.state, len(seen)) == (OrderState.ACCEPTED, 1)
 
@@ -424,20 +428,22 @@ def test_a_tracking_id_that_cannot_be_asked_for_is_never_asked_for(desk: Desk, t
         ([ACCEPTED, frame("Error", {"code": "\x1b[2J\ud800"}, 1)], OrderState.FAILED, "\x1b[2J\\ud800"),
     ],
 )
-def test_how_an_order_ends_is_in_the_outcome(desk: Desk, frames: list[bytes], state: OrderState, code: str) -> None:
+def test_how_an_order_ends_is_in_the_outcome(
+    desk: DeliveringMachine, frames: list[bytes], state: OrderState, code: str
+) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, len(seen)) == (state, code, 1)
     assert submit(unsent("http://127.0.0.1:1"), desk.world) == outcome
 
 
-def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: Desk) -> None:
+def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: DeliveringMachine) -> None:
     late = frame("Error", {"code": "WrongSl"}, 3)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED + late)]})
     assert (outcome.state, outcome.code, outcome.anomalies) == (OrderState.FILLED, "", ("second-terminal",))
     assert any("second-terminal" in notice for notice in desk.notices)
 
 
-def test_an_event_of_another_order_does_not_end_this_one(desk: Desk) -> None:
+def test_an_event_of_another_order_does_not_end_this_one(desk: DeliveringMachine) -> None:
     other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
     assert (outcome.state, outcome.anomalies) == (OrderState.ACCEPTED, ("other-tracking-id",))
@@ -448,7 +454,7 @@ def test_an_event_of_another_order_does_not_end_this_one(desk: Desk) -> None:
 # ---- crashes -------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(desk: Desk) -> None:
+def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(desk: DeliveringMachine) -> None:
     with Wire({}) as wire:
         delivery = unsent(wire.url)
         deliver(desk, {SUBMIT: [reply(400, {})]})
@@ -475,9 +481,9 @@ def test_a_crash_while_showing_an_event_loses_none_and_repeats_none(path: Path, 
     crashed: list[OrderEvent] = []
     initiated = frame("MarketOrderInitiated", {"orderId": 1}, 1)
     with Wire({SUBMIT: [stream(ACCEPTED, initiated, EXECUTED)], STATUS: [FILLED]}) as wire:
-        with open_desk(path) as desk, pytest.raises(Crash):
+        with delivering_machine(path) as desk, pytest.raises(Crash):
             submit(unsent(wire.url), desk.world._replace(on_event=show))
-        with open_desk(path) as desk:
+        with delivering_machine(path) as desk:
             outcome = submit(unsent(wire.url), desk.world._replace(on_event=show))
             written = [event.type for event in desk.world.journal.events(unsent().digest)]
     assert outcome.state is OrderState.FILLED
@@ -493,14 +499,14 @@ class BrokenJournal(Journal):
         raise JournalError("the journal cannot be written (disk full)")
 
 
-def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: Desk) -> None:
+def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: DeliveringMachine) -> None:
     broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
         submit(unsent(wire.url), desk.world._replace(journal=broken))
     assert submit(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.UNKNOWN
 
 
-def test_what_was_sent_is_followed_even_after_its_deadline(desk: Desk) -> None:
+def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         submit(unsent(wire.url), desk.world)
         desk.now_ms = AFTER + 1
@@ -508,12 +514,12 @@ def test_what_was_sent_is_followed_even_after_its_deadline(desk: Desk) -> None:
         assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
-def test_following_what_was_never_submitted_is_an_error(desk: Desk) -> None:
+def test_following_what_was_never_submitted_is_an_error(desk: DeliveringMachine) -> None:
     with pytest.raises(JournalError, match="knows nothing"):
         follow(unsent().digest, desk.world)
 
 
-def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
+def test_following_what_was_rejected_sends_nothing(desk: DeliveringMachine) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     assert follow(unsent().digest, desk.world).state is OrderState.REJECTED
 
@@ -534,7 +540,7 @@ def test_following_what_was_rejected_sends_nothing(desk: Desk) -> None:
     ],
 )
 def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
-    desk: Desk, now_ms: int, used: bool | None, state: OrderState
+    desk: DeliveringMachine, now_ms: int, used: bool | None, state: OrderState
 ) -> None:
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = now_ms
@@ -543,7 +549,7 @@ def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
     assert ("positions" in outcome.reason) is (used is True)
 
 
-def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: Desk) -> None:
+def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
     def read(contract: str, account: str, nonce: int) -> bool:
@@ -557,7 +563,7 @@ def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: Desk) -> None:
     assert asked == [(unsent().contract, account, 12345) for account in (unsent().signer, "0x" + "77" * 20)]
 
 
-def test_a_nonce_that_cannot_be_read_settles_nothing(desk: Desk) -> None:
+def test_a_nonce_that_cannot_be_read_settles_nothing(desk: DeliveringMachine) -> None:
     def read(*_: object) -> bool:
         raise ServiceError("no node")
 
@@ -567,7 +573,7 @@ def test_a_nonce_that_cannot_be_read_settles_nothing(desk: Desk) -> None:
     assert any("no node" in notice for notice in desk.notices)
 
 
-def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: Desk) -> None:
+def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
         submit(unsent(wire.url), desk.world)
         desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
@@ -584,13 +590,15 @@ def relayed(status: object, **more: object) -> Answer:
 TAKEN = reply(202, {"ok": True, "data": {"id": "r-1", "status": "pending"}})
 
 
-def relay(desk: Desk, script: Mapping[str, Sequence[Answer]], **changes: object) -> tuple[OrderOutcome, list[Seen]]:
+def relay(
+    desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
+) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         outcome = submit(referral(wire.url, **changes), desk.world)
     return outcome, wire.seen
 
 
-def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> None:
+def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: DeliveringMachine) -> None:
     script = {
         RELAY: [TAKEN],
         RELAYED: [relayed("pending"), relayed("new-word"), relayed("confirmed", transactionHash=TX)],
@@ -606,7 +614,7 @@ def test_a_relayed_intent_is_posted_once_and_polled_to_its_end(desk: Desk) -> No
     assert [s.method for s in seen] == ["POST", "GET", "GET", "GET"]
 
 
-def test_a_reverted_relay_is_a_failure(desk: Desk) -> None:
+def test_a_reverted_relay_is_a_failure(desk: DeliveringMachine) -> None:
     outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("reverted", transactionHash=TX)]})
     assert (outcome.state, outcome.code, desk.types) == (
         OrderState.FAILED,
@@ -616,7 +624,7 @@ def test_a_reverted_relay_is_a_failure(desk: Desk) -> None:
     assert TX in outcome.reason
 
 
-def test_another_relayer_s_words_can_be_used(desk: Desk) -> None:
+def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
     template = desk.world.relayer._replace(
         submit_path="/v1/send", status_path="/v1/{id}/state", body={"sig": "signature"}
     )
@@ -626,7 +634,7 @@ def test_another_relayer_s_words_can_be_used(desk: Desk) -> None:
     assert (outcome.state, json.loads(seen[0].body)) == (OrderState.CONFIRMED, {"sig": unsent().signature})
 
 
-def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
+def test_a_relayer_s_4xx_may_be_sent_again(desk: DeliveringMachine) -> None:
     outcome, _ = relay(desk, {RELAY: [reply(400, {"ok": False, "error": {"code": "BAD_REQUEST"}})]})
     assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (OrderState.REJECTED, True)
     assert (
@@ -656,7 +664,9 @@ def test_a_relayer_s_4xx_may_be_sent_again(desk: Desk) -> None:
         Answer(b""),
     ],
 )
-def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(desk: Desk, answer: Answer) -> None:
+def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(
+    desk: DeliveringMachine, answer: Answer
+) -> None:
     with Wire({RELAY: [answer, TAKEN]}) as wire:
         states = {submit(referral(wire.url), desk.world).state for _ in range(2)}
     assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
@@ -676,13 +686,13 @@ def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(desk: D
         Answer(b"", reset=True),
     ],
 )
-def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
     good = relayed("confirmed", transactionHash=TX)
     outcome, seen = relay(desk, {RELAY: [TAKEN], RELAYED: [broken, broken, good]})
     assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
 
 
-def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: Desk) -> None:
+def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: DeliveringMachine) -> None:
     with Wire({RELAY: [TAKEN], RELAYED: [relayed("pending")]}) as wire:
         outcome = submit(referral(wire.url), desk.world)
         assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
@@ -691,7 +701,7 @@ def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: Desk) -> None:
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
 
 
-def test_a_used_nonce_settles_an_unknown_relay(desk: Desk) -> None:
+def test_a_used_nonce_settles_an_unknown_relay(desk: DeliveringMachine) -> None:
     relay(desk, {RELAY: [reply(500, {})]})
     outcome = follow(unsent().digest, desk.reading(lambda *_: True))
     assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "the chain has its nonce as used")

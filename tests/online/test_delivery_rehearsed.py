@@ -16,7 +16,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
-from online.desk import Desk, open_desk, signed
+from online.delivering_machine import DeliveringMachine, delivering_machine, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
 
@@ -35,12 +35,14 @@ def services(shared_services: RehearsalServices) -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.02)) as opened:
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(
+        tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.02)
+    ) as opened:
         yield opened
 
 
-def an_open(services: RehearsalServices, desk: Desk) -> Delivery:
+def an_open(services: RehearsalServices, desk: DeliveringMachine) -> Delivery:
     fields: dict[str, str | int] = {
         "side": "long",
         "collateralUsdc": "100",
@@ -51,11 +53,11 @@ def an_open(services: RehearsalServices, desk: Desk) -> Delivery:
     return signed(services, desk.world.http, "/v2/intents/open", 0, trader=DEFAULT_TRADER, **fields)
 
 
-def a_referral(services: RehearsalServices, desk: Desk) -> Delivery:
+def a_referral(services: RehearsalServices, desk: DeliveringMachine) -> Delivery:
     return signed(services, desk.world.http, "/v2/intents/referral-set-code", None, referee=DEFAULT_TRADER, code="DESK")
 
 
-def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple[OrderOutcome, Delivery]:
+def deliver_with(services: RehearsalServices, desk: DeliveringMachine, *faults: str) -> tuple[OrderOutcome, Delivery]:
     delivery = an_open(services, desk)
     services.faults = Faults.of(*faults)
     return submit(delivery, desk.world), delivery
@@ -89,7 +91,7 @@ def deliver_with(services: RehearsalServices, desk: Desk, *faults: str) -> tuple
     ],
 )
 def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
-    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState, code: str
+    services: RehearsalServices, desk: DeliveringMachine, faults: list[str], state: OrderState, code: str
 ) -> None:
     outcome, delivery = deliver_with(services, desk, *faults)
     assert (outcome.state, outcome.code, outcome.anomalies) == (state, code, ())
@@ -102,12 +104,12 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
         assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
 
 
-def test_an_open_is_filled_and_each_event_is_shown_once(services: RehearsalServices, desk: Desk) -> None:
+def test_an_open_is_filled_and_each_event_is_shown_once(services: RehearsalServices, desk: DeliveringMachine) -> None:
     deliver_with(services, desk)
     assert desk.types == OPEN
 
 
-def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: Desk) -> None:
+def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: DeliveringMachine) -> None:
     fields: dict[str, str | int] = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
     delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
     outcome = submit(delivery, desk.world)
@@ -115,7 +117,7 @@ def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk:
     assert desk.types == ["MarketOrderAccepted", "IncreasePositionRequested", "PositionSizeIncreased"]
 
 
-def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk: Desk) -> None:
+def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk: DeliveringMachine) -> None:
     outcome, delivery = deliver_with(services, desk, "http-429@batched")
     assert outcome.state is OrderState.REJECTED
     services.faults = Faults()
@@ -123,16 +125,18 @@ def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk
 
 
 def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
-    services: RehearsalServices, desk: Desk, tmp_path: Path
+    services: RehearsalServices, desk: DeliveringMachine, tmp_path: Path
 ) -> None:
     _, delivery = deliver_with(services, desk)
-    with open_desk(tmp_path / "other", now_ms=desk.now_ms) as other:
+    with delivering_machine(tmp_path / "other", now_ms=desk.now_ms) as other:
         outcome = submit(delivery, other.world)
     assert outcome.state is OrderState.REJECTED
     assert "nonce" in outcome.reason
 
 
-def test_an_order_without_events_is_followed_later_without_loss(services: RehearsalServices, desk: Desk) -> None:
+def test_an_order_without_events_is_followed_later_without_loss(
+    services: RehearsalServices, desk: DeliveringMachine
+) -> None:
     outcome, delivery = deliver_with(services, desk, "drop-after-accepted", "empty-events")
     assert (outcome.state, outcome.resumable, desk.types) == (OrderState.ACCEPTED, True, OPEN[:1])
     services.faults = Faults()
@@ -140,7 +144,9 @@ def test_an_order_without_events_is_followed_later_without_loss(services: Rehear
     assert desk.types == OPEN
 
 
-def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(services: RehearsalServices, desk: Desk) -> None:
+def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(
+    services: RehearsalServices, desk: DeliveringMachine
+) -> None:
     outcome, delivery = deliver_with(services, desk, "http-500@batched")
     assert outcome.state is OrderState.UNKNOWN
 
@@ -156,11 +162,11 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
     path, now_ms = tmp_path / "journal", time.time_ns() // 10**6
     states: list[OrderState] = []
     start = threading.Barrier(4)
-    with open_desk(path, now_ms=now_ms) as desk:
+    with delivering_machine(path, now_ms=now_ms) as desk:
         delivery = an_open(services, desk)
 
     def run() -> None:
-        with open_desk(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as mine:
+        with delivering_machine(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as mine:
             start.wait()
             states.append(submit(delivery, mine.world).state)
 
@@ -172,7 +178,7 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
     assert services.posts["batched"][delivery.nonce] == 1
     assert len(states) == 4
     assert set(states) <= {OrderState.FILLED, OrderState.UNKNOWN, OrderState.ACCEPTED}
-    with open_desk(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as desk:
+    with delivering_machine(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as desk:
         assert follow(delivery.digest, desk.world).state is OrderState.FILLED
 
 
@@ -190,7 +196,7 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
     ],
 )
 def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
-    services: RehearsalServices, desk: Desk, faults: list[str], state: OrderState
+    services: RehearsalServices, desk: DeliveringMachine, faults: list[str], state: OrderState
 ) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of(*faults)
@@ -199,7 +205,7 @@ def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
     assert services.posts["relayer"][delivery.nonce] == 1
 
 
-def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, desk: Desk) -> None:
+def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, desk: DeliveringMachine) -> None:
     delegate, expiry_s = "0x" + "11" * 20, desk.now_ms // 1000 + 86_400
     fields: dict[str, str | int] = {"delegate": delegate, "expirySeconds": expiry_s}
     delivery = signed(services, desk.world.http, "/v2/intents/delegate", None, trader=DEFAULT_TRADER, **fields)
@@ -208,7 +214,7 @@ def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, de
     assert services.state.is_live_delegate(DEFAULT_TRADER, delegate)
 
 
-def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk: Desk) -> None:
+def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk: DeliveringMachine) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of("drop-before-accepted")
     assert submit(delivery, desk.world).state is OrderState.UNKNOWN

@@ -14,7 +14,7 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.machine import CODE, OPEN, Machine
+from online.online_command import CODE, OPEN, OnlineCommand
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
 
@@ -26,11 +26,11 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(tmp_path, services, capsys)
+def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
+    return OnlineCommand(tmp_path, services, capsys)
 
 
-def start(machine: Machine, *words: object) -> subprocess.Popen[str]:
+def start(machine: OnlineCommand, *words: object) -> subprocess.Popen[str]:
     command = [str(ONLINE), "--home", str(machine.home), *map(str, words)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -47,7 +47,7 @@ def first_line(process: subprocess.Popen[str]) -> dict[str, object]:
     return line
 
 
-def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine: Machine) -> None:
+def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN)
     machine.services.faults = Faults.of("stream-timeout", "empty-events")
     process = start(machine, "submit", signatures, "--json")
@@ -62,7 +62,7 @@ def test_an_interrupted_submission_is_resumed_and_nothing_is_sent_again(machine:
     assert machine.services.posts["batched"].total() == 1
 
 
-def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing_more(machine: Machine) -> None:
+def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing_more(machine: OnlineCommand) -> None:
     signatures = machine.signatures(code=CODE, buy=OPEN)
     machine.services.faults = Faults.of("silent@relayer")
     process = start(machine, "submit", signatures)
@@ -83,7 +83,7 @@ def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing
     assert machine.services.posts["relayer"].total() == 1
 
 
-def test_an_interrupted_following_goes_on_later(machine: Machine) -> None:
+def test_an_interrupted_following_goes_on_later(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN)
     machine.services.faults = Faults.of("stream-timeout", "empty-events")
     assert machine("submit", signatures, "--patience", 0).code == 9

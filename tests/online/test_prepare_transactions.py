@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.config import OnlineConfig
@@ -17,7 +16,6 @@ from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fe
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Transaction, parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import CUSTOM, Plan
@@ -290,31 +288,11 @@ def test_a_builder_that_goes_on_asking_to_wait_is_told(client: Http, answer: Any
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-class Machine:
-    """An online machine: its folder, the plan, and the command."""
-
-    def __init__(self, folder: Path, wire: Wire, *names: str) -> None:
-        self.folder = folder
-        self.plan = folder / "plan.toml"
-        self.plan.write_text(steps.plan_text(*names))
-        self.output = folder / "requests.json"
-        steps.fetched(folder / "home", wire.url)
-
-    def prepare(self, *words: str) -> int:
-        return self.run("prepare", str(self.plan), "-o", str(self.output), *words)
-
-    def run(self, *words: str) -> int:
-        return run(program, ["--home", str(self.folder / "home"), *words])
-
-
-HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
-
-
 def test_prepare_writes_the_transaction_and_says_what_it_may_cost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare("--rpc", node.url) == 0
     _, [item], _ = parse_requests(machine.output.read_bytes())
     assert item.transaction == FROM_NODE
@@ -328,7 +306,7 @@ def test_prepare_writes_the_transaction_and_says_what_it_may_cost(
 @pytest.mark.parametrize("place", ["AIRLOCK_RPC", "config.toml"])
 def test_the_node_is_configured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node() as node:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         if place == "config.toml":
             (tmp_path / "home/config.toml").write_text(f'[rpc]\nurl = "{node.url}"\nconfirmations = 3\n')
         else:
@@ -340,7 +318,7 @@ def test_a_wrong_chain_ends_prepare_before_the_builder_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node({"eth_chainId": "0x1"}) as node:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare("--rpc", node.url) == 3
         assert wire.seen == []
     told = capsys.readouterr().err
@@ -352,14 +330,14 @@ def test_a_wrong_chain_ends_prepare_before_the_builder_is_asked(
     ("words", "code", "told"),
     [
         ((), 2, "no node is configured"),
-        (HAND_WORDS[2:], 2, "no node is configured"),
-        ((*HAND_WORDS[:4], "--max-fee-gwei", "5.000000001", "--priority-fee-gwei", "1"), 3, "TX-FEES"),
-        ((*HAND_WORDS[:6], "--priority-fee-gwei", "3"), 3, "TX-FEES"),
-        ((*HAND_WORDS[:2], "--gas", "20999", *HAND_WORDS[4:]), 3, "TX-GAS"),
-        ((*HAND_WORDS[:4], "--max-fee-gwei", "1e9", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
-        ((*HAND_WORDS[:4], "--max-fee-gwei", "-1", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
-        ((*HAND_WORDS[:4], "--max-fee-gwei", "0.0000000001", "--priority-fee-gwei", "0"), 2, "--max-fee-gwei"),
-        (("--nonce", "-1", *HAND_WORDS[2:]), 2, "--nonce"),
+        (steps.HAND_WORDS[2:], 2, "no node is configured"),
+        ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "5.000000001", "--priority-fee-gwei", "1"), 3, "TX-FEES"),
+        ((*steps.HAND_WORDS[:6], "--priority-fee-gwei", "3"), 3, "TX-FEES"),
+        ((*steps.HAND_WORDS[:2], "--gas", "20999", *steps.HAND_WORDS[4:]), 3, "TX-GAS"),
+        ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "1e9", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
+        ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "-1", "--priority-fee-gwei", "1"), 2, "--max-fee-gwei"),
+        ((*steps.HAND_WORDS[:4], "--max-fee-gwei", "0.0000000001", "--priority-fee-gwei", "0"), 2, "--max-fee-gwei"),
+        (("--nonce", "-1", *steps.HAND_WORDS[2:]), 2, "--nonce"),
         (("--rpc", "node"), 2, "not a plain http(s) address"),
     ],
 )
@@ -367,7 +345,7 @@ def test_prepare_writes_nothing_when_the_filling_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
 ) -> None:
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare(*words) == code
     assert told in capsys.readouterr().err
     assert not machine.output.exists()
@@ -376,7 +354,7 @@ def test_prepare_writes_nothing_when_the_filling_is_wrong(
 def test_a_revert_ends_prepare_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failure = Failure(3, "execution reverted", "0x4e487b71" + f"{0x12:064x}")
     with Wire(steps.answers(approve=steps.payload("approve"))) as wire, Node({"eth_estimateGas": failure}) as node:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         assert machine.prepare("--rpc", node.url, "--json") == 8
     said = capsys.readouterr()
     assert "panic 0x12: a division by zero" in json.loads(said.out)["error"]["what"]
@@ -390,7 +368,7 @@ def test_a_changed_meta_is_told_and_the_pinned_values_go_on_deciding(
     changed = steps.meta() | {"chainId": 8453}
     script["GET /v2/meta"] = [reply(200, {"ok": True, "data": changed})]
     with Wire(script) as wire:
-        assert Machine(tmp_path, wire, "approve").prepare(*HAND_WORDS) == 0
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").prepare(*steps.HAND_WORDS) == 0
     assert "WARNING: the venue now says of chain_id: 8453; pinned is 84532" in " ".join(capsys.readouterr().err.split())
 
 
@@ -405,10 +383,10 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
 
 def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Wire(steps.answers(approve=steps.payload("approve", description="Nothing to see here"))) as wire:
-        machine = Machine(tmp_path, wire, "approve")
+        machine = steps.PlannedCommand(tmp_path, wire.url, "approve")
         spender = steps.item("approve")["fields"]["spender"]
         fields = (f"trader={TREASURY}", f"spender={spender}", "amountUsdc=25000.5")
-        assert machine.run("build", "token-approve", *fields, *HAND_WORDS) == 0
+        assert machine.run("build", "token-approve", *fields, *steps.HAND_WORDS) == 0
     shown = capsys.readouterr().out
     for text in ("approve: Let a contract take USDC", "25000.5 USDC (raw 25000500000)", spender, "nonce 3, gas 60000"):
         assert text in shown
@@ -432,6 +410,6 @@ def test_build_refuses_wrong_words_before_anything_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
 ) -> None:
     with Wire({}) as wire:
-        assert Machine(tmp_path, wire, "approve").run("build", *words) == 2
+        assert steps.PlannedCommand(tmp_path, wire.url, "approve").run("build", *words) == 2
         assert wire.seen == []
     assert told in capsys.readouterr().err

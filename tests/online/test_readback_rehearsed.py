@@ -19,7 +19,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
-from online.desk import Desk, open_desk, signed
+from online.delivering_machine import DeliveringMachine, delivering_machine, signed
 
 KEY = "0x" + "22" * 20
 EXPIRY_S = time.time_ns() // 10**9 + 86_400
@@ -40,8 +40,10 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.01)) as opened:
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(
+        tmp_path / "journal", now_ms=time.time_ns() // 10**6, nap=lambda _: time.sleep(0.01)
+    ) as opened:
         yield opened
 
 
@@ -67,7 +69,7 @@ def built(action: str, services: RehearsalServices, client: Http) -> Request:
     )
 
 
-def promises_of(request: Request, services: RehearsalServices, desk: Desk) -> list[Expectation]:
+def promises_of(request: Request, services: RehearsalServices, desk: DeliveringMachine) -> list[Expectation]:
     builder = BuilderClient(services.builder_url, desk.world.http)
     return read_back(request, desk.events, builder, OnlineConfig(), desk.now_ms)
 
@@ -77,7 +79,7 @@ def kept(promises: list[Expectation]) -> set[bool | None]:
 
 
 @pytest.mark.parametrize("action", CASES)
-def test_what_was_executed_is_found(services: RehearsalServices, desk: Desk, action: str) -> None:
+def test_what_was_executed_is_found(services: RehearsalServices, desk: DeliveringMachine, action: str) -> None:
     request = built(action, services, desk.world.http)
     delivery = signed(services, desk.world.http, ACTIONS[action].path, CASES[action][0], **asked(action))
     assert submit(delivery, desk.world).state in (OrderState.FILLED, OrderState.CONFIRMED)
@@ -85,13 +87,13 @@ def test_what_was_executed_is_found(services: RehearsalServices, desk: Desk, act
 
 
 @pytest.mark.parametrize("action", ["open", "delegate", "referral-set-code"])
-def test_what_was_never_sent_is_not_found(services: RehearsalServices, desk: Desk, action: str) -> None:
+def test_what_was_never_sent_is_not_found(services: RehearsalServices, desk: DeliveringMachine, action: str) -> None:
     request = built(action, services, desk.world.http)
     assert False in kept(promises_of(request, services, desk))
 
 
 @pytest.mark.parametrize("action", ["increase", "close"])
 def test_a_position_that_says_nothing_of_what_it_was_keeps_and_breaks_nothing(
-    services: RehearsalServices, desk: Desk, action: str
+    services: RehearsalServices, desk: DeliveringMachine, action: str
 ) -> None:
     assert kept(promises_of(built(action, services, desk.world.http), services, desk)) == {None}

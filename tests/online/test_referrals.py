@@ -31,7 +31,6 @@ from airlock_shared.plan.reader import parse_plan
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node
-from online.test_call import Machine
 from shared.make_payloads import DESK, TREASURY
 from shared.world import deployment
 
@@ -333,7 +332,7 @@ def test_a_code_is_read_before_a_step_that_is_called_for_and_that_is_recorded(
     step = "referral-transfer"
     read = {f"GET {PATH}": [reply(200, {"ok": True, "data": {"owner": STRANGER, "pendingOwner": ""}})]}
     with Wire(steps.answers(**{step: steps.payload(step)}) | read) as wire:
-        machine = Machine(tmp_path, wire.url, step)
+        machine = steps.PlannedCommand(tmp_path, wire.url, step)
         assert machine.take("POST", steps.item(step)["endpoint"], step) == 0
     assert f"is not the owner: {STRANGER}" in " ".join(capsys.readouterr().err.split())
     [entry] = [entry for entry in OnlineHome(machine.home).transcript.entries() if entry.event == "referral-read"]

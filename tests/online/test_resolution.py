@@ -15,7 +15,7 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
 from online.crash.orders import order
-from online.desk import NOW, Desk, open_desk, unsent
+from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.loopback import Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 
@@ -26,12 +26,12 @@ OTHER = GONE._replace(found="long, 100 USDC", kept=False)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path / "journal.sqlite") as opened:
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
         yield opened
 
 
-def lost(desk: Desk, way: str) -> Delivery:
+def lost(desk: DeliveringMachine, way: str) -> Delivery:
     with Wire(
         {name: [reply(500, {})] for name in (SUBMIT, "POST /price-triggers", "POST /twaps/cancel", "POST /intents")}
     ) as wire:
@@ -40,7 +40,7 @@ def lost(desk: Desk, way: str) -> Delivery:
     return delivery
 
 
-def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> OrderOutcome:
+def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) -> OrderOutcome:
     world = desk.reading(lambda *_: used)._replace(look=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
     outcome = follow(order("batched-market", "https://venue.example").digest, world)
@@ -62,13 +62,13 @@ def looked(desk: Desk, used: bool | None, seen: Sequence[Found]) -> OrderOutcome
     ],
 )
 def test_positions_settle_an_order_only_with_its_nonce_used_and_every_promise_kept(
-    desk: Desk, used: bool | None, seen: Sequence[Found], state: OrderState
+    desk: DeliveringMachine, used: bool | None, seen: Sequence[Found], state: OrderState
 ) -> None:
     lost(desk, "batched-market")
     assert looked(desk, used, seen).state is state
 
 
-def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Desk) -> None:
+def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: DeliveringMachine) -> None:
     lost(desk, "batched-market")
     assert "long, 100 USDC" in looked(desk, True, [THERE]).reason
 
@@ -88,7 +88,7 @@ def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Desk)
     ],
 )
 def test_what_a_nonce_settles_on_each_route(
-    desk: Desk, way: str, used: bool | None, late: bool, state: OrderState
+    desk: DeliveringMachine, way: str, used: bool | None, late: bool, state: OrderState
 ) -> None:
     delivery = lost(desk, way)
     if late:
@@ -99,7 +99,7 @@ def test_what_a_nonce_settles_on_each_route(
 # ---- what was handed to another sender ------------------------------------------------------------------------------
 
 
-def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: Desk) -> None:
+def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: DeliveringMachine) -> None:
     with Wire({}) as wire:
         delivery = order("twap", wire.url)
         export(delivery, desk.world)
@@ -111,27 +111,27 @@ def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: Desk) -
         assert wire.seen == []
 
 
-def test_what_was_rejected_may_be_exported(desk: Desk) -> None:
+def test_what_was_rejected_may_be_exported(desk: DeliveringMachine) -> None:
     with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
         submit(order("twap", wire.url), desk.world)
         export(order("twap", wire.url), desk.world)
     assert desk.world.journal.get(order("twap", wire.url).digest).state is OrderState.EXPORTED
 
 
-def test_what_may_have_been_taken_is_not_exported(desk: Desk) -> None:
+def test_what_may_have_been_taken_is_not_exported(desk: DeliveringMachine) -> None:
     delivery = lost(desk, "twap")
     with pytest.raises(Refusal, match="ROUTE-SENT"):
         export(delivery, desk.world)
     assert desk.world.journal.get(delivery.digest).state is OrderState.UNKNOWN
 
 
-def test_what_is_expired_is_not_exported(desk: Desk) -> None:
+def test_what_is_expired_is_not_exported(desk: DeliveringMachine) -> None:
     with pytest.raises(Expired):
         export(unsent(deadline_ms=NOW - 1), desk.world)
     assert desk.world.journal.submissions() == []
 
 
-def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Desk, tmp_path: Path) -> None:
+def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: DeliveringMachine, tmp_path: Path) -> None:
     delivery = unsent("http://127.0.0.1:1")
 
     class Late(type(desk.world.journal)):  # type: ignore[misc]
@@ -150,7 +150,9 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Desk, t
 
 @pytest.mark.parametrize("state", OrderState)
 @pytest.mark.parametrize("nonce_used", [True, False])
-def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: OrderState, nonce_used: bool) -> None:
+def test_every_state_says_what_it_waits_for_and_what_to_do(
+    desk: DeliveringMachine, state: OrderState, nonce_used: bool
+) -> None:
     put(desk.world.journal, state)
     known = desk.world.journal.get(DIGEST)
     said = open_outcome(known, nonce_used=nonce_used)
@@ -163,7 +165,7 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(desk: Desk, state: Or
     assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
 
 
-def test_an_accepted_order_waits_for_the_last_word(desk: Desk) -> None:
+def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
     assert "last word" in open_outcome(desk.world.journal.get(outcome.digest)).what

@@ -17,7 +17,7 @@ from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
-from online.desk import Desk, open_desk
+from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Seen, Wire, closed_port, http, reply
 
 TX = "0x" + "ee" * 32
@@ -48,13 +48,13 @@ LOST = [
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with open_desk(tmp_path / "journal.sqlite") as opened:
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
         yield opened
 
 
 def sent(
-    desk: Desk, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any
+    desk: DeliveringMachine, way: str, script: Mapping[str, Sequence[Answer]], **changes: Any
 ) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
         if way == "rpc":
@@ -73,7 +73,7 @@ FIRST = {"twap": CANCEL, "core-api-post": STORE, "core-api-put": REPLACE, "relay
 
 @pytest.mark.parametrize("way", FIRST)
 @pytest.mark.parametrize("answer", LOST)
-def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: Desk, way: str, answer: Answer) -> None:
+def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: DeliveringMachine, way: str, answer: Answer) -> None:
     desk.world = desk.world._replace(patience_s=0)
     with Wire({FIRST[way]: [answer]}) as wire:
         delivery = order(way, wire.url)
@@ -85,7 +85,9 @@ def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: Desk, way: st
 
 @pytest.mark.parametrize("way", FIRST)
 @pytest.mark.parametrize("status", [400, 401, 404, 409, 422, 429, 451])
-def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(desk: Desk, way: str, status: int) -> None:
+def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
+    desk: DeliveringMachine, way: str, status: int
+) -> None:
     refused = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "first"}})
     again = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "second"}})
     with Wire({FIRST[way]: [refused, again]}) as wire:
@@ -100,13 +102,13 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(desk: D
 
 
 @pytest.mark.parametrize("way", FIRST)
-def test_without_a_connection_nothing_was_sent(desk: Desk, way: str) -> None:
+def test_without_a_connection_nothing_was_sent(desk: DeliveringMachine, way: str) -> None:
     assert submit(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "relay", "rpc"])
 @pytest.mark.parametrize("route", ["batched-market", "relayer", "twap", "core-api", "relay", "rpc", ""])
-def test_nothing_goes_a_way_that_is_not_its_own(desk: Desk, way: str, route: str) -> None:
+def test_nothing_goes_a_way_that_is_not_its_own(desk: DeliveringMachine, way: str, route: str) -> None:
     delivery = order(way, "http://127.0.0.1:1")
     if route == delivery.route or {route, delivery.route} == {"relay", "rpc"}:
         return
@@ -116,7 +118,7 @@ def test_nothing_goes_a_way_that_is_not_its_own(desk: Desk, way: str, route: str
 
 
 @pytest.mark.parametrize("way", [*FIRST, "rpc"])
-def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: Desk, way: str, tmp_path: Path) -> None:
+def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: DeliveringMachine, way: str, tmp_path: Path) -> None:
     desk.world = desk.world._replace(patience_s=0)
     sent(desk, way, {name: [reply(500, {})] for name in (*FIRST.values(), RPC)})
     delivery = order(way, "https://venue.example")
@@ -130,7 +132,7 @@ def test_a_signature_is_in_no_notice_no_repr_and_no_journal(desk: Desk, way: str
 # ---- the TWAP service ----------------------------------------------------------------------------------------------
 
 
-def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: Desk) -> None:
+def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMachine) -> None:
     outcome, [seen] = sent(desk, "twap", {CANCEL: [cancelled()]})
     delivery = order("twap", "https://venue.example")
     assert json.loads(seen.body) == {
@@ -158,14 +160,16 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: Desk) -> None
     ],
 )
 def test_an_answer_about_another_twap_or_without_its_transaction_decides_nothing(
-    desk: Desk, changes: dict[str, object]
+    desk: DeliveringMachine, changes: dict[str, object]
 ) -> None:
     outcome, _ = sent(desk, "twap", {CANCEL: [cancelled(**changes)]})
     assert (outcome.state, desk.events) == (OrderState.UNKNOWN, [])
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
-def test_an_encoding_that_is_not_the_structs_is_refused_before_anything_is_written(desk: Desk, way: str) -> None:
+def test_an_encoding_that_is_not_the_structs_is_refused_before_anything_is_written(
+    desk: DeliveringMachine, way: str
+) -> None:
     with pytest.raises(Refusal, match="ENC-CANONICAL"):
         submit(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
     assert desk.world.journal.submissions() == []
@@ -174,7 +178,7 @@ def test_an_encoding_that_is_not_the_structs_is_refused_before_anything_is_writt
 # ---- the core API --------------------------------------------------------------------------------------------------
 
 
-def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
+def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: DeliveringMachine) -> None:
     outcome, [seen] = sent(desk, "core-api-post", {STORE: [reply(201, {"entityId": "e-2"})]})
     body = json.loads(seen.body)
     numbers = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
@@ -188,7 +192,7 @@ def test_a_trigger_is_stored_and_its_id_is_in_the_journal(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"oldEntityId": "e-1", "newEntityId": "e-2"}, {"entityId": "e-2"}])
-def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: dict[str, str]) -> None:
+def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: DeliveringMachine, answer: dict[str, str]) -> None:
     outcome, [seen] = sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
     assert (seen.method, outcome.state) == ("PUT", OrderState.CONFIRMED)
@@ -196,7 +200,7 @@ def test_a_replaced_trigger_leaves_its_old_and_its_new_id(desk: Desk, answer: di
     assert desk.events[0].payload == {"entityId": "e-2", "oldEntityId": "e-1"}
 
 
-def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
+def test_the_old_id_is_durable_before_the_put(desk: DeliveringMachine) -> None:
     sent(desk, "core-api-put", {REPLACE: [reply(500, {})]})
     known = desk.world.journal.get(order("core-api-put", "https://venue.example").digest)
     assert (known.state, known.record.old_entity_id, known.entity_id) == (OrderState.UNKNOWN, "e-1", "")
@@ -215,16 +219,16 @@ def test_the_old_id_is_durable_before_the_put(desk: Desk) -> None:
         {},
     ],
 )
-def test_an_answer_to_another_replacement_is_unknown(desk: Desk, answer: dict[str, object]) -> None:
+def test_an_answer_to_another_replacement_is_unknown(desk: DeliveringMachine, answer: dict[str, object]) -> None:
     assert sent(desk, "core-api-put", {REPLACE: [reply(200, answer)]})[0].state is OrderState.UNKNOWN
 
 
-def test_a_hostile_old_id_stays_one_segment_of_the_path(desk: Desk) -> None:
+def test_a_hostile_old_id_stays_one_segment_of_the_path(desk: DeliveringMachine) -> None:
     _, [seen] = sent(desk, "core-api-put", {}, replaces="../twaps?x=#")
     assert seen.target == "/price-triggers/..%2Ftwaps%3Fx%3D%23"
 
 
-def test_only_a_trigger_replaces(desk: Desk) -> None:
+def test_only_a_trigger_replaces(desk: DeliveringMachine) -> None:
     with pytest.raises(Refusal, match="ROUTE-FORM"):
         submit(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
 
@@ -240,7 +244,7 @@ def taken(named: object = APPROVAL) -> Answer:
     return reply(200, {"ok": True, "data": {"hash": named}})
 
 
-def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(desk: Desk) -> None:
+def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(desk: DeliveringMachine) -> None:
     outcome, seen = sent(
         desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     )
@@ -252,7 +256,9 @@ def test_a_transaction_is_relayed_once_and_followed_by_the_hash_computed_here(de
 
 
 @pytest.mark.parametrize("named", [TX, APPROVAL[:-1], "nonsense\x1b[2J"])
-def test_another_hash_than_the_one_signed_is_an_anomaly_and_is_not_followed(desk: Desk, named: str) -> None:
+def test_another_hash_than_the_one_signed_is_an_anomaly_and_is_not_followed(
+    desk: DeliveringMachine, named: str
+) -> None:
     outcome, seen = sent(desk, "relay", {RELAY: [taken(named)], RELAYED: [relay_status("confirmed", blockNumber=7)]})
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
     assert [s.target for s in seen[1:]] == [f"/v2/relay/{APPROVAL}"]
@@ -260,7 +266,9 @@ def test_another_hash_than_the_one_signed_is_an_anomaly_and_is_not_followed(desk
 
 
 @pytest.mark.parametrize("named", [None, 7, ["x"]])
-def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(desk: Desk, named: object) -> None:
+def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(
+    desk: DeliveringMachine, named: object
+) -> None:
     desk.world = desk.world._replace(patience_s=0)
     script = {RELAY: [taken(named)], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     with Wire(script) as wire:
@@ -271,7 +279,7 @@ def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(
     assert wire.count("POST", "/v2/relay") == 1
 
 
-def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk: Desk) -> None:
+def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk: DeliveringMachine) -> None:
     details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl()"}
     error = {"code": "SIMULATION_FAILED", "message": "reverted", "details": details}
     outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
@@ -279,13 +287,13 @@ def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk:
     assert "decodedError: WrongSl()" in outcome.reason
 
 
-def test_a_refused_contract_is_a_rejection(desk: Desk) -> None:
+def test_a_refused_contract_is_a_rejection(desk: DeliveringMachine) -> None:
     error = {"code": "TX_REJECTED", "message": "not whitelisted"}
     outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
     assert (outcome.state, outcome.code) == (OrderState.REJECTED, "TX_REJECTED")
 
 
-def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Desk) -> None:
+def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: DeliveringMachine) -> None:
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("reverted", decodedError="Paused()")]})
     assert (outcome.state, outcome.code) == (OrderState.FAILED, "REVERTED")
     assert "Paused()" in outcome.reason
@@ -304,7 +312,7 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Desk
         Answer(b"", reset=True),
     ],
 )
-def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Desk, broken: Answer) -> None:
+def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
     outcome, seen = sent(
         desk, "relay", {RELAY: [taken()], RELAYED: [broken, broken, relay_status("confirmed", blockNumber=7)]}
     )
@@ -345,7 +353,7 @@ def receipt(status: str = "0x1", block: int = 40, tx_hash: str = INCREASE) -> di
     return {"transactionHash": tx_hash, "blockNumber": hex(block), "status": status, "logs": []}
 
 
-def by_node(desk: Desk, node: Node, **changes: Any) -> OrderOutcome:
+def by_node(desk: DeliveringMachine, node: Node, **changes: Any) -> OrderOutcome:
     desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), **changes)
     return submit(order("rpc", node.wire.url), desk.world)
 
@@ -354,7 +362,7 @@ NONCE = int(order("rpc", "https://venue.example").nonce)
 SENDS: dict[str, Sequence[Any]] = {"eth_sendRawTransaction": [INCREASE], "eth_getTransactionCount": [hex(NONCE)]}
 
 
-def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: Desk) -> None:
+def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_getTransactionReceipt": [None, receipt()],
         "eth_blockNumber": ["0x28", "0x29", "0x2a"],
@@ -367,7 +375,7 @@ def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk:
     assert len(desk.naps) == 3
 
 
-def test_a_receipt_that_goes_away_again_confirms_nothing(desk: Desk) -> None:
+def test_a_receipt_that_goes_away_again_confirms_nothing(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_getTransactionReceipt": [receipt(), None, receipt(block=41)],
         "eth_blockNumber": ["0x28", "0x2a"],
@@ -377,7 +385,7 @@ def test_a_receipt_that_goes_away_again_confirms_nothing(desk: Desk) -> None:
     assert desk.events[1].payload["blockNumber"] == 41
 
 
-def test_a_reverted_receipt_is_a_failure(desk: Desk) -> None:
+def test_a_reverted_receipt_is_a_failure(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_getTransactionReceipt": [receipt("0x0")],
         "eth_blockNumber": ["0x28"],
@@ -400,7 +408,7 @@ REFUSAL = {"error": {"code": -32000, "message": "already known"}}
     ],
 )
 def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(
-    desk: Desk, count: object, state: OrderState
+    desk: DeliveringMachine, count: object, state: OrderState
 ) -> None:
     answers: dict[str, Sequence[Any]] = {
         "eth_sendRawTransaction": [REFUSAL],
@@ -412,7 +420,9 @@ def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(
 
 
 @pytest.mark.parametrize("answer", [Answer(b"", reset=True), reply(502, {}), reply(200, {}), "0x1", None])
-def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(desk: Desk, answer: object) -> None:
+def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(
+    desk: DeliveringMachine, answer: object
+) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_sendRawTransaction": [answer],
         "eth_getTransactionReceipt": [receipt()],
@@ -425,7 +435,7 @@ def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(desk: D
         assert node.asked.count("eth_sendRawTransaction") == 1
 
 
-def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
+def test_a_node_that_names_another_hash_is_an_anomaly(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_sendRawTransaction": [TX],
         "eth_getTransactionReceipt": [receipt()],
@@ -436,7 +446,7 @@ def test_a_node_that_names_another_hash_is_an_anomaly(desk: Desk) -> None:
     assert (outcome.state, outcome.anomalies) == (OrderState.CONFIRMED, ("other-transaction-hash",))
 
 
-def test_another_transaction_with_its_nonce_ends_it(desk: Desk) -> None:
+def test_another_transaction_with_its_nonce_ends_it(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_getTransactionCount": [hex(NONCE + 1)],
         "eth_getTransactionReceipt": [None],
@@ -446,7 +456,7 @@ def test_another_transaction_with_its_nonce_ends_it(desk: Desk) -> None:
     assert (outcome.state, outcome.code) == (OrderState.FAILED, "REPLACED")
 
 
-def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(desk: Desk) -> None:
+def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {
         "eth_getTransactionCount": [hex(NONCE + 1)],
         "eth_getTransactionReceipt": [None, None, receipt()],
@@ -456,7 +466,7 @@ def test_a_receipt_that_comes_a_moment_after_the_nonce_is_not_called_replaced(de
         assert by_node(desk, node, patience_s=0).state is OrderState.CONFIRMED
 
 
-def test_the_count_is_read_without_what_only_waits(desk: Desk) -> None:
+def test_the_count_is_read_without_what_only_waits(desk: DeliveringMachine) -> None:
     answers: dict[str, Sequence[Any]] = SENDS | {"eth_getTransactionReceipt": [None]}
     with Node(**answers) as node:
         outcome = by_node(desk, node, patience_s=0)
@@ -464,7 +474,7 @@ def test_the_count_is_read_without_what_only_waits(desk: Desk) -> None:
     assert (outcome.state, counts) == (OrderState.ACCEPTED, ["latest"])
 
 
-def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: Desk) -> None:
+def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: DeliveringMachine) -> None:
     delivery = order("rpc", "http://127.0.0.1")
     with pytest.raises(UsageError, match="AIRLOCK_RPC"):
         submit(delivery, desk.world)
@@ -474,7 +484,7 @@ def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk:
     assert "AIRLOCK_RPC" in follow(delivery.digest, desk.world._replace(node=None)).reason
 
 
-def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: Desk) -> None:
+def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: DeliveringMachine) -> None:
     raw: Delivery = order("rpc", "https://venue.example")
     with Wire({RELAY: [reply(400, {})]}) as wire:
         assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED
@@ -488,7 +498,7 @@ def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_a
         assert wire.seen == []
 
 
-def test_the_nodes_key_is_not_in_the_journal(desk: Desk, tmp_path: Path) -> None:
+def test_the_nodes_key_is_not_in_the_journal(desk: DeliveringMachine, tmp_path: Path) -> None:
     with Node(**(SENDS | {"eth_getTransactionReceipt": [None]})) as node:
         client = RpcClient(node.wire.url + "/rpc", desk.world.http)
         desk.world = desk.world._replace(node=client, patience_s=0)

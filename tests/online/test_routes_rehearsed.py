@@ -10,7 +10,7 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.machine import APPROVAL, CODE, TRIGGER, TWAP, Machine
+from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, OnlineCommand
 
 WAYS = {
     "relayer": (CODE, "relayer", ()),
@@ -30,15 +30,15 @@ def services() -> Iterator[RehearsalServices]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(tmp_path, services, capsys)
+def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
+    return OnlineCommand(tmp_path, services, capsys)
 
 
-def sent(machine: Machine, place: str) -> int:
+def sent(machine: OnlineCommand, place: str) -> int:
     return sum(count for key, count in machine.services.posts[place].items() if key)
 
 
-def submit(machine: Machine, way: str, *faults: str) -> tuple[int, str]:
+def submit(machine: OnlineCommand, way: str, *faults: str) -> tuple[int, str]:
     step, place, words = WAYS[way]
     signatures = machine.signatures(step=step)
     if way == "rpc":  # the chain is compared before anything is sent, by the same node
@@ -52,7 +52,7 @@ def submit(machine: Machine, way: str, *faults: str) -> tuple[int, str]:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", TAKEN)
 def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
-    machine: Machine, way: str, fault: str
+    machine: OnlineCommand, way: str, fault: str
 ) -> None:
     submit(machine, way, fault)
     for _ in range(100):
@@ -67,7 +67,7 @@ def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
 @pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
 @pytest.mark.parametrize("fault", NOT_TAKEN)
 def test_an_answer_that_says_nothing_is_unknown_and_nothing_is_sent_again(
-    machine: Machine, way: str, fault: str
+    machine: OnlineCommand, way: str, fault: str
 ) -> None:
     assert submit(machine, way, fault) == (9, "UNKNOWN")
     assert machine("follow", "--patience", 0).code == 9
@@ -76,7 +76,7 @@ def test_an_answer_that_says_nothing_is_unknown_and_nothing_is_sent_again(
 
 
 @pytest.mark.parametrize("way", ["relayer", "twap", "core", "relay"])
-def test_a_429_may_be_sent_again(machine: Machine, way: str) -> None:
+def test_a_429_may_be_sent_again(machine: OnlineCommand, way: str) -> None:
     assert submit(machine, way, "http-429") == (8, "REJECTED")
     signatures = machine.folder / "signatures.json.json"
     assert machine("submit", signatures, *WAYS[way][2]).code == 0
@@ -84,7 +84,9 @@ def test_a_429_may_be_sent_again(machine: Machine, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(machine: Machine, way: str) -> None:
+def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed(
+    machine: OnlineCommand, way: str
+) -> None:
     step, place, words = WAYS[way]
     signatures = machine.signatures(step=step)
     machine.services.faults = Faults.of(f"wrong-hash@{place}")
@@ -94,14 +96,14 @@ def test_another_hash_in_the_answer_is_an_anomaly_and_the_signed_one_is_followed
 
 
 @pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_a_transaction_that_reverts_has_failed(machine: Machine, way: str) -> None:
+def test_a_transaction_that_reverts_has_failed(machine: OnlineCommand, way: str) -> None:
     assert submit(machine, way, "fail-terminal")[1] in ("FAILED", "ACCEPTED")
     assert machine("follow").code in (0, 11)
     assert machine.states() == {"step": "FAILED"}
 
 
 @pytest.mark.parametrize("way", ["relay", "rpc"])
-def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: Machine, way: str) -> None:
+def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: OnlineCommand, way: str) -> None:
     code, state = submit(machine, way, "tx-stuck")
     assert (code, state) == (9, "ACCEPTED")
     ended = machine("resolve")
@@ -109,7 +111,7 @@ def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: Machine, 
     assert sent(machine, WAYS[way][1]) == 1
 
 
-def test_a_failed_simulation_is_shown_with_the_contracts_error(machine: Machine) -> None:
+def test_a_failed_simulation_is_shown_with_the_contracts_error(machine: OnlineCommand) -> None:
     signatures = machine.signatures(step=APPROVAL)
     machine.services.faults = Faults.of("simulation-fails@relay")
     ended = machine("submit", signatures)
@@ -118,7 +120,7 @@ def test_a_failed_simulation_is_shown_with_the_contracts_error(machine: Machine)
     assert "ToldToFail" in ended.out
 
 
-def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: Machine) -> None:
+def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: OnlineCommand) -> None:
     assert machine("submit", machine.signatures("first", arm=TRIGGER)).code == 0
     with machine.journal() as journal:
         [first] = journal.submissions()
@@ -132,7 +134,7 @@ def test_a_trigger_replaces_another_and_both_ids_are_kept(machine: Machine) -> N
     assert set(machine.services.state.triggers) == {second.entity_id}
 
 
-def test_a_node_on_another_chain_is_not_sent_to(machine: Machine) -> None:
+def test_a_node_on_another_chain_is_not_sent_to(machine: OnlineCommand) -> None:
     signatures = machine.signatures(step=APPROVAL)
     with RehearsalServices(settings=RehearsalSettings(chain_id=1337)) as other:
         (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{other.rpc_url}"\n')
@@ -140,7 +142,7 @@ def test_a_node_on_another_chain_is_not_sent_to(machine: Machine) -> None:
     assert machine.states() == {}
 
 
-def test_by_rpc_without_a_node_is_a_usage_error(machine: Machine) -> None:
+def test_by_rpc_without_a_node_is_a_usage_error(machine: OnlineCommand) -> None:
     signatures = machine.signatures(step=APPROVAL)
     (machine.home / "config.toml").unlink()
     assert machine("submit", signatures, "--by-rpc").code == 2

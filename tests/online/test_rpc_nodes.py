@@ -23,7 +23,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Transaction, parse_requests
 from airlock_shared.errors import Refusal
-from online.rehearsal.desk import DELEGATE, PROMPT, TRADER
+from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER
 from shared.world import DEPLOYMENT_TEXT
 
 ANVIL = Path(__file__).parents[2] / ".tools/node/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"

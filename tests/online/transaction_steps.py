@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from airlock_online.cli.main import program
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.case import Situation
+from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.plan.model import Plan, Step
@@ -100,3 +102,30 @@ def fetched(home: Path, builder_url: str, name: str = "venue") -> Deployment:
     (home / "deployments").mkdir(parents=True, exist_ok=True)
     (home / "deployments" / f"{name}.json").write_text(json.dumps(document))
     return read_deployment(document)
+
+
+HAND_WORDS = ("--nonce", "3", "--gas", "60000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1")
+
+
+class PlannedCommand:
+    """``airlock-online`` in this process, on a machine that fetched the venue's deployment and has a plan of these steps."""
+
+    def __init__(self, folder: Path, builder_url: str, *names: str) -> None:
+        self.folder, self.home = folder, folder / "home"
+        self.plan, self.output = folder / "plan.toml", folder / "requests.json"
+        self.plan.write_text(plan_text(*names))
+        fetched(self.home, builder_url)
+
+    def run(self, *words: str) -> int:
+        return run(program, ["--home", str(self.home), *words])
+
+    def prepare(self, *words: str) -> int:
+        return self.run("prepare", str(self.plan), "-o", str(self.output), *words)
+
+    def call(self, *words: str) -> int:
+        return self.run("call", *words)
+
+    def take(self, method: str, path: str, step: str, *words: str) -> int:
+        """Call a path and take its answer as the payload of a step, its transaction filled in by hand."""
+        taken = ("--plan", str(self.plan), "--step", step, "-o", str(self.output))
+        return self.call(method, path, *words, *taken, *HAND_WORDS)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+
+from airlock_shared.errors import AirlockError
+from airlock_shared.wire.codec import parse_json
+from shared.make_payloads import seal
 
 BITS = tuple(range(8, 257, 8))
 ATOMS = (
@@ -83,14 +88,14 @@ def _domains() -> SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def _structs(draw: DrawFn, types: dict[str, Any], struct: str) -> dict[str, Any]:
-    return {member["name"]: draw(_json_values(types, member["type"])) for member in types[struct]}
+    return {member["name"]: draw(values_of(types, member["type"])) for member in types[struct]}
 
 
-def _json_values(types: dict[str, Any], kind: str) -> SearchStrategy[Any]:
+def values_of(types: dict[str, Any], kind: str) -> SearchStrategy[Any]:
     if kind.endswith("]"):
         inner, _, length = kind[:-1].rpartition("[")
         size = int(length) if length else None
-        return st.lists(_json_values(types, inner), min_size=size or 0, max_size=3 if size is None else size)
+        return st.lists(values_of(types, inner), min_size=size or 0, max_size=3 if size is None else size)
     if kind in types:
         return _structs(types, kind)
     if "int" in kind:
@@ -164,3 +169,142 @@ def spaced(value: Any, draw: Callable[[SearchStrategy[Any]], Any]) -> str:
         return f"{draw(blanks)}[{','.join(spaced(member, draw) for member in value)}{draw(blanks)}]"
     text = json.dumps(value, ensure_ascii=draw(st.booleans()))
     return f"{draw(blanks)}{text}{draw(blanks)}"
+
+
+# ---- documents changed inside ---------------------------------------------------------------------------------------
+
+ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates too: JSON can say them
+_EDGES = [
+    2**64,
+    -(2**64) - 1,
+    2**256,
+    -1,
+    "",
+    "0x",
+    "0x0",
+    "\ud800",
+    "9" * 78,
+    "1" * 79,
+    [],
+    {},
+    [[]],
+    {"": None},
+    "\n",
+]
+ODD = json_values(texts=ANY_TEXT) | st.sampled_from(_EDGES)
+
+Place = tuple[Any, ...]
+
+
+def places(value: Any, path: Place = ()) -> list[Place]:
+    """The path of every member inside a value."""
+    found: list[Place] = [path] if path else []
+    if isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            found += places(member, (*path, key))
+    return found
+
+
+def at(value: Any, place: Iterable[Any]) -> Any:
+    """The member at a place."""
+    for part in place:
+        value = value[part]
+    return value
+
+
+def mutated(document: Any, data: st.DataObject, odd: SearchStrategy[Any] = ODD) -> Any:
+    """A copy of a document with one to three members, anywhere in it, replaced, dropped or doubled."""
+    document = copy.deepcopy(document)
+    for _ in range(data.draw(st.integers(1, 3))):
+        found = places(document)
+        if not found:
+            break
+        *parents, last = data.draw(st.sampled_from(found))
+        node = at(document, parents)
+        change = data.draw(st.sampled_from(["set", "set", "set", "drop", "add"]))
+        if change == "set":
+            node[last] = copy.deepcopy(data.draw(odd))
+        elif change == "drop":
+            del node[last]
+        elif isinstance(node, dict):
+            node[data.draw(ANY_TEXT)] = copy.deepcopy(data.draw(odd))
+        else:
+            node.insert(last, copy.deepcopy(node[last]))
+    return document
+
+
+def of_its_kind(value: Any, others: SearchStrategy[str] = ANY_TEXT) -> SearchStrategy[Any]:
+    """Another value of the JSON type of ``value``: what a form that fixes types alone lets pass."""
+    if isinstance(value, bool):
+        return st.just(not value)
+    if isinstance(value, int):
+        return st.integers(-(2**64), 2**64 - 1) | st.sampled_from([value + 1, value - 1, -value])
+    if isinstance(value, str):
+        edited = st.sampled_from([value[:-1], value + "0", value.swapcase(), " " + value, value[::-1], "0x" + value])
+        return edited | digits_of(value) | others
+    return json_values(texts=ANY_TEXT).filter(lambda other: type(other) is type(value))
+
+
+def digits_of(text: str) -> SearchStrategy[str]:
+    """A text with one of its characters another hex digit."""
+    if not text:
+        return st.just("0")
+    return st.tuples(st.integers(0, len(text) - 1), st.sampled_from("0123456789abcdef")).map(
+        lambda change: text[: change[0]] + change[1] + text[change[0] + 1 :]
+    )
+
+
+def is_readable(value: Any) -> bool:
+    """Whether the reader of JSON takes a value, whatever it is."""
+    try:
+        parse_json(json.dumps(value).encode())
+    except AirlockError:
+        return False
+    return True
+
+
+READABLE = (json_values(floats=False) | st.sampled_from(_EDGES)).filter(
+    is_readable
+)  # fractions are told nowhere but in meta
+READABLE_TEXT = TEXTS.filter(is_readable)
+LOOSE = [  # the members of a requests document of which its reader fixes no more than the JSON type
+    *(("header", name) for name in ("plan", "deployment", "rehearsal", "created_ms")),
+    *(("requests", 0, name) for name in ("action", "fields")),
+    *(("requests", 0, "payload", name) for name in ("intent", "signerRule", "primaryType", "digest", "encodedIntent")),
+    *(("requests", 0, "payload", name) for name in ("domain", "types", "message", "meta")),
+    *(("requests", 0, "route", name) for name in ("to", "order_type", "reason")),
+    ("requests", 0, "signer", "address"),
+    *(("requests", 0, "delegation", name) for name in ("isEnabled", "expiry")),
+]  # fmt: skip
+
+
+def changed_inside(document: dict[str, Any], data: st.DataObject) -> None:
+    """Change a requests document of typed data so that its reader takes it still: a lie in its form, for the checks.
+
+    Half are lies that the builder sealed: other values of the message's own types under their own digest and encoding.
+    """
+    payload = document["requests"][0]["payload"]
+    for _ in range(data.draw(st.integers(1, 3))):
+        if data.draw(st.booleans()):
+            _change_leaf(payload["types"], payload["primaryType"], payload["message"], data)
+            seal(payload)
+            continue
+        there = set(places(document))
+        *parents, last = data.draw(st.sampled_from([place for place in LOOSE if place in there]))
+        node = at(document, parents)
+        if isinstance(node[last], dict) and last != "fields":
+            node[last] = mutated(node[last], data, READABLE)
+        elif last == "fields":
+            node[last][data.draw(st.sampled_from(list(node[last])) | READABLE_TEXT)] = data.draw(READABLE_TEXT)
+        else:
+            hexadecimal = last in ("plan", "deployment")
+            node[last] = data.draw(digits_of(node[last]) if hexadecimal else of_its_kind(node[last], READABLE_TEXT))
+        return
+
+
+def _change_leaf(types: dict[str, Any], struct: str, message: dict[str, Any], data: st.DataObject) -> None:
+    member = data.draw(st.sampled_from(types[struct]))
+    if member["type"] in types:
+        _change_leaf(types, member["type"], message[member["name"]], data)
+    else:
+        message[member["name"]] = data.draw(values_of(types, member["type"]))

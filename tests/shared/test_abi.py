@@ -106,3 +106,12 @@ def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: An
 def test_a_static_struct_has_no_offset_and_a_dynamic_one_has() -> None:
     assert encode_struct("(uint256,bool)", [1, True]).hex() == _word(1) + _word(1)
     assert encode_struct("(uint256,string)", [1, ""]).hex() == _word(32) + _word(1) + _word(64) + _word(0)
+
+
+def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
+    value = bytes(MAX_ENCODED_BYTES - 64)
+    data = encode(["bytes"], [value])
+    assert len(data) == MAX_ENCODED_BYTES
+    assert decode(["bytes"], data) == [value]
+    with pytest.raises(Refusal, match="too long"):
+        decode(["bytes"], encode(["bytes"], [value + b"\0"]))

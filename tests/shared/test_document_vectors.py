@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.checks.document import Steps, steps_are_planned
+from airlock_shared.documents.deployment import parse_deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
@@ -163,3 +164,28 @@ def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
     twin = {"index": 9, "name": "btc_usd", "pnl": True}
     document = patched(json.loads(DEPLOYMENT_TEXT), [{"at": "pairs.3", "insert": twin}])
     assert parse_deployment(to_bytes(document)).pair_named("BTC/USD") is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (["a", "b", "c"], ""),
+        (["a", "c"], "missing: b"),
+        (["a", "b", "c", "d"], "not in the plan: d"),
+        (["a", "b", "b", "c"], "a step appears twice"),
+        (["a", "c", "b"], "in another order than the plan's"),
+    ],
+)
+def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str], said: str) -> None:
+    found = steps_are_planned.run(Steps(steps, ["a", "b", "c"]))
+    assert found is not None
+    assert (found.ok, found.where) == (not said, said)
+
+
+def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree() -> None:
+    document = json.loads(DEPLOYMENT_TEXT)
+    contract = document["domains"]["trading"]["verifyingContract"]
+    document["domains"]["referral"]["verifyingContract"] = document["contracts"]["referral"] = contract
+    with pytest.raises(DocumentError) as caught:
+        read_deployment(document)
+    assert caught.value.check == "DOC-DEPLOYMENT"

@@ -14,7 +14,7 @@ import pytest
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.codec import MAX_DEPTH, check_depth, from_cbor, parse_json, to_cbor, to_json
-from airlock_shared.wire.stream import MAX_ITEM_BYTES, BatchReader, read_batch
+from airlock_shared.wire.stream import MAX_ITEM_BYTES, MAX_ITEMS, BatchReader, read_batch
 
 
 def _check_of(read: Any, *arguments: Any, **options: Any) -> str:
@@ -59,7 +59,7 @@ def test_a_text_that_never_ends_is_given_up_after_the_cap_of_one_item() -> None:
 
     source = Endless()
     reader = BatchReader(source, format_name="f", list_name="requests")
-    assert _check_of(list, reader) == "DOC-JSON"
+    assert _check_of(list, reader) == "DOC-SIZE"
     assert source.taken < 10
 
 
@@ -212,3 +212,14 @@ def test_bad_vectors_outnumber_good_ones_by_far() -> None:
     good = sum(len(list((folder / kind / "good").glob("*"))) for kind in kinds)
     bad = sum(len(list((folder / kind / "bad").glob("*.json"))) for kind in kinds)
     assert bad > 10 * good
+
+
+def test_a_batch_that_announces_too_many_items_is_refused_before_the_first() -> None:
+    def opened(count: int) -> BatchReader:
+        text = json.dumps({"format": "f", "header": {"count": count}, "items": []})
+        return BatchReader(BytesIO(text.encode()), format_name="f", list_name="items")
+
+    assert opened(MAX_ITEMS).count == MAX_ITEMS
+    with pytest.raises(DocumentError) as caught:
+        opened(MAX_ITEMS + 1)
+    assert caught.value.check == "DOC-COUNT"

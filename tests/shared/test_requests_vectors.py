@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from shared.world import (
@@ -13,6 +12,7 @@ from shared.world import (
     Vector,
     bad_request,
     case_of,
+    confirm,
     examined,
     good,
     good_challenges,
@@ -39,7 +39,7 @@ def test_a_good_payload_passes_every_check(step: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_payload_passes_the_second_opinion(step: str) -> None:
-    second_opinion.confirm(case_of(good(step)))
+    confirm(case_of(good(step)))
 
 
 def test_every_struct_of_the_catalogue_has_a_good_payload() -> None:

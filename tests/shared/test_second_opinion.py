@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.errors import Refusal
-from shared.world import STEPS, case_of, good
+from shared.world import STEPS, case_of, confirm, good
 
 
 def _examined(step: str) -> IntentCase:
@@ -19,7 +18,7 @@ def _examined(step: str) -> IntentCase:
 
 def _check_of(case: IntentCase) -> str:
     with pytest.raises(Refusal) as caught:
-        second_opinion.confirm(case)
+        confirm(case)
     return caught.value.check
 
 
@@ -58,4 +57,4 @@ def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) 
 def test_upper_case_hex_of_the_encoding_is_no_disagreement() -> None:
     case = _examined("open")
     case.request.payload["encodedIntent"] = "0x" + case.request.payload["encodedIntent"][2:].upper()
-    second_opinion.confirm(case)
+    confirm(case)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken
-from airlock_shared.text.safe import safe
+from airlock_shared.cli import console
+from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
+from airlock_shared.text.safe import WIDTH, harmless, safe
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (
@@ -108,12 +109,26 @@ def test_no_two_words_share_their_first_and_last_letter() -> None:
     assert len({word[0] + word[-1] for word in BYTEWORDS}) == 256  # the standard's minimal form relies on it
 
 
-def test_a_fingerprint_is_spoken_as_its_first_twelve_bytes() -> None:
-    assert spoken("00" * 31 + "ff") == " ".join(["able"] * 12)
+def test_a_fingerprint_is_spoken_as_its_first_twenty_four_bytes() -> None:
+    assert spoken("00" * 31 + "ff") == " ".join(["able"] * 24)
     assert spoken("c7098580125e2ab0981253468b2dbc52" + "00" * 16) == (  # Bytewords of the standard's own example
-        "slot axis limp lava brag holy door puff monk brag guru frog"
+        "slot axis limp lava brag holy door puff monk brag guru frog luau drop roof grim" + 8 * " able"
     )
     assert len(spoken("ab" * 32).split()) == SPOKEN_BYTES
+
+
+def test_two_documents_that_an_author_made_alike_in_96_bits_are_read_aloud_differently() -> None:
+    one, other = "c7" * 12 + "00" * 20, "c7" * 12 + "01" + "00" * 19
+    assert spoken(one).split()[:12] == spoken(other).split()[:12]
+    assert spoken(one) != spoken(other)
+    assert spoken_rows(one) != spoken_rows(other)
+
+
+def test_the_words_stand_in_two_rows_that_fit_a_screen() -> None:
+    rows = spoken_rows("fe" * 32)
+    assert " ".join(rows) == spoken("fe" * 32)
+    assert [len(row.split()) for row in rows] == [12, 12]
+    assert all(len(row) < 60 for row in rows)
 
 
 @pytest.mark.parametrize("position", range(SPOKEN_BYTES))
@@ -127,3 +142,37 @@ def test_another_byte_is_another_word(position: int) -> None:
 def test_hex_is_grouped_by_four() -> None:
     assert grouped("0x0123456789") == "0123 4567 89"
     assert grouped("") == ""
+
+
+def test_a_cut_text_shows_no_more_than_its_limit() -> None:
+    assert safe("a" * 30 + "b" * 70, limit=30).startswith("a" * 30 + " …")
+    assert "b" not in safe("a" * 30 + "b" * 70, limit=30)
+
+
+# ---- the last guard before a screen -----------------------------------------------------------------------------------
+
+
+def test_what_is_said_or_shown_without_being_made_safe_does_not_act_on_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for write in (console.say, console.show):
+        write(f"a{NASTY}b")
+        seen = "".join(capsys.readouterr())
+        assert not [c for c in NASTY if c in seen and c not in "\n\\{}u"]
+
+
+def test_a_long_name_does_not_go_on_at_the_first_column(capsys: pytest.CaptureFixture[str]) -> None:
+    console.say("Wrote " + "x" * 300)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert len(first) <= WIDTH
+    assert all(line.startswith("  ") and len(line) <= WIDTH for line in rest)
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_the_guard_leaves_what_is_visible_and_our_own_lines_as_they_are(text: str) -> None:
+    assert harmless(safe(text)) == safe(text)
+    assert harmless(f"a\n{safe(text)}\n  b") == f"a\n{safe(text)}\n  b"
+    assert safe(harmless(text.replace("\n", "")).replace("\\", "")) == harmless(text.replace("\n", "")).replace(
+        "\\", ""
+    )

@@ -123,3 +123,16 @@ def test_an_expiry_must_lie_ahead_whatever_the_clocks_error(unsure_ms: int, live
     late = situation()._replace(now_ms=expiry_s * 1000 - 60_001, clock_uncertainty_ms=unsure_ms)
     assert ("TIME-EXPIRY" not in judge(good("desk-key"), late)) == live
     assert ("SIGNER-DELEGATE" not in judge(good("increase"), late)) == live
+
+
+@pytest.mark.parametrize(
+    ("step", "member", "value", "check"),
+    [
+        ("open", "_deadline", NOW_MS + 3 * MINUTE, "TIME-REMAINING"),
+        ("take-profit", "signTimestamp", NOW_MS - SIGN_AGE_AT_MOST_MS, "TIME-STAMP"),
+    ],
+)
+def test_an_unsure_clock_refuses_what_a_sure_one_lets_pass(step: str, member: str, value: int, check: str) -> None:
+    document = _at(step, member, value)
+    assert judge(document) == set()
+    assert judge(document, situation()._replace(clock_uncertainty_ms=1)) == {check}

@@ -22,7 +22,7 @@ from airlock_shared.catalogue.calls import (
     selectors,
 )
 from airlock_shared.catalogue.intents import leaf
-from airlock_shared.checks.transaction import CALL_IDS
+from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
 from shared.strategies import plain_values
@@ -43,7 +43,7 @@ def _decoded_or_refused(data: bytes) -> Decoded | None:
     try:
         return decode_call(data)
     except Refusal:
-        assert _check_of(data) in CALL_IDS
+        assert _check_of(data) in {check.id for check in CALL_CHECKS}
         return None
 
 

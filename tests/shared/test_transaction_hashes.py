@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
-from airlock_shared.checks import second_opinion
 from airlock_shared.checks.case import CallCase
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.documents.signatures import Signed
@@ -21,7 +20,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item
-from shared.world import VECTORS, examined, examined_of, good, plan, refusals, request_of, situation
+from shared.world import VECTORS, confirm, examined, examined_of, good, plan, refusals, request_of, situation
 
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
@@ -104,7 +103,7 @@ def test_a_refused_transaction_has_no_hash_and_its_signature_is_not_looked_at() 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_good_transaction_passes_the_second_opinion(step: str) -> None:
-    second_opinion.confirm(_examined(step))
+    confirm(_examined(step))
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -133,7 +132,7 @@ def test_what_was_filled_in_and_altered_after_the_checks_is_a_disagreement(name:
 
 def _assert_disagrees(case: CallCase) -> None:
     with pytest.raises(Refusal) as caught:
-        second_opinion.confirm(case)
+        confirm(case)
     assert caught.value.check == "TX-DISAGREE"
 
 
@@ -148,7 +147,7 @@ def test_another_spelling_of_the_same_bytes_is_no_disagreement(spelling: str) ->
     found = examined_of(document, situation(FOLDER))
     assert found.verdicts.stopping() == []
     assert found.case is not None
-    second_opinion.confirm(found.case)
+    confirm(found.case)
 
 
 # ---- any transaction ------------------------------------------------------------------------------------------------

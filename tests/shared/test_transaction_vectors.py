@@ -204,7 +204,7 @@ def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wr
 # ---- reading is needed ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("check_id", transaction.CALL_IDS)
+@pytest.mark.parametrize("check_id", [check.id for check in transaction.CALL_CHECKS])
 def test_calldata_that_were_not_read_strictly_would_not_be_refused(
     check_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

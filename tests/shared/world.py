@@ -12,10 +12,12 @@ from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
 from airlock_shared.checks.possession import Challenge, challenge_of, registrations
+from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
@@ -235,3 +237,8 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
         node[last] = node[last].replace(old, new)
     else:
         raise AssertionError(operation)
+
+
+def confirm(case: Case) -> None:
+    """Compare an examined item with the second opinion, which here runs in the same process."""
+    compare(case, opinion_on(json.loads(json.dumps(document_of(case)))))

@@ -32,11 +32,8 @@ class Screen(NamedTuple):
 def screen_of(folder: str, step: str) -> list[str]:
     """Return what is shown before a step is confirmed, line by line."""
     where = situation(folder)
-    item = examined(
-        request_of(good(step, folder)),
-        where,
-        known=Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)}),
-    )
+    known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
+    item = examined(request_of(good(step, folder)), where, known=known)
     case, verdicts = item.case, item.verdicts
     lines = list(review_lines(item, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
     if case is not None and not verdicts.hinder():

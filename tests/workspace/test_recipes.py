@@ -1,7 +1,4 @@
-"""The recipes of ``docs/contributing.md`` are true: an example of each change is in the files listed, and in no others.
-
-``BEYOND`` is the one place for what a change costs today beyond its recipe. It may only become shorter.
-"""
+"""The recipes of ``docs/contributing.md`` are true: an example of each change is in the files listed, and in no others."""
 
 from __future__ import annotations
 
@@ -24,33 +21,6 @@ from workspace.links import anchors_of
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/contributing.md"
 PRODUCT = ("shared/src", "online/src", "offline/src")  # the rehearsal's simulators are proof, and not counted
-
-NOT_THERE_YET = {"offline/src/airlock_offline/ledger/models.py"}
-BEYOND: dict[str, set[str]] = {
-    "A check": {"shared/src/airlock_shared/checks/catalogue.py"},
-    "A Ledger model": {
-        "offline/src/airlock_offline/emulator/app.py",
-        "offline/src/airlock_offline/emulator/typed_flow.py",
-        "offline/src/airlock_offline/ledger/line_breaks.py",
-        "offline/src/airlock_offline/ledger/not_shown.py",
-        "offline/src/airlock_offline/ledger/typed_data_screens.py",
-        "offline/src/airlock_offline/ledger/usb.py",
-        "offline/src/airlock_offline/preflight/ledger.py",
-    },
-    "A route": {
-        "offline/src/airlock_offline/cli/trust_struct.py",
-        "online/src/airlock_online/cli/deployment.py",
-        "online/src/airlock_online/delivery/admission.py",
-        "online/src/airlock_online/delivery/deliveries.py",
-        "shared/src/airlock_shared/catalogue/intents.py",
-        "shared/src/airlock_shared/catalogue/pinned_structs.py",
-    },
-    "A unit's scale": {
-        "online/src/airlock_online/cli/build.py",
-        "shared/src/airlock_shared/checks/transaction.py",
-    },
-    "A command": set(),
-}
 
 
 class Recipe(NamedTuple):
@@ -129,25 +99,19 @@ EXAMPLES: dict[str, Callable[[], set[str]]] = {
 
 
 def test_the_page_has_a_recipe_for_each_example_and_no_other() -> None:
-    assert set(RECIPES) == set(EXAMPLES) == set(BEYOND)
+    assert set(RECIPES) == set(EXAMPLES)
     assert {"a-check", "a-ledger-model", "a-route", "a-units-scale", "a-command"} <= anchors_of(PAGE)
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.heading)
 def test_a_recipe_lists_no_more_files_than_it_promises_and_they_are_there(recipe: Recipe) -> None:
     assert 0 < len(recipe.files) <= recipe.at_most
-    assert {file for file in recipe.files if not (ROOT / file).is_file()} <= NOT_THERE_YET
+    assert [file for file in recipe.files if not (ROOT / file).is_file()] == []
 
 
 @pytest.mark.parametrize("heading", EXAMPLES)
 def test_an_example_is_in_the_files_of_its_recipe_and_in_no_others(heading: str) -> None:
-    found = EXAMPLES[heading]()
-    assert found - set(RECIPES[heading].files) == BEYOND[heading], "a change of this kind touches other files now"
-    assert set(RECIPES[heading].files) - found <= NOT_THERE_YET
-
-
-def test_what_is_not_there_yet_is_struck_off_when_it_comes() -> None:
-    assert [file for file in NOT_THERE_YET if (ROOT / file).exists()] == []
+    assert EXAMPLES[heading]() == set(RECIPES[heading].files), "a change of this kind touches other files now"
 
 
 @pytest.mark.parametrize("program", [online, offline], ids=["online", "offline"])

@@ -78,7 +78,7 @@ def test_the_offline_environment_cannot_import_a_network_client(module: str) -> 
 
 
 def test_the_offline_environment_does_import_the_offline_half() -> None:
-    script = "import airlock_offline.cli.main, airlock_shared, ledgerblue.ledgerWrapper, hid"
+    script = "import airlock_offline.cli.main, airlock_shared, ledgerblue.ledgerWrapper, hidraw"
     subprocess.run([_offline_python(), "-I", "-c", script], check=True)
 
 

@@ -44,9 +44,11 @@ if "AIRLOCK_TRACED" in os.environ:
 """
 
 READING_ORDER = {
-    "the network guard, and the command": (
+    "the network guard, the kernel's filter, and the command": (
         "airlock_offline.cli",
         "airlock_offline.airgap",
+        "airlock_offline.confinement",
+        "airlock_offline.child_process",
         "airlock_offline.home",
     ),
     "the order of things: examine, show, ask, sign, recover, keep": ("airlock_offline.signing",),

@@ -46,7 +46,7 @@ def compile_all(folder: str) -> None:
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
     from airlock_offline.installation.manifest import INTERPRETER, PAPERS, examine_installation
-    from airlock_shared.text.fingerprint_words import grouped, spoken
+    from airlock_shared.text.fingerprint_words import grouped, spoken_rows
     from airlock_shared.text.safe import safe
 
     root = Path(folder)
@@ -66,9 +66,10 @@ def examine(folder: str, fingerprint: str) -> None:
             sys.stderr.write(f"  {name}{value}\n" if value else "")
     if installation.findings:
         stop(f"{len(installation.findings)} findings", installation.findings[0].refusal().do, 3)
+    words = "\n  ".join(spoken_rows(fingerprint))
     sys.stderr.write(
         f"The installation is the kit's: {installation.files} files and their bytecode.\n"
-        f"  {installation.kit}\n  {grouped(fingerprint)}\n  {spoken(fingerprint)}\n"
+        f"  {installation.kit}\n  {grouped(fingerprint)}\n  {words}\n"
     )
 
 

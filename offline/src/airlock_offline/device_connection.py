@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from airlock_offline import airgap
+from airlock_offline.confinement.needs import APDU_LOG
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.cli.console import say
 from airlock_shared.errors import PlanError, Refusal, UsageError
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan, Signer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LOG = "airlock.apdu-log"  # where the click context keeps the path of the log
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
-    context.meta[_LOG] = path
+    context.meta[APDU_LOG] = path
 
 
 _emulator_option = click.option(
@@ -137,7 +137,7 @@ class Device:
 def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
     """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
     context = click.get_current_context(silent=True)
-    device = Device(emulator_port, ledger_path, context.meta.get(_LOG) if context else None)
+    device = Device(emulator_port, ledger_path, context.meta.get(APDU_LOG) if context else None)
     try:
         yield device
     finally:

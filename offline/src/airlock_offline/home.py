@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from airlock_offline.confinement.enforced import UNCONFINED
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
@@ -31,6 +32,15 @@ class OfflineHome:
         self.home = home
         self.transcript = TranscriptFile(home / "transcript.jsonl")
         self.settings_file = home / SETTINGS_FILE
+        self.printing: Callable[[Path, Path], str] | None = None
+        """What prints a page, where the command line asks for it."""
+        self.confinement = UNCONFINED
+        """What the kernel enforces on this process: set when a command begins."""
+
+    def record_unenforced(self, at_ms: int) -> None:
+        """Record what the kernel does not enforce on this process; nothing when it enforces all."""
+        if not (self.confinement.seccomp and self.confinement.landlock):
+            self.transcript.record("kernel-not-enforced", self.confinement.as_json(), at_ms)
 
     # -- pinned deployments
 

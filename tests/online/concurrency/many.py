@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_online.delivery.routes.context import Delivery
-from online.desk import unsent
+from online.delivering_machine import unsent
 
 
 def orders(base_url: str, count: int) -> list[Delivery]:

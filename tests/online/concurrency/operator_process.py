@@ -15,7 +15,7 @@ from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.journal import open_journal
 from online.concurrency.many import orders
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 
 def main(where: str, base_url: str, count: int) -> None:

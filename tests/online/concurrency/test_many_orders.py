@@ -20,7 +20,7 @@ from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
 from online.concurrency.many import orders
 from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import Venue, tracking_id
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 ORDERS = 1_000
 GROWTH_AT_MOST_MIB = 150

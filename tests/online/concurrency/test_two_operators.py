@@ -13,7 +13,7 @@ from typing import Any
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderState
 from online.crash.venue import EVENTS, Venue
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 SIGNATURES = 200
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from airlock_online.journal.order_states import FINAL, OrderState
 from online.crash.orders import order
 from online.crash.venue import Venue
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 LATE_MS = 10 * 60_000  # after a deadline, when nothing can be executed any more
 WORKERS = 2

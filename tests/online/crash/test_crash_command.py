@@ -20,7 +20,7 @@ from airlock_shared.host.transcript_file import read_transcript
 from online.crash.ceremony import STEPS, lay_out
 from online.crash.runs import WORKERS, Launcher, Ran, at_once, killed
 from online.crash.venue import Venue
-from online.desk import NOW
+from online.delivering_machine import NOW
 
 EVERY = 4  # of the places one in so many: the routes alone are killed at each
 DEATHS_AT_LEAST = 50
@@ -32,7 +32,7 @@ def launchers() -> Iterator[list[Launcher]]:
         yield [stack.enter_context(Launcher()) for _ in range(WORKERS)]
 
 
-class Machine:
+class KilledMachine:
     """An online machine with its folder, its screen, and a venue."""
 
     def __init__(self, folder: Path, venue: Venue, launcher: Launcher) -> None:
@@ -72,7 +72,7 @@ def test_the_command_killed_anywhere_and_run_again_sends_each_signature_once(
     launchers: list[Launcher], tmp_path: Path
 ) -> None:
     with Venue() as venue:
-        machine = Machine(tmp_path / "unharmed", venue, launchers[0])
+        machine = KilledMachine(tmp_path / "unharmed", venue, launchers[0])
         ran = machine.run("submit", str(machine.file), "--json")
         assert (ran.status, ran.code, venue.taken) == (0, 0, len(STEPS))
         machine.check()
@@ -81,7 +81,7 @@ def test_the_command_killed_anywhere_and_run_again_sends_each_signature_once(
 
     def check(launcher: Launcher, place: int) -> None:
         with Venue() as venue:
-            machine = Machine(tmp_path / f"place-{place}", venue, launcher)
+            machine = KilledMachine(tmp_path / f"place-{place}", venue, launcher)
             ran = machine.run("submit", str(machine.file), "--json", die_at=f"place {place}")
             assert killed(ran) or ran.status == 0  # the last places may not be reached: the threads vary in their polls
             deaths.extend([place] * killed(ran))

@@ -9,31 +9,31 @@ import pytest
 
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from online.rehearsal.desk import PROMPT, TRADER, Clock, Desk
+from online.rehearsal.services_client import PROMPT, TRADER, Clock, ServicesClient
 
-OpenDesk = Callable[[RehearsalSettings], Desk]
+OpenClient = Callable[[RehearsalSettings], ServicesClient]
 
 
-def _desk(stack: ExitStack, settings: RehearsalSettings) -> Desk:
+def _desk(stack: ExitStack, settings: RehearsalSettings) -> ServicesClient:
     clock = Clock()
     services = stack.enter_context(RehearsalServices(trader=TRADER.address, settings=settings, now_ms=clock))
-    desk = Desk(services, clock)
+    desk = ServicesClient(services, clock)
     stack.callback(desk.http.close)
     return desk
 
 
 @pytest.fixture
-def open_desk() -> Iterator[OpenDesk]:
+def open_desk() -> Iterator[OpenClient]:
     with ExitStack() as stack:
         yield lambda settings: _desk(stack, settings)
 
 
 @pytest.fixture
-def desk(open_desk: OpenDesk) -> Desk:
+def desk(open_desk: OpenClient) -> ServicesClient:
     return open_desk(PROMPT)
 
 
 @pytest.fixture(scope="module")
-def shared_desk() -> Iterator[Desk]:
+def shared_desk() -> Iterator[ServicesClient]:
     with ExitStack() as stack:
         yield _desk(stack, PROMPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from online.rehearsal.desk import DELEGATE, START_MS, TRADER, Json
+from online.rehearsal.services_client import DELEGATE, START_MS, TRADER, Json
 
 T = TRADER.address
 FIXED = {"nonce": "7", "deadlineMs": str(START_MS + 60_000)}

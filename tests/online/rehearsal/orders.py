@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from online.rehearsal.desk import (
+from online.rehearsal.services_client import (
     START_MS,
     TRADER,
-    Desk,
     Json,
+    ServicesClient,
     handmade,
 )
 
@@ -29,7 +29,7 @@ COINS = {0: ONE // 64, 3: 3 * ONE}
 """Exposures of 100 USDC at 10x on the BTC pair, and at 96x on the PnL pair."""
 
 
-def coin_open(desk: Desk, pair_index: int, price: int, kind: str, **other: Any) -> Json:
+def coin_open(desk: ServicesClient, pair_index: int, price: int, kind: str, **other: Any) -> Json:
     message = {
         "_t": trade(pair_index, openPrice=str(price * ONE)), "_type": kind, "_coinExposure": str(COINS[pair_index]),
         "_minLeverage": str(ONE), "_maxLeverage": str(200 * ONE), "_slippageP": str(ONE), "_deadline": DEADLINE,
@@ -38,7 +38,7 @@ def coin_open(desk: Desk, pair_index: int, price: int, kind: str, **other: Any) 
     return handmade(desk, "OpenTradeCoinExposureReq", message | other)
 
 
-def coin_close(desk: Desk, pair_index: int, price: int, coins: str) -> Json:
+def coin_close(desk: ServicesClient, pair_index: int, price: int, coins: str) -> Json:
     position = desk.position(pair_index)
     assert position is not None
     message = {
@@ -48,7 +48,7 @@ def coin_close(desk: Desk, pair_index: int, price: int, coins: str) -> Json:
     return handmade(desk, "CloseTradeCoinExposureReq", message)
 
 
-def refused(desk: Desk, body: Any, words: str) -> None:
+def refused(desk: ServicesClient, body: Any, words: str) -> None:
     before = desk.state.venue.evm.block_number()
     reply = desk.post_order(body)
     assert reply.status_code == 400

@@ -8,7 +8,7 @@ import pytest
 from eth_abi import abi
 
 from airlock_shared.ethereum.eip712 import read_typed_data
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json, digest_in
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient, digest_in
 
 NOW_S = START_MS // 1000
 T, D = TRADER.address, DELEGATE.address
@@ -41,7 +41,7 @@ def asked(name: str, **fields: Any) -> Json:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_get_and_post_build_the_same_payload(shared_desk: Desk, name: str) -> None:
+def test_get_and_post_build_the_same_payload(shared_desk: ServicesClient, name: str) -> None:
     by_post = shared_desk.ask(name, asked(name))
     by_get = shared_desk.ask(name, asked(name), "GET")
     assert by_post.status_code == by_get.status_code == 200
@@ -50,7 +50,7 @@ def test_get_and_post_build_the_same_payload(shared_desk: Desk, name: str) -> No
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_payload_has_the_members_of_the_specification(shared_desk: Desk, name: str) -> None:
+def test_a_payload_has_the_members_of_the_specification(shared_desk: ServicesClient, name: str) -> None:
     payload = shared_desk.build(name, **asked(name))
     meta = [] if name == "referral-set-code" else ["meta"]
     expected = ["intent", "signerRule", "domain", "primaryType", "types", "message", "digest", "encodedIntent", *meta]
@@ -63,13 +63,13 @@ def test_a_payload_has_the_members_of_the_specification(shared_desk: Desk, name:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_the_gate_computes_the_same_digest(shared_desk: Desk, name: str) -> None:
+def test_the_gate_computes_the_same_digest(shared_desk: ServicesClient, name: str) -> None:
     payload = shared_desk.build(name, **asked(name))
     document = {k: payload[k] for k in ("types", "primaryType", "domain", "message")}
     assert "0x" + read_typed_data(document)[1].digest.hex() == payload["digest"]
 
 
-def test_amounts_are_scaled_exactly(shared_desk: Desk) -> None:
+def test_amounts_are_scaled_exactly(shared_desk: ServicesClient) -> None:
     payload = shared_desk.build("close", **asked("close", expectedPrice="64000.0000000001"))
     assert payload["message"]["_amount"] == "250500000"
     assert payload["message"]["_wantedPrice"] == "640000000000001"
@@ -78,7 +78,7 @@ def test_amounts_are_scaled_exactly(shared_desk: Desk) -> None:
     assert exact.json()["data"]["message"]["_amount"] == "100000"
 
 
-def test_an_open_carries_its_collateral_in_position_size(shared_desk: Desk) -> None:
+def test_an_open_carries_its_collateral_in_position_size(shared_desk: ServicesClient) -> None:
     payload = shared_desk.build("open", **asked("open", takeProfit="70000"))
     trade = payload["message"]["_t"]
     assert trade["positionSizeUSDC"] == "100000000"
@@ -89,28 +89,28 @@ def test_an_open_carries_its_collateral_in_position_size(shared_desk: Desk) -> N
     assert payload["meta"] == {"pair": "BTC/USD", "pairIndex": 0, "openPrice": 64000.0}
 
 
-def test_a_pnl_pair_gets_the_pnl_order_type(shared_desk: Desk) -> None:
+def test_a_pnl_pair_gets_the_pnl_order_type(shared_desk: ServicesClient) -> None:
     payload = shared_desk.build("open", **asked("open", pairIndex=3, leverage="100"))
     assert payload["message"]["_type"] == "3"
 
 
 @pytest.mark.parametrize("kind", ["limit", "stop_limit"])
-def test_a_limit_order_is_built_with_its_type(shared_desk: Desk, kind: str) -> None:
+def test_a_limit_order_is_built_with_its_type(shared_desk: ServicesClient, kind: str) -> None:
     payload = shared_desk.build("open", **asked("open", orderType=kind, openPrice="60000"))
     assert payload["message"]["_type"] == {"limit": "2", "stop_limit": "1"}[kind]
 
 
 @pytest.mark.parametrize("name", ["btc/usd", "BTC-USD", "Btc_Usd"])
-def test_a_pair_is_found_by_any_spelling(shared_desk: Desk, name: str) -> None:
+def test_a_pair_is_found_by_any_spelling(shared_desk: ServicesClient, name: str) -> None:
     assert shared_desk.build("close", **asked("close", pairIndex=None, pair=name))["meta"]["pairIndex"] == 0
 
 
-def test_a_pair_whose_name_has_a_separator_is_found(shared_desk: Desk) -> None:
+def test_a_pair_whose_name_has_a_separator_is_found(shared_desk: ServicesClient) -> None:
     payload = shared_desk.build("open", **asked("open", pairIndex=None, pair="btc_upside-usd"))
     assert payload["meta"] == {"pair": "BTC_UPSIDE/USD", "pairIndex": 4, "openPrice": 64000.0}
 
 
-def test_a_close_binds_the_open_timestamp(shared_desk: Desk) -> None:
+def test_a_close_binds_the_open_timestamp(shared_desk: ServicesClient) -> None:
     position = shared_desk.position(0)
     assert position is not None
     assert shared_desk.build("close", **asked("close"))["message"]["_openTimestamp"] == position["timestamp"]
@@ -128,7 +128,9 @@ def test_a_close_binds_the_open_timestamp(shared_desk: Desk) -> None:
         ({"triggerType": "percentage", "price": None, "percentage": -10}, ("4", "1", "0", "-100000000000")),
     ],
 )
-def test_a_trigger_has_a_price_or_a_percentage(shared_desk: Desk, fields: Json, expected: tuple[str, ...]) -> None:
+def test_a_trigger_has_a_price_or_a_percentage(
+    shared_desk: ServicesClient, fields: Json, expected: tuple[str, ...]
+) -> None:
     message = shared_desk.build("tpsl-partial", **asked("tpsl-partial", **fields))["message"]
     assert (message["orderType"], message["triggerType"], message["price"], message["percentage"]) == expected
     assert message["signTimestamp"] == str(START_MS)
@@ -139,12 +141,12 @@ def test_a_trigger_has_a_price_or_a_percentage(shared_desk: Desk, fields: Json, 
     ("code", "expected"),
     [("TREASURY", b"TREASURY"), ("a" * 31, b"a" * 31), ("0x" + "ab" * 32, b"\xab" * 32)],
 )
-def test_a_referral_code_is_left_aligned(shared_desk: Desk, code: str, expected: bytes) -> None:
+def test_a_referral_code_is_left_aligned(shared_desk: ServicesClient, code: str, expected: bytes) -> None:
     message = shared_desk.build("referral-set-code", **asked("referral-set-code", code=code))["message"]
     assert message["_code"] == "0x" + expected.ljust(32, b"\0").hex()
 
 
-def test_a_delegate_request_is_encoded_in_another_order_than_it_is_hashed(shared_desk: Desk) -> None:
+def test_a_delegate_request_is_encoded_in_another_order_than_it_is_hashed(shared_desk: ServicesClient) -> None:
     payload = shared_desk.build("delegate", **asked("delegate"))
     data = bytes.fromhex(payload["encodedIntent"][2:])
     (values,) = abi.decode(["(address,address,uint256,string,uint256,uint256)"], data)
@@ -154,13 +156,13 @@ def test_a_delegate_request_is_encoded_in_another_order_than_it_is_hashed(shared
     assert 280 <= len(message["tnc"]) <= 340
 
 
-def test_a_nonce_and_a_deadline_are_chosen_when_left_out(shared_desk: Desk) -> None:
+def test_a_nonce_and_a_deadline_are_chosen_when_left_out(shared_desk: ServicesClient) -> None:
     first, second = (shared_desk.build("twap-cancel", trader=T, twapId=41)["message"] for _ in range(2))
     assert first["nonce"] != second["nonce"]
     assert first["deadline"] == str(START_MS + 600_000)
 
 
-def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: Desk) -> None:
+def test_unknown_fields_are_ignored_but_by_tpsl_partial(shared_desk: ServicesClient) -> None:
     assert shared_desk.ask("twap-cancel", asked("twap-cancel", colour="red")).status_code == 200
     refused = shared_desk.ask("tpsl-partial", asked("tpsl-partial", colour="red"))
     assert refused.json()["error"]["details"]["issues"] == [{"path": "colour", "message": "unknown field"}]
@@ -242,7 +244,7 @@ BAD: list[tuple[str, Json, str]] = [
 
 
 @pytest.mark.parametrize(("name", "fields", "path"), BAD, ids=[f"{n}-{f}" for n, f, _ in BAD])
-def test_a_bad_request_names_the_field(shared_desk: Desk, name: str, fields: Json, path: str) -> None:
+def test_a_bad_request_names_the_field(shared_desk: ServicesClient, name: str, fields: Json, path: str) -> None:
     reply = shared_desk.ask(name, asked(name, **fields))
     assert reply.status_code == 400
     body = reply.json()
@@ -265,19 +267,19 @@ def test_a_bad_request_names_the_field(shared_desk: Desk, name: str, fields: Jso
     ],
     ids=["empty", "array", "null", "cut", "nan", "doubled", "deep", "not-utf8", "large"],
 )
-def test_a_body_that_is_not_one_json_object_is_refused(shared_desk: Desk, body: bytes) -> None:
+def test_a_body_that_is_not_one_json_object_is_refused(shared_desk: ServicesClient, body: bytes) -> None:
     reply = shared_desk.http.post(shared_desk.services.builder_url + "/v2/intents/close", content=body)
     assert reply.status_code in (400, 413)
     assert reply.json()["error"]["code"] == "BAD_REQUEST"
 
 
-def test_a_lone_surrogate_is_echoed_without_harm(shared_desk: Desk) -> None:
+def test_a_lone_surrogate_is_echoed_without_harm(shared_desk: ServicesClient) -> None:
     url = shared_desk.services.builder_url + "/v2/intents/tpsl-partial"
     reply = shared_desk.http.post(url, content=b'{"\\ud800": 1}')
     assert reply.status_code == 400
     assert "\\ud800" in reply.text
 
 
-def test_a_doubled_query_parameter_is_refused(shared_desk: Desk) -> None:
+def test_a_doubled_query_parameter_is_refused(shared_desk: ServicesClient) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + f"/v2/positions?trader={T}&trader={D}")
     assert reply.status_code == 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from online.rehearsal.desk import DELEGATE, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, STRANGER, TRADER, Json, ServicesClient
 
 T, D = TRADER.address, DELEGATE.address
 
@@ -22,7 +22,7 @@ READS: list[tuple[str, Json]] = [
 
 
 @pytest.mark.parametrize(("path", "fields"), READS)
-def test_a_read_answers_get_and_post_alike(shared_desk: Desk, path: str, fields: Json) -> None:
+def test_a_read_answers_get_and_post_alike(shared_desk: ServicesClient, path: str, fields: Json) -> None:
     by_get = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
     by_post = shared_desk.http.post(shared_desk.services.builder_url + path, json=fields)
     assert by_get.status_code == 200
@@ -30,7 +30,7 @@ def test_a_read_answers_get_and_post_alike(shared_desk: Desk, path: str, fields:
     assert by_get.json() == by_post.json()
 
 
-def test_meta_says_that_it_is_a_simulator(shared_desk: Desk) -> None:
+def test_meta_says_that_it_is_a_simulator(shared_desk: ServicesClient) -> None:
     meta = shared_desk.read("/v2/meta")
     assert (meta["simulator"], meta["chainId"]) == (True, 31337)
     assert meta["eip712"]["trading"]["verifyingContract"] == meta["addresses"]["tradingRouter"]
@@ -38,27 +38,27 @@ def test_meta_says_that_it_is_a_simulator(shared_desk: Desk) -> None:
     assert meta["defaults"]["intentDeadlineMs"] == 600_000
 
 
-def test_the_catalogue_has_a_pnl_pair_and_a_name_with_a_separator(shared_desk: Desk) -> None:
+def test_the_catalogue_has_a_pnl_pair_and_a_name_with_a_separator(shared_desk: ServicesClient) -> None:
     pairs = shared_desk.read("/v2/pairs")
     assert [p["index"] for p in pairs if p["isPnl"]] == [3]
     assert [p["symbol"] for p in pairs if "_" in p["from"]] == ["BTC_UPSIDE/USD"]
 
 
-def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: Desk) -> None:
+def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: ServicesClient) -> None:
     held = shared_desk.read("/v2/positions", trader=T)
     assert [(t["trade"]["pairIndex"], t["isPnl"]) for t in held["trades"]] == [("0", False), ("1", False), ("3", True)]
     assert [o["orderType"] for o in held["orders"]] == [2]
     assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {"trades": [], "orders": []}
 
 
-def test_a_code_is_read_with_its_owner_and_nobody_owns_an_unknown_one(shared_desk: Desk) -> None:
+def test_a_code_is_read_with_its_owner_and_nobody_owns_an_unknown_one(shared_desk: ServicesClient) -> None:
     offered = shared_desk.read("/v2/reads/referral", code="OFFERED")
     assert (offered["owner"], offered["pendingOwner"]) == ("0x" + "00" * 19 + "01", T)
     unknown = shared_desk.read("/v2/reads/referral", code="UNKNOWN")
     assert (unknown["owner"], unknown["pendingOwner"]) == ("", "")
 
 
-def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) -> None:
+def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: ServicesClient) -> None:
     offered = shared_desk.read("/v2/nonce", trader=T)
     assert offered["used"] is False
     assert int(offered["nonce"]) > 0
@@ -79,7 +79,7 @@ def test_without_check_the_nonce_read_offers_an_unused_one(shared_desk: Desk) ->
         ("/v2/reads/referral", {"code": "0x12"}),
     ],
 )
-def test_a_bad_read_is_refused(shared_desk: Desk, path: str, fields: Json) -> None:
+def test_a_bad_read_is_refused(shared_desk: ServicesClient, path: str, fields: Json) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + path, params=fields)
     assert reply.status_code == 400
     assert reply.json()["error"]["details"]["issues"]
@@ -100,14 +100,14 @@ NAMED = [
 
 @pytest.mark.parametrize(("method", "service", "path"), NAMED)
 def test_every_endpoint_that_the_specification_names_is_served(
-    shared_desk: Desk, method: str, service: str, path: str
+    shared_desk: ServicesClient, method: str, service: str, path: str
 ) -> None:
     url = shared_desk.services.urls[service] + path
     reply = shared_desk.http.get(url) if method == "GET" else shared_desk.http.post(url, json={})
     assert reply.status_code in (200, 400)
 
 
-def test_ready_reports_its_components(shared_desk: Desk) -> None:
+def test_ready_reports_its_components(shared_desk: ServicesClient) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + "/ready")
     assert reply.status_code == 200
     assert reply.json()["data"]["ready"] is True
@@ -118,7 +118,9 @@ def test_ready_reports_its_components(shared_desk: Desk) -> None:
     ("GET", "/builder/v2/nope", 404), ("PUT", "/builder/v2/meta", 405), ("POST", "/builder/ready", 405),
     ("GET", "/", 404), ("GET", "/batched/market/execute-batched", 405),
 ])  # fmt: skip
-def test_what_is_not_served_says_so_in_the_envelope(shared_desk: Desk, method: str, path: str, status: int) -> None:
+def test_what_is_not_served_says_so_in_the_envelope(
+    shared_desk: ServicesClient, method: str, path: str, status: int
+) -> None:
     reply = shared_desk.http.request(method, shared_desk.services.url + path)
     assert (reply.status_code, reply.json()["ok"]) == (status, False)
     assert reply.headers["x-airlock-rehearsal"] == "simulator"

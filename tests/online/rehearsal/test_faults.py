@@ -11,9 +11,9 @@ from airlock_rehearsal.services.faults import EVERYWHERE, FAULTS, IN_EXECUTION, 
 from airlock_rehearsal.services.transport import another_hash
 from airlock_rehearsal.services.venue.initial_state import set_up
 from airlock_shared.errors import UsageError
-from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import PROMPT, TRADER, Desk, Json, events_in
+from online.rehearsal.conftest import OpenClient
 from online.rehearsal.intent_requests import REQUESTS
+from online.rehearsal.services_client import PROMPT, TRADER, Json, ServicesClient, events_in
 from online.rehearsal.wallet import node
 
 T = TRADER.address
@@ -22,7 +22,7 @@ T = TRADER.address
 # ---- in execution ----------------------------------------------------------------------------------------------------
 
 
-def stream_until_cut(desk: Desk, body: Json) -> bytes:
+def stream_until_cut(desk: ServicesClient, body: Json) -> bytes:
     """Return what came before the connection was cut."""
     received = b""
     url = desk.services.batched_url + "/market/execute-batched"
@@ -36,13 +36,13 @@ def stream_until_cut(desk: Desk, body: Json) -> bytes:
     raise AssertionError("the reply came to an orderly end")
 
 
-def only_tracking_id(desk: Desk) -> str:
+def only_tracking_id(desk: ServicesClient) -> str:
     """Return the id that the seed gives the first order."""
     return set_up(desk.state.settings, T, desk.clock).draw_id("tracking-id")
 
 
 @pytest.mark.parametrize("failing", [1, 4])
-def test_failed_attempts_come_before_the_registration(desk: Desk, failing: int) -> None:
+def test_failed_attempts_come_before_the_registration(desk: ServicesClient, failing: int) -> None:
     desk.faults(f"attempts-fail={failing}")
     events = desk.execute(1, desk.close_payload())
     attempts = [e.data for e in events if e.type == "AttemptFailed"]
@@ -52,7 +52,7 @@ def test_failed_attempts_come_before_the_registration(desk: Desk, failing: int) 
     assert [e.id for e in events] == [str(i) for i in range(len(events))]
 
 
-def test_exhausted_attempts_are_an_error_without_a_registration(desk: Desk) -> None:
+def test_exhausted_attempts_are_an_error_without_a_registration(desk: ServicesClient) -> None:
     desk.faults("attempts-fail=9")
     payload = desk.close_payload()
     events = desk.execute(1, payload)
@@ -65,7 +65,7 @@ def test_exhausted_attempts_are_an_error_without_a_registration(desk: Desk) -> N
     assert desk.execute(1, payload)[-1].type == "MarketOrderExecuted"
 
 
-def test_an_unknown_event_is_persisted_and_ends_nothing(desk: Desk) -> None:
+def test_an_unknown_event_is_persisted_and_ends_nothing(desk: ServicesClient) -> None:
     desk.faults("unknown-event")
     events = desk.execute(1, desk.close_payload())
     assert [e.type for e in events][1] == "MarketPriceRefreshed"
@@ -74,7 +74,7 @@ def test_an_unknown_event_is_persisted_and_ends_nothing(desk: Desk) -> None:
     assert [e["type"] for e in replayed] == [e.type for e in events]
 
 
-def test_a_cancelled_fill_leaves_the_position(desk: Desk) -> None:
+def test_a_cancelled_fill_leaves_the_position(desk: ServicesClient) -> None:
     desk.faults("cancel-fill")
     payload = desk.close_payload()
     assert desk.execute(1, payload)[-1].type == "MarketOrderCanceled"
@@ -82,7 +82,7 @@ def test_a_cancelled_fill_leaves_the_position(desk: Desk) -> None:
     assert desk.nonce_used(payload)
 
 
-def test_a_terminal_failure_after_registration_has_an_id_and_a_spent_nonce(desk: Desk) -> None:
+def test_a_terminal_failure_after_registration_has_an_id_and_a_spent_nonce(desk: ServicesClient) -> None:
     desk.faults("fail-terminal")
     payload = desk.close_payload()
     last = desk.execute(1, payload)[-1]
@@ -91,7 +91,7 @@ def test_a_terminal_failure_after_registration_has_an_id_and_a_spent_nonce(desk:
     assert desk.position(0) is not None
 
 
-def test_a_failed_enqueueing_has_no_id_and_is_not_persisted(desk: Desk) -> None:
+def test_a_failed_enqueueing_has_no_id_and_is_not_persisted(desk: ServicesClient) -> None:
     desk.faults("enqueue-failed-no-id")
     payload = desk.close_payload()
     accepted, error = desk.execute(1, payload)
@@ -100,7 +100,7 @@ def test_a_failed_enqueueing_has_no_id_and_is_not_persisted(desk: Desk) -> None:
     assert not desk.nonce_used(payload)
 
 
-def test_the_lifetime_cap_by_fault_is_no_outcome(desk: Desk) -> None:
+def test_the_lifetime_cap_by_fault_is_no_outcome(desk: ServicesClient) -> None:
     desk.faults("stream-timeout")
     accepted, error = desk.execute(1, desk.close_payload())
     assert (error.type, error.id, error.data["code"]) == ("Error", "", "STREAM_TIMEOUT")
@@ -108,7 +108,7 @@ def test_the_lifetime_cap_by_fault_is_no_outcome(desk: Desk) -> None:
     assert [e["type"] for e in events] == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
 
 
-def test_a_replay_can_be_doubled(desk: Desk) -> None:
+def test_a_replay_can_be_doubled(desk: ServicesClient) -> None:
     desk.faults("duplicate-replay")
     events = desk.execute(1, desk.close_payload())
     assert [e.id for e in events] == ["0", "0", "1", "1", "2", "2"]
@@ -116,7 +116,7 @@ def test_a_replay_can_be_doubled(desk: Desk) -> None:
     assert [e["seq"] for e in replayed] == [0, 0, 1, 1, 2, 2]
 
 
-def test_status_can_have_no_events_and_can_be_missing_once(desk: Desk) -> None:
+def test_status_can_have_no_events_and_can_be_missing_once(desk: ServicesClient) -> None:
     tracking_id = desk.execute(1, desk.close_payload())[0].data["trackingId"]
     desk.faults("empty-events")
     assert desk.status(tracking_id).json() == {"events": []}
@@ -126,14 +126,14 @@ def test_status_can_have_no_events_and_can_be_missing_once(desk: Desk) -> None:
     assert desk.status(other).status_code == 200
 
 
-def test_an_attempt_can_fail_after_the_registration(desk: Desk) -> None:
+def test_an_attempt_can_fail_after_the_registration(desk: ServicesClient) -> None:
     desk.faults("late-attempt")
     kinds = [e.type for e in desk.execute(1, desk.close_payload())]
     assert kinds == ["MarketOrderAccepted", "MarketOrderInitiated", "AttemptFailed", "MarketOrderExecuted"]
 
 
 @pytest.mark.parametrize("code", ["NO_PRICE", "SPREAD_BLOCKED", "SUBMISSION_FAILED", "WrongSl", "HighSlippage"])
-def test_an_order_can_end_with_any_code_before_it_is_registered(desk: Desk, code: str) -> None:
+def test_an_order_can_end_with_any_code_before_it_is_registered(desk: ServicesClient, code: str) -> None:
     desk.faults(f"error={code}@batched")
     payload = desk.close_payload()
     accepted, error = desk.execute(1, payload)
@@ -142,7 +142,7 @@ def test_an_order_can_end_with_any_code_before_it_is_registered(desk: Desk, code
     assert not desk.nonce_used(payload)
 
 
-def test_a_replay_can_have_a_second_end_and_be_out_of_order(desk: Desk) -> None:
+def test_a_replay_can_have_a_second_end_and_be_out_of_order(desk: ServicesClient) -> None:
     desk.faults("second-terminal")
     tracking_id = desk.execute(1, desk.close_payload())[0].data["trackingId"]
     kinds = [e["type"] for e in desk.status(tracking_id).json()["events"]]
@@ -154,7 +154,7 @@ def test_a_replay_can_have_a_second_end_and_be_out_of_order(desk: Desk) -> None:
 # ---- on the wire -----------------------------------------------------------------------------------------------------
 
 
-def test_dropped_before_accepted_the_order_still_executes(desk: Desk) -> None:
+def test_dropped_before_accepted_the_order_still_executes(desk: ServicesClient) -> None:
     desk.faults("drop-before-accepted")
     payload = desk.close_payload()
     assert stream_until_cut(desk, desk.order(1, payload)) == b""
@@ -164,14 +164,14 @@ def test_dropped_before_accepted_the_order_still_executes(desk: Desk) -> None:
     assert desk.services.posts["batched"][payload["message"]["_nonce"]] == 1
 
 
-def test_dropped_after_accepted_the_order_still_executes(desk: Desk) -> None:
+def test_dropped_after_accepted_the_order_still_executes(desk: ServicesClient) -> None:
     desk.faults("drop-after-accepted")
     received = stream_until_cut(desk, desk.order(1, desk.close_payload()))
     (accepted,) = events_in(received.decode())
     assert desk.outcome(accepted.data["trackingId"])[-1]["type"] == "MarketOrderExecuted"
 
 
-def test_dropped_in_the_middle_of_a_frame(desk: Desk) -> None:
+def test_dropped_in_the_middle_of_a_frame(desk: ServicesClient) -> None:
     desk.faults("drop-mid-frame")
     received = stream_until_cut(desk, desk.order(1, desk.close_payload()))
     assert [e.type for e in events_in(received.decode())] == ["MarketOrderAccepted"]
@@ -179,7 +179,7 @@ def test_dropped_in_the_middle_of_a_frame(desk: Desk) -> None:
     assert not received.endswith(b"\n\n")
 
 
-def test_a_stream_without_keep_alive_has_no_comments(open_desk: OpenDesk) -> None:
+def test_a_stream_without_keep_alive_has_no_comments(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(keep_alive_s=0.001, pacing_s=0.01))
     assert ": keep-alive" in desk.post_order(desk.order(1, desk.close_payload(collateralToCloseUsdc="1"))).text
     desk.faults("no-keep-alive")
@@ -188,7 +188,7 @@ def test_a_stream_without_keep_alive_has_no_comments(open_desk: OpenDesk) -> Non
     assert not any(line.startswith(":") for line in text.split("\n"))
 
 
-def test_an_order_answered_with_500_executes_all_the_same(desk: Desk) -> None:
+def test_an_order_answered_with_500_executes_all_the_same(desk: ServicesClient) -> None:
     desk.faults("http-500-after")
     payload = desk.close_payload()
     assert desk.post_order(desk.order(1, payload)).status_code == 500
@@ -197,7 +197,9 @@ def test_an_order_answered_with_500_executes_all_the_same(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("service", "path"), [("twap", "/twaps/cancel"), ("core", "/price-triggers")])
-def test_what_was_done_may_never_be_answered_or_answered_with_500(desk: Desk, service: str, path: str) -> None:
+def test_what_was_done_may_never_be_answered_or_answered_with_500(
+    desk: ServicesClient, service: str, path: str
+) -> None:
     body, url = trigger_or_cancel(desk, service), desk.services.urls[service] + path
     desk.faults(f"http-500-after@{service}")
     assert desk.http.post(url, json=body).status_code == 500
@@ -208,7 +210,7 @@ def test_what_was_done_may_never_be_answered_or_answered_with_500(desk: Desk, se
     assert desk.http.post(url, json=body).status_code in (400, 404)
 
 
-def test_a_twap_service_can_tell_another_hash(desk: Desk) -> None:
+def test_a_twap_service_can_tell_another_hash(desk: ServicesClient) -> None:
     desk.faults("wrong-hash@twap")
     reply = desk.http.post(desk.services.twap_url + "/twaps/cancel", json=trigger_or_cancel(desk, "twap")).json()
     assert node(desk, "eth_getTransactionReceipt", reply["transactionHash"]) is None
@@ -217,7 +219,7 @@ def test_a_twap_service_can_tell_another_hash(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("service", ["relayer", "twap", "core"])
-def test_a_lost_reply_does_not_undo_what_was_asked(desk: Desk, service: str) -> None:
+def test_a_lost_reply_does_not_undo_what_was_asked(desk: ServicesClient, service: str) -> None:
     desk.faults("drop-before-accepted")
     payload = desk.build("referral-set-code", **REQUESTS["referral-set-code"])
     if service == "relayer":
@@ -234,7 +236,7 @@ def test_a_lost_reply_does_not_undo_what_was_asked(desk: Desk, service: str) -> 
     ]
 
 
-def trigger_or_cancel(desk: Desk, service: str) -> Json:
+def trigger_or_cancel(desk: ServicesClient, service: str) -> Json:
     from online.rehearsal.test_twap_core import cancel_body, trigger_body
 
     if service == "twap":
@@ -262,7 +264,7 @@ PATHS = [
 @pytest.mark.parametrize(("service", "method", "path"), PATHS)
 @pytest.mark.parametrize("status", [500, 429, 503])
 def test_a_failing_server_answers_everything_with_its_status(
-    shared_desk: Desk, status: int, service: str, method: str, path: str
+    shared_desk: ServicesClient, status: int, service: str, method: str, path: str
 ) -> None:
     shared_desk.faults(f"http-{status}")
     reply = shared_desk.http.request(method, shared_desk.services.urls[service] + path, json={})
@@ -275,7 +277,7 @@ def test_a_failing_server_answers_everything_with_its_status(
 
 
 @pytest.mark.parametrize("fault", ["http-500", "http-429", "http-503", "not-json", "huge-body"])
-def test_a_failing_market_processes_nothing_and_counts_everything(desk: Desk, fault: str) -> None:
+def test_a_failing_market_processes_nothing_and_counts_everything(desk: ServicesClient, fault: str) -> None:
     payload = desk.close_payload()
     desk.faults(f"{fault}@batched")
     with desk.http.stream("POST", desk.services.batched_url + "/market/execute-batched", json=desk.order(1, payload)):
@@ -285,7 +287,7 @@ def test_a_failing_market_processes_nothing_and_counts_everything(desk: Desk, fa
     assert desk.execute(1, payload)[-1].type == "MarketOrderExecuted"
 
 
-def test_ready_has_its_breakdown_when_it_is_not(shared_desk: Desk) -> None:
+def test_ready_has_its_breakdown_when_it_is_not(shared_desk: ServicesClient) -> None:
     shared_desk.faults("http-503")
     reply = shared_desk.http.get(shared_desk.services.builder_url + "/ready")
     shared_desk.faults()
@@ -294,7 +296,9 @@ def test_ready_has_its_breakdown_when_it_is_not(shared_desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("service", "method", "path"), PATHS)
-def test_a_page_of_html_comes_instead_of_json(shared_desk: Desk, service: str, method: str, path: str) -> None:
+def test_a_page_of_html_comes_instead_of_json(
+    shared_desk: ServicesClient, service: str, method: str, path: str
+) -> None:
     shared_desk.faults("not-json")
     reply = shared_desk.http.request(method, shared_desk.services.urls[service] + path, json={})
     shared_desk.faults()
@@ -303,7 +307,7 @@ def test_a_page_of_html_comes_instead_of_json(shared_desk: Desk, service: str, m
     assert reply.text.startswith("<!doctype")
 
 
-def test_a_huge_body_goes_on_and_on(shared_desk: Desk) -> None:
+def test_a_huge_body_goes_on_and_on(shared_desk: ServicesClient) -> None:
     shared_desk.faults("huge-body")
     size = 0
     with shared_desk.http.stream("GET", shared_desk.services.builder_url + "/v2/meta") as reply:
@@ -313,14 +317,14 @@ def test_a_huge_body_goes_on_and_on(shared_desk: Desk) -> None:
     assert size > 32 * 1024 * 1024
 
 
-def test_a_silent_service_never_answers(desk: Desk) -> None:
+def test_a_silent_service_never_answers(desk: ServicesClient) -> None:
     desk.faults("silent@builder")
     with pytest.raises(httpx.ReadTimeout):
         desk.http.get(desk.services.builder_url + "/v2/meta", timeout=0.1)
     assert desk.http.get(desk.services.url + "/rehearsal/faults").status_code == 200
 
 
-def test_a_silent_market_processes_the_order_and_stays_mute(desk: Desk) -> None:
+def test_a_silent_market_processes_the_order_and_stays_mute(desk: ServicesClient) -> None:
     payload = desk.close_payload()
     desk.faults("silent@batched")
     url = desk.services.batched_url + "/market/execute-batched"
@@ -332,7 +336,7 @@ def test_a_silent_market_processes_the_order_and_stays_mute(desk: Desk) -> None:
     assert desk.outcome(only_tracking_id(desk))[-1]["type"] == "MarketOrderExecuted"
 
 
-def test_a_slow_stream_comes_in_small_pieces(desk: Desk) -> None:
+def test_a_slow_stream_comes_in_small_pieces(desk: ServicesClient) -> None:
     payload = desk.close_payload()
     desk.faults("slow")
     url = desk.services.batched_url + "/market/execute-batched"
@@ -341,7 +345,7 @@ def test_a_slow_stream_comes_in_small_pieces(desk: Desk) -> None:
     assert events_in(text)[-1].type == "MarketOrderExecuted"
 
 
-def test_a_slow_service_waits_as_long_as_it_was_told(open_desk: OpenDesk) -> None:
+def test_a_slow_service_waits_as_long_as_it_was_told(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(slow_s=0.2))
     desk.faults("slow@builder")
     started = time.monotonic()
@@ -365,7 +369,7 @@ def test_every_fault_has_one_sentence_and_its_places() -> None:
      "http-500@", "http-500=3", "slow=1@core", "cancel-fill@core", "HTTP-500", "digest-flipped@batched",
      "simulation-fails@rpc", "wrong-hash@batched", "http-500@builder@core"],
 )  # fmt: skip
-def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: Desk, name: str) -> None:
+def test_a_fault_that_is_not_in_the_table_is_refused(shared_desk: ServicesClient, name: str) -> None:
     with pytest.raises(UsageError):
         Faults.of(name)
     reply = shared_desk.http.put(shared_desk.services.url + "/rehearsal/faults", json={"faults": [name]})
@@ -384,12 +388,12 @@ def test_a_fault_holds_at_its_place_alone() -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"faults": "slow"}, {"faults": [1]}, {"faults": None}])
-def test_a_switch_of_another_shape_is_refused(shared_desk: Desk, body: Json) -> None:
+def test_a_switch_of_another_shape_is_refused(shared_desk: ServicesClient, body: Json) -> None:
     reply = shared_desk.http.put(shared_desk.services.url + "/rehearsal/faults", json=body)
     assert reply.status_code == 400
 
 
-def test_faults_are_switched_over_http_too(desk: Desk) -> None:
+def test_faults_are_switched_over_http_too(desk: ServicesClient) -> None:
     url = desk.services.url + "/rehearsal/faults"
     assert desk.http.put(url, json={"faults": ["http-500@builder"]}).json()["in_force"] == ["http-500@builder"]
     assert desk.http.get(desk.services.builder_url + "/v2/meta").status_code == 500

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import (
+from online.rehearsal.conftest import OpenClient
+from online.rehearsal.orders import refused
+from online.rehearsal.services_client import (
     DELEGATE,
     PROMPT,
     TRADER,
-    Desk,
     Json,
+    ServicesClient,
     digest_in,
     events_in,
     signature,
 )
-from online.rehearsal.orders import refused
 
 
-def test_a_consumed_nonce_is_refused_and_every_post_is_counted(desk: Desk) -> None:
+def test_a_consumed_nonce_is_refused_and_every_post_is_counted(desk: ServicesClient) -> None:
     payload = desk.close_payload(collateralToCloseUsdc="10", nonce="1234")
     desk.execute(1, payload)
     refused(desk, desk.order(1, payload), "nonce is consumed")
@@ -29,13 +29,13 @@ def test_a_consumed_nonce_is_refused_and_every_post_is_counted(desk: Desk) -> No
     assert counters == {"simulator": True, "posts": {"batched": {"1234": 3}}}
 
 
-def test_a_post_that_cannot_be_read_is_counted_too(desk: Desk) -> None:
+def test_a_post_that_cannot_be_read_is_counted_too(desk: ServicesClient) -> None:
     desk.post_order({"orderType": 1})
     desk.http.post(desk.services.batched_url + "/market/execute-batched", content=b"{")
     assert desk.services.posts["batched"] == {"unreadable": 2}
 
 
-def test_a_nonce_on_its_way_cannot_be_used_again_and_is_not_yet_spent(open_desk: OpenDesk) -> None:
+def test_a_nonce_on_its_way_cannot_be_used_again_and_is_not_yet_spent(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=60))
     payload = desk.close_payload()
     body = desk.order(1, payload)
@@ -45,14 +45,14 @@ def test_a_nonce_on_its_way_cannot_be_used_again_and_is_not_yet_spent(open_desk:
         assert not desk.nonce_used(payload)
 
 
-def test_the_trading_nonce_is_not_the_referral_nonce(desk: Desk) -> None:
+def test_the_trading_nonce_is_not_the_referral_nonce(desk: ServicesClient) -> None:
     payload = desk.close_payload()
     desk.execute(1, payload)
     assert desk.nonce_used(payload, "trading")
     assert not desk.nonce_used(payload, "referral")
 
 
-def test_a_live_delegate_may_sign_and_an_expired_one_may_not(desk: Desk) -> None:
+def test_a_live_delegate_may_sign_and_an_expired_one_may_not(desk: ServicesClient) -> None:
     desk.register_delegate()
     assert desk.execute(1, desk.close_payload(collateralToCloseUsdc="10"), DELEGATE)[-1].type == "MarketOrderExecuted"
     desk.clock.ms += 3_600_000
@@ -65,7 +65,7 @@ SEVEN702: Json = {
 }  # fmt: skip
 
 
-def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenDesk) -> None:
+def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(execution="eip7702"))
     body = desk.order(1, desk.close_payload())
     refused(desk, body, "eip7702 is required")
@@ -79,14 +79,14 @@ def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenDesk) ->
     ({"authorizationList": []}, "eip7702.authorizationList"), ({"authorizationList": ["0x"]}, "eip7702.authorizationList"),
 ])  # fmt: skip
 def test_in_eip_7702_mode_a_transaction_that_nobody_can_relay_is_refused(
-    open_desk: OpenDesk, change: Json, words: str
+    open_desk: OpenClient, change: Json, words: str
 ) -> None:
     desk = open_desk(PROMPT._replace(execution="eip7702"))
     refused(desk, desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702 | change}, words)
 
 
 @pytest.mark.parametrize("code", ["RELAY_FAILED", "TX_REVERTED", "RELAY_TIMEOUT"])
-def test_in_eip_7702_mode_an_order_can_end_with_the_codes_of_that_mode(open_desk: OpenDesk, code: str) -> None:
+def test_in_eip_7702_mode_an_order_can_end_with_the_codes_of_that_mode(open_desk: OpenClient, code: str) -> None:
     desk = open_desk(PROMPT._replace(execution="eip7702"))
     desk.faults(f"error={code}")
     reply = desk.post_order(desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702})
@@ -98,12 +98,12 @@ def test_the_lifetime_cap_depends_on_the_mode_and_can_be_shrunk() -> None:
     assert [settings.stream_cap for settings in modes] == [60, 180, 0.5]
 
 
-def test_in_eip_712_mode_a_relayed_transaction_does_no_harm(desk: Desk) -> None:
+def test_in_eip_712_mode_a_relayed_transaction_does_no_harm(desk: ServicesClient) -> None:
     body = desk.order(1, desk.close_payload()) | {"eip7702": SEVEN702 | {"authorizationList": []}}
     assert desk.post_order(body).status_code == 200
 
 
-def test_the_same_seed_and_requests_give_the_same_events(open_desk: OpenDesk) -> None:
+def test_the_same_seed_and_requests_give_the_same_events(open_desk: OpenClient) -> None:
     first, second = (open_desk(PROMPT) for _ in range(2))
     payload = first.close_payload()
     assert payload == second.close_payload()
@@ -112,7 +112,7 @@ def test_the_same_seed_and_requests_give_the_same_events(open_desk: OpenDesk) ->
     assert other.close_payload()["message"]["_nonce"] != payload["message"]["_nonce"]
 
 
-def test_what_is_signed_is_what_the_market_hashes(shared_desk: Desk) -> None:
+def test_what_is_signed_is_what_the_market_hashes(shared_desk: ServicesClient) -> None:
     payload = shared_desk.close_payload()
     assert payload["digest"] == digest_in(payload)
     assert len(bytes.fromhex(signature(payload)[2:])) == 65

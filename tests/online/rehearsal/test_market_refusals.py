@@ -9,20 +9,20 @@ import pytest
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from online.rehearsal.desk import (
+from online.rehearsal.orders import DEADLINE, ONE, T, coin_close, refused, trade
+from online.rehearsal.services_client import (
     DELEGATE,
     START_MS,
     STRANGER,
     TRADER,
-    Desk,
     Json,
+    ServicesClient,
     handmade,
 )
-from online.rehearsal.orders import DEADLINE, ONE, T, coin_close, refused, trade
 
 
 @pytest.mark.parametrize("order_type", [2, 3, 4, 5, 8, 10, 11, 17, -1, "1", 1.0, True, None, [1]])
-def test_an_order_type_outside_the_table_is_refused(shared_desk: Desk, order_type: Any) -> None:
+def test_an_order_type_outside_the_table_is_refused(shared_desk: ServicesClient, order_type: Any) -> None:
     body = shared_desk.order(1, shared_desk.close_payload()) | {"orderType": order_type}
     refused(shared_desk, body, "unsupported orderType")
 
@@ -45,7 +45,7 @@ BAD_BODIES: dict[str, tuple[BodyChange, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_BODIES)
-def test_a_body_of_another_shape_is_refused(shared_desk: Desk, name: str) -> None:
+def test_a_body_of_another_shape_is_refused(shared_desk: ServicesClient, name: str) -> None:
     change, words = BAD_BODIES[name]
     refused(shared_desk, change(shared_desk.order(1, shared_desk.close_payload())), words)
 
@@ -64,7 +64,7 @@ BAD_INTENTS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_INTENTS)
-def test_an_intent_that_is_not_the_signed_encoding_is_refused(shared_desk: Desk, name: str) -> None:
+def test_an_intent_that_is_not_the_signed_encoding_is_refused(shared_desk: ServicesClient, name: str) -> None:
     change, words = BAD_INTENTS[name]
     body = shared_desk.order(1, shared_desk.close_payload())
     body["erc712"]["userIntent"] = change(body["erc712"]["userIntent"])
@@ -96,7 +96,7 @@ BAD_SIGNATURES: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_SIGNATURES)
-def test_a_signature_of_another_form_is_refused(shared_desk: Desk, name: str) -> None:
+def test_a_signature_of_another_form_is_refused(shared_desk: ServicesClient, name: str) -> None:
     change, words = BAD_SIGNATURES[name]
     body = shared_desk.order(1, shared_desk.close_payload())
     body["erc712"]["userSignature"] = change(body["erc712"]["userSignature"])
@@ -104,11 +104,11 @@ def test_a_signature_of_another_form_is_refused(shared_desk: Desk, name: str) ->
 
 
 @pytest.mark.parametrize("key", [STRANGER, DELEGATE])
-def test_a_signer_who_is_neither_trader_nor_delegate_is_refused(shared_desk: Desk, key: Any) -> None:
+def test_a_signer_who_is_neither_trader_nor_delegate_is_refused(shared_desk: ServicesClient, key: Any) -> None:
     refused(shared_desk, shared_desk.order(1, shared_desk.close_payload(), key), "may not sign for")
 
 
-def test_a_personal_signature_of_the_digest_is_refused(shared_desk: Desk) -> None:
+def test_a_personal_signature_of_the_digest_is_refused(shared_desk: ServicesClient) -> None:
     payload = shared_desk.close_payload()
     body = shared_desk.order(1, payload)
     digest = keccak(b"\x19Ethereum Signed Message:\n32" + bytes.fromhex(payload["digest"][2:]))
@@ -117,7 +117,7 @@ def test_a_personal_signature_of_the_digest_is_refused(shared_desk: Desk) -> Non
 
 
 @pytest.mark.parametrize("fault", ["domain-crossed", "wrong-chain", "types-renamed", "types-reordered"])
-def test_a_signature_over_a_lie_of_the_builder_is_worthless(desk: Desk, fault: str) -> None:
+def test_a_signature_over_a_lie_of_the_builder_is_worthless(desk: ServicesClient, fault: str) -> None:
     desk.faults(fault)
     body = desk.order(1, desk.close_payload())
     desk.faults()
@@ -128,7 +128,7 @@ def test_a_signature_over_a_lie_of_the_builder_is_worthless(desk: Desk, fault: s
     ("order_type", "pair_index", "amount"), [(7, 0, "1000"), (1, 3, "250"), (16, 0, "1"), (15, 3, "1")]
 )
 def test_a_pnl_order_type_on_another_pair_is_refused(
-    shared_desk: Desk, order_type: int, pair_index: int, amount: str
+    shared_desk: ServicesClient, order_type: int, pair_index: int, amount: str
 ) -> None:
     payload = shared_desk.close_payload(pairIndex=pair_index, collateralToCloseUsdc=amount)
     if order_type > 14:
@@ -136,7 +136,7 @@ def test_a_pnl_order_type_on_another_pair_is_refused(
     refused(shared_desk, shared_desk.order(order_type, payload), "does not fit")
 
 
-def test_an_order_type_of_another_struct_is_refused(shared_desk: Desk) -> None:
+def test_an_order_type_of_another_struct_is_refused(shared_desk: ServicesClient) -> None:
     refused(shared_desk, shared_desk.order(0, shared_desk.close_payload()), "not an encoded OpenTradeReq")
     payload = shared_desk.build(
         "tpsl-partial", trader=T, tradeIndex=0, pairIndex=0, kind="stop_loss", coinExposure="0.01", side="long",
@@ -145,7 +145,7 @@ def test_an_order_type_of_another_struct_is_refused(shared_desk: Desk) -> None:
     refused(shared_desk, shared_desk.order(4, payload), "unsupported orderType")
 
 
-def test_a_close_type_cannot_pass_for_its_coin_sized_sibling(shared_desk: Desk) -> None:
+def test_a_close_type_cannot_pass_for_its_coin_sized_sibling(shared_desk: ServicesClient) -> None:
     refused(shared_desk, shared_desk.order(15, shared_desk.close_payload()), "may not sign for")
 
 
@@ -168,7 +168,7 @@ OPEN_CHANGES: dict[str, tuple[Json, Json, str]] = {
 
 
 @pytest.mark.parametrize("name", OPEN_CHANGES)
-def test_an_open_that_the_venue_cannot_take_is_refused(shared_desk: Desk, name: str) -> None:
+def test_an_open_that_the_venue_cannot_take_is_refused(shared_desk: ServicesClient, name: str) -> None:
     in_trade, in_message, words = OPEN_CHANGES[name]
     message = {"_t": trade(**in_trade), "_type": "0", "_slippageP": "1", "_deadline": DEADLINE, "_nonce": "5"}
     payload = handmade(shared_desk, "OpenTradeReq", message | in_message)
@@ -176,22 +176,22 @@ def test_an_open_that_the_venue_cannot_take_is_refused(shared_desk: Desk, name: 
 
 
 @pytest.mark.parametrize("pair_index", [2, 4])
-def test_an_increase_of_nothing_is_a_position_mismatch(shared_desk: Desk, pair_index: int) -> None:
+def test_an_increase_of_nothing_is_a_position_mismatch(shared_desk: ServicesClient, pair_index: int) -> None:
     fields = {"trader": T, "tradeIndex": 0, "additionalCollateralUsdc": "10", "leverage": "2"}
     payload = shared_desk.build("increase", pairIndex=pair_index, **fields)
     refused(shared_desk, shared_desk.order(9, payload), "PositionMismatch")
 
 
-def test_a_stale_open_timestamp_is_a_position_mismatch(shared_desk: Desk) -> None:
+def test_a_stale_open_timestamp_is_a_position_mismatch(shared_desk: ServicesClient) -> None:
     refused(shared_desk, shared_desk.order(1, shared_desk.close_payload(openTimestamp=5)), "PositionMismatch")
 
 
-def test_closing_more_than_there_is_is_refused(shared_desk: Desk) -> None:
+def test_closing_more_than_there_is_is_refused(shared_desk: ServicesClient) -> None:
     held = next(p for p in shared_desk.state.positions_of(T) if p.pair_index == 0)
     refused(shared_desk, shared_desk.order(15, coin_close(shared_desk, 0, 64_000, str(held.coins + 1))), "the part")
 
 
-def test_a_deadline_is_in_milliseconds_and_must_be_ahead(desk: Desk) -> None:
+def test_a_deadline_is_in_milliseconds_and_must_be_ahead(desk: ServicesClient) -> None:
     payload = desk.close_payload(deadlineMs=START_MS + 1_000)
     desk.clock.ms = START_MS + 1_000
     refused(desk, desk.order(1, payload), "deadline")

@@ -13,8 +13,8 @@ from eth_utils.crypto import keccak
 from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
-from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.conftest import OpenClient
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import (
     GWEI,
     built_and_relayed,
@@ -36,7 +36,7 @@ BTC = {"trader": T, "tradeIndex": 0, "pairIndex": 0}
 APPROVE = {"trader": T, "amountUsdc": "2500.5"}
 
 
-def allowance(desk: Desk, owner: str = T) -> int:
+def allowance(desk: ServicesClient, owner: str = T) -> int:
     data = keccak(b"allowance(address,address)")[:4] + abi.encode(["address"] * 2, [owner, settings.TRADING_STORAGE])
     return int(node(desk, "eth_call", {"to": settings.USDC, "data": "0x" + data.hex()}, "latest"), 16)
 
@@ -44,7 +44,7 @@ def allowance(desk: Desk, owner: str = T) -> int:
 # ---- what transactions change ----------------------------------------------------------------------------------------
 
 
-def test_an_approval_is_mined_once_and_can_be_read(desk: Desk) -> None:
+def test_an_approval_is_mined_once_and_can_be_read(desk: ServicesClient) -> None:
     raw = signed(desk, unsigned(desk, "/v2/token/approve", **APPROVE))
     transaction_hash = "0x" + keccak(bytes.fromhex(raw[2:])).hex()
     reply = relay(desk, raw)
@@ -56,7 +56,7 @@ def test_an_approval_is_mined_once_and_can_be_read(desk: Desk) -> None:
     assert desk.services.posts["relay"] == {transaction_hash: 1}
 
 
-def test_a_delegate_is_registered_and_removed(desk: Desk) -> None:
+def test_a_delegate_is_registered_and_removed(desk: ServicesClient) -> None:
     set_up = {"trader": T, "delegate": D, "expirySeconds": EXPIRY}
     assert built_and_relayed(desk, "/v2/delegate/set", **set_up)["status"] == "confirmed"
     read = desk.read("/v2/reads/delegation", trader=T, delegate=D)
@@ -66,7 +66,7 @@ def test_a_delegate_is_registered_and_removed(desk: Desk) -> None:
     assert (read["isEnabled"], read["expiry"], read["canSignIntents"]) == (False, 0, False)
 
 
-def test_a_code_changes_hands_in_two_steps(desk: Desk) -> None:
+def test_a_code_changes_hands_in_two_steps(desk: ServicesClient) -> None:
     assert desk.read("/v2/reads/referral", code="HOUSE")["owner"] == T
     built_and_relayed(desk, "/v2/referral/transfer-ownership", caller=T, code="HOUSE", newOwner=S)
     read = desk.read("/v2/reads/referral", code="HOUSE")
@@ -76,12 +76,12 @@ def test_a_code_changes_hands_in_two_steps(desk: Desk) -> None:
     assert (read["owner"], read["pendingOwner"]) == (S, "")
 
 
-def test_an_offered_code_is_accepted_by_the_trader(desk: Desk) -> None:
+def test_an_offered_code_is_accepted_by_the_trader(desk: ServicesClient) -> None:
     assert built_and_relayed(desk, "/v2/referral/accept-ownership", caller=T, code="OFFERED")["status"] == "confirmed"
     assert desk.read("/v2/reads/referral", code="OFFERED")["owner"] == T
 
 
-def test_a_code_is_adopted_a_request_withdrawn_and_rewards_paid(desk: Desk) -> None:
+def test_a_code_is_adopted_a_request_withdrawn_and_rewards_paid(desk: ServicesClient) -> None:
     built_and_relayed(desk, "/v2/referral/set-code", caller=T, code="DESK")
     assert desk.read("/v2/reads/referral", trader=T)["codeText"] == "DESK"
     built_and_relayed(desk, "/v2/referral/cancel-request", caller=T)
@@ -91,7 +91,7 @@ def test_a_code_is_adopted_a_request_withdrawn_and_rewards_paid(desk: Desk) -> N
     assert int(node(desk, "eth_call", {"to": settings.USDC, "data": data}, "latest"), 16) == 1_000_025 * USDC_ONE
 
 
-def test_a_limit_order_is_changed(desk: Desk) -> None:
+def test_a_limit_order_is_changed(desk: ServicesClient) -> None:
     fields = {"trader": T, "orderIndex": 0, "pairIndex": 2, "price": "121", "stopLoss": "100", "slippagePercent": "0.5"}
     built_and_relayed(desk, "/v2/limit/update", **fields)
     (order,) = desk.read("/v2/positions", trader=T)["orders"]
@@ -99,7 +99,7 @@ def test_a_limit_order_is_changed(desk: Desk) -> None:
     assert {name: order["order"][name] for name in changed} == changed
 
 
-def test_a_limit_order_is_stored(desk: Desk) -> None:
+def test_a_limit_order_is_stored(desk: ServicesClient) -> None:
     fields = {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 2}
     built_and_relayed(desk, "/v2/trade/open", **fields, orderType="limit", openPrice="130")
     orders = desk.read("/v2/positions", trader=T)["orders"]
@@ -123,7 +123,7 @@ STORED: dict[str, tuple[str, Json, Any]] = {
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_a_confirmed_order_is_stored_first_and_filled_later(open_desk: OpenDesk, name: str) -> None:
+def test_a_confirmed_order_is_stored_first_and_filled_later(open_desk: OpenClient, name: str) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=0.02))
     path, fields, collateral = STORED[name]
     assert built_and_relayed(desk, path, **fields)["status"] == "confirmed"
@@ -133,7 +133,7 @@ def test_a_confirmed_order_is_stored_first_and_filled_later(open_desk: OpenDesk,
 
 
 @pytest.mark.parametrize("kind", ["market", "market_pnl"])
-def test_an_opened_position_is_there_after_the_fill(desk: Desk, kind: str) -> None:
+def test_an_opened_position_is_there_after_the_fill(desk: ServicesClient, kind: str) -> None:
     pair_index = 3 if kind == "market_pnl" else 0
     fields = {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "80", "pairIndex": pair_index}
     built_and_relayed(desk, "/v2/trade/open", **fields, orderType=kind)
@@ -143,14 +143,14 @@ def test_an_opened_position_is_there_after_the_fill(desk: Desk, kind: str) -> No
     assert position["initialPosToken"] == str(100 * USDC_ONE)
 
 
-def test_a_declined_fill_leaves_the_position_although_the_transaction_is_confirmed(desk: Desk) -> None:
+def test_a_declined_fill_leaves_the_position_although_the_transaction_is_confirmed(desk: ServicesClient) -> None:
     desk.faults("cancel-fill@relay")
     assert built_and_relayed(desk, "/v2/trade/close", **BTC, collateralToCloseUsdc="1000")["status"] == "confirmed"
     waited(desk)
     assert desk.position(0) is not None
 
 
-def test_a_delegate_trades_for_the_trader_and_pays_the_gas(desk: Desk) -> None:
+def test_a_delegate_trades_for_the_trader_and_pays_the_gas(desk: ServicesClient) -> None:
     desk.register_delegate()
     before = node(desk, "eth_getBalance", T, "latest")
     fields = BTC | {"collateralToCloseUsdc": "1000", "delegate": D}
@@ -164,7 +164,7 @@ def test_a_delegate_trades_for_the_trader_and_pays_the_gas(desk: Desk) -> None:
 # ---- what the relay refuses ------------------------------------------------------------------------------------------
 
 
-def refused(desk: Desk, raw: Any, code: str, words: str, **other: Any) -> Json:
+def refused(desk: ServicesClient, raw: Any, code: str, words: str, **other: Any) -> Json:
     reply = relay(desk, raw, **other)
     assert reply.status_code == 400, reply.text
     error: Json = reply.json()["error"]
@@ -173,12 +173,12 @@ def refused(desk: Desk, raw: Any, code: str, words: str, **other: Any) -> Json:
     return error
 
 
-def approval(desk: Desk, **other: Any) -> str:
+def approval(desk: ServicesClient, **other: Any) -> str:
     return signed(desk, unsigned(desk, "/v2/token/approve", **APPROVE), **other)
 
 
 @pytest.mark.parametrize("to", [S, "0x" + "00" * 19 + "04"])
-def test_a_contract_that_is_not_whitelisted_is_refused(desk: Desk, to: str) -> None:
+def test_a_contract_that_is_not_whitelisted_is_refused(desk: ServicesClient, to: str) -> None:
     error = refused(desk, approval(desk, to=to), "TX_REJECTED", "is not whitelisted")
     assert error["details"] == {"target": to}
     assert node(desk, "eth_getTransactionCount", T, "pending") == "0x0"
@@ -216,7 +216,7 @@ REVERTS: dict[str, tuple[str, Any, Json, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", REVERTS)
-def test_a_simulation_that_fails_says_where_and_why(desk: Desk, name: str) -> None:
+def test_a_simulation_that_fails_says_where_and_why(desk: ServicesClient, name: str) -> None:
     path, key, fields, target, decoded, signature = REVERTS[name]
     error = refused(desk, signed(desk, unsigned(desk, path, **fields), key), "SIMULATION_FAILED", decoded)
     assert set(error["details"]) == {"target", "revertData", "decodedError"}
@@ -225,7 +225,7 @@ def test_a_simulation_that_fails_says_where_and_why(desk: Desk, name: str) -> No
     assert node(desk, "eth_getTransactionCount", fields.get("delegate", key.address), "pending") == "0x0"
 
 
-def test_without_simulation_a_reverting_transaction_is_mined_as_reverted(desk: Desk) -> None:
+def test_without_simulation_a_reverting_transaction_is_mined_as_reverted(desk: ServicesClient) -> None:
     raw = signed(desk, unsigned(desk, "/v2/referral/cancel-request", caller=S), STRANGER)
     data = outcome(desk, relay(desk, raw, skipSimulation=True).json()["data"]["hash"])
     assert (data["status"], data["decodedError"]) == ("reverted", "NoRequest")
@@ -240,11 +240,11 @@ NOT_TAKEN: list[tuple[Json, str]] = [
 
 
 @pytest.mark.parametrize(("change", "words"), NOT_TAKEN)
-def test_a_transaction_that_the_chain_does_not_take_is_refused(desk: Desk, change: Json, words: str) -> None:
+def test_a_transaction_that_the_chain_does_not_take_is_refused(desk: ServicesClient, change: Json, words: str) -> None:
     refused(desk, approval(desk, **change), "TX_REJECTED", words)
 
 
-def test_a_transaction_is_taken_once(desk: Desk) -> None:
+def test_a_transaction_is_taken_once(desk: ServicesClient) -> None:
     raw = approval(desk)
     relayed(desk, raw)
     refused(desk, raw, "TX_REJECTED", "already known")
@@ -252,13 +252,13 @@ def test_a_transaction_is_taken_once(desk: Desk) -> None:
     assert desk.services.posts["relay"]["0x" + keccak(bytes.fromhex(raw[2:])).hex()] == 2
 
 
-def test_native_currency_is_not_taken_by_a_contract(desk: Desk) -> None:
+def test_native_currency_is_not_taken_by_a_contract(desk: ServicesClient) -> None:
     error = refused(desk, approval(desk, value=1), "SIMULATION_FAILED", "without a reason")
     assert error["details"]["revertData"] == "0x"
 
 
 @pytest.mark.parametrize("data", ["0x", "0x12345678", "0x095ea7b3", "0x095ea7b3" + "ff" * 64, "0x48c54b9d"])
-def test_calldata_that_the_contract_does_not_know_fails_in_simulation(desk: Desk, data: str) -> None:
+def test_calldata_that_the_contract_does_not_know_fails_in_simulation(desk: ServicesClient, data: str) -> None:
     refused(desk, approval(desk, data=data), "SIMULATION_FAILED", "would revert")
 
 
@@ -268,23 +268,23 @@ BAD_RAW = [None, "", "0x", "00", "0x02", "0x02c0", "0x7f00", "0x03" + "00" * 60,
 
 
 @pytest.mark.parametrize("raw", BAD_RAW, ids=lambda raw: repr(raw)[:20])
-def test_bytes_that_are_no_transaction_are_refused(desk: Desk, raw: Any) -> None:
+def test_bytes_that_are_no_transaction_are_refused(desk: ServicesClient, raw: Any) -> None:
     reply = relay(desk, raw)
     assert reply.status_code in (400, 413)
     assert reply.json()["error"]["code"] == "BAD_REQUEST"
 
 
 @pytest.mark.parametrize("change", [lambda raw: raw + "00", lambda raw: raw[:-2], lambda raw: raw[:-1]])
-def test_a_damaged_transaction_is_refused(desk: Desk, change: Any) -> None:
+def test_a_damaged_transaction_is_refused(desk: ServicesClient, change: Any) -> None:
     refused(desk, change(approval(desk)), "BAD_REQUEST", "rawTransaction")
 
 
-def test_a_transaction_that_creates_a_contract_is_refused(desk: Desk) -> None:
+def test_a_transaction_that_creates_a_contract_is_refused(desk: ServicesClient) -> None:
     payload = filled(desk, unsigned(desk, "/v2/token/approve", **APPROVE))
     refused(desk, raw_of(payload | {"to": ""}), "BAD_REQUEST", "creates a contract")
 
 
-def test_a_signature_of_the_upper_half_is_refused(desk: Desk) -> None:
+def test_a_signature_of_the_upper_half_is_refused(desk: ServicesClient) -> None:
     transaction = filled(desk, unsigned(desk, "/v2/token/approve", **APPROVE))
     ours = Account.sign_transaction(transaction, TRADER.key)
     order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -295,42 +295,42 @@ def test_a_signature_of_the_upper_half_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("skip", ["yes", 1, None])
-def test_a_wrong_skip_is_refused(desk: Desk, skip: Any) -> None:
+def test_a_wrong_skip_is_refused(desk: ServicesClient, skip: Any) -> None:
     refused(desk, approval(desk), "BAD_REQUEST", "skipSimulation", skipSimulation=skip)
 
 
-def test_the_relay_takes_posts_alone(shared_desk: Desk) -> None:
+def test_the_relay_takes_posts_alone(shared_desk: ServicesClient) -> None:
     reply = shared_desk.http.get(shared_desk.services.builder_url + "/v2/relay", params={"rawTransaction": "0x02"})
     assert reply.status_code == 405
 
 
-def test_an_unknown_hash_reads_as_pending(shared_desk: Desk) -> None:
+def test_an_unknown_hash_reads_as_pending(shared_desk: ServicesClient) -> None:
     asked = "0x" + "ab" * 32
     assert shared_desk.read(f"/v2/relay/{asked}") == {"hash": asked, "status": "pending"}
 
 
 @pytest.mark.parametrize("asked", ["0x12", "latest", "0x" + "zz" * 32, "ab" * 32])
-def test_a_hash_of_another_form_is_refused(shared_desk: Desk, asked: str) -> None:
+def test_a_hash_of_another_form_is_refused(shared_desk: ServicesClient, asked: str) -> None:
     assert shared_desk.http.get(f"{shared_desk.services.builder_url}/v2/relay/{asked}").status_code == 400
 
 
 # ---- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_told_simulation_failure_sends_nothing(desk: Desk) -> None:
+def test_a_told_simulation_failure_sends_nothing(desk: ServicesClient) -> None:
     desk.faults("simulation-fails")
     error = refused(desk, approval(desk), "SIMULATION_FAILED", "ToldToFail")
     assert error["details"]["target"] == settings.USDC
     assert node(desk, "eth_getTransactionCount", T, "pending") == "0x0"
 
 
-def test_a_told_failure_is_mined_as_reverted_and_changes_nothing(desk: Desk) -> None:
+def test_a_told_failure_is_mined_as_reverted_and_changes_nothing(desk: ServicesClient) -> None:
     desk.faults("fail-terminal@relay")
     assert relayed(desk, approval(desk))["status"] == "reverted"
     assert allowance(desk) == 1_000_000 * USDC_ONE
 
 
-def test_a_stuck_transaction_stays_pending(desk: Desk) -> None:
+def test_a_stuck_transaction_stays_pending(desk: ServicesClient) -> None:
     desk.faults("tx-stuck")
     transaction_hash = relay(desk, approval(desk)).json()["data"]["hash"]
     for _ in range(20):
@@ -339,7 +339,7 @@ def test_a_stuck_transaction_stays_pending(desk: Desk) -> None:
     assert node(desk, "eth_getTransactionCount", T, "latest") == "0x0"
 
 
-def test_a_wrong_hash_reads_as_pending_while_the_right_one_is_confirmed(desk: Desk) -> None:
+def test_a_wrong_hash_reads_as_pending_while_the_right_one_is_confirmed(desk: ServicesClient) -> None:
     desk.faults("wrong-hash")
     raw = approval(desk)
     told, right = relay(desk, raw).json()["data"]["hash"], "0x" + keccak(bytes.fromhex(raw[2:])).hex()
@@ -349,7 +349,7 @@ def test_a_wrong_hash_reads_as_pending_while_the_right_one_is_confirmed(desk: De
 
 
 @pytest.mark.parametrize("fault", ["drop-before-accepted@relay", "http-500-after@relay", "silent-after@relay"])
-def test_a_lost_reply_does_not_undo_the_transaction(desk: Desk, fault: str) -> None:
+def test_a_lost_reply_does_not_undo_the_transaction(desk: ServicesClient, fault: str) -> None:
     raw = approval(desk)
     desk.faults(fault)
     if fault.startswith("http"):
@@ -363,7 +363,7 @@ def test_a_lost_reply_does_not_undo_the_transaction(desk: Desk, fault: str) -> N
     assert desk.services.posts["relay"] == {transaction_hash: 1}
 
 
-def test_a_failing_relay_leaves_the_builder_alone(desk: Desk) -> None:
+def test_a_failing_relay_leaves_the_builder_alone(desk: ServicesClient) -> None:
     raw = approval(desk)
     desk.faults("http-503@relay")
     assert relay(desk, raw).status_code == 503
@@ -375,7 +375,7 @@ def test_a_failing_relay_leaves_the_builder_alone(desk: Desk) -> None:
 # ---- the rate limit --------------------------------------------------------------------------------------------------
 
 
-def test_the_trading_endpoints_are_limited_and_the_reads_are_not(open_desk: OpenDesk) -> None:
+def test_the_trading_endpoints_are_limited_and_the_reads_are_not(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(rate_limit=3))
     fields = {"trader": T, "amountUsdc": "1"}
     url = desk.services.builder_url
@@ -390,6 +390,6 @@ def test_the_trading_endpoints_are_limited_and_the_reads_are_not(open_desk: Open
     assert desk.http.post(url + "/v2/token/approve", json=fields).status_code == 200
 
 
-def test_without_a_limit_nothing_is_limited(shared_desk: Desk) -> None:
+def test_without_a_limit_nothing_is_limited(shared_desk: ServicesClient) -> None:
     asked = {shared_desk.ask("twap-cancel", {"trader": T, "twapId": 41}).status_code for _ in range(50)}
     assert asked == {200}

@@ -11,7 +11,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import GWEI, ask_node, filled, node, raw_of, signed, unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
@@ -19,7 +19,7 @@ FIRST_BLOCK = 2  # the deployment, and what a rehearsal starts with
 UNKNOWN = "0x" + "ab" * 32
 
 
-def approval(desk: Desk, **other: Any) -> str:
+def approval(desk: ServicesClient, **other: Any) -> str:
     return signed(desk, unsigned(desk, "/v2/token/approve", trader=T, amountUsdc="7"), **other)
 
 
@@ -27,7 +27,7 @@ def hash_of(raw: str) -> str:
     return "0x" + keccak(bytes.fromhex(raw[2:])).hex()
 
 
-def mined(desk: Desk, transaction_hash: str) -> Json:
+def mined(desk: ServicesClient, transaction_hash: str) -> Json:
     """Poll until there is a receipt."""
     for _ in range(500):
         receipt: Json | None = node(desk, "eth_getTransactionReceipt", transaction_hash)
@@ -36,7 +36,7 @@ def mined(desk: Desk, transaction_hash: str) -> Json:
     raise AssertionError("no receipt came")
 
 
-def view(desk: Desk, to: str, signature: str, *arguments: Any) -> int:
+def view(desk: ServicesClient, to: str, signature: str, *arguments: Any) -> int:
     types = signature.partition("(")[2][:-1].split(",")
     data = "0x" + (keccak(signature.encode())[:4] + abi.encode(types, arguments)).hex()
     return int(node(desk, "eth_call", {"to": to, "data": data}, "latest"), 16)
@@ -50,7 +50,7 @@ def failed(body: Json, code: int, words: str) -> Json:
     return error
 
 
-def test_the_chain_says_what_it_is(desk: Desk) -> None:
+def test_the_chain_says_what_it_is(desk: ServicesClient) -> None:
     assert node(desk, "eth_chainId") == "0x7a69"
     assert node(desk, "eth_blockNumber") == hex(FIRST_BLOCK)
     assert node(desk, "eth_getBalance", T, "latest") == hex(GAS_MONEY)
@@ -59,7 +59,7 @@ def test_the_chain_says_what_it_is(desk: Desk) -> None:
     assert node(desk, "eth_gasPrice") == hex(base + GWEI // 10)
 
 
-def test_the_fee_history_has_a_base_fee_more_than_blocks(shared_desk: Desk) -> None:
+def test_the_fee_history_has_a_base_fee_more_than_blocks(shared_desk: ServicesClient) -> None:
     history = node(shared_desk, "eth_feeHistory", "0x4", "latest", [10, 50])
     assert len(history["baseFeePerGas"]) == 4
     assert history["reward"] == [[hex(GWEI // 10)] * 2] * 3
@@ -67,7 +67,7 @@ def test_the_fee_history_has_a_base_fee_more_than_blocks(shared_desk: Desk) -> N
     assert "reward" not in node(shared_desk, "eth_feeHistory", 1, "latest")
 
 
-def test_a_transaction_is_sent_mined_and_counted(desk: Desk) -> None:
+def test_a_transaction_is_sent_mined_and_counted(desk: ServicesClient) -> None:
     raw = approval(desk)
     sent = node(desk, "eth_sendRawTransaction", raw)
     assert sent == hash_of(raw)
@@ -86,7 +86,7 @@ def test_a_transaction_is_sent_mined_and_counted(desk: Desk) -> None:
     assert view(desk, settings.USDC, "allowance(address,address)", T, settings.TRADING_STORAGE) == 7_000_000
 
 
-def test_a_waiting_transaction_has_no_receipt_and_counts_as_pending(desk: Desk) -> None:
+def test_a_waiting_transaction_has_no_receipt_and_counts_as_pending(desk: ServicesClient) -> None:
     desk.faults("tx-stuck@rpc")
     sent = node(desk, "eth_sendRawTransaction", approval(desk))
     assert node(desk, "eth_getTransactionReceipt", sent) is None
@@ -95,7 +95,7 @@ def test_a_waiting_transaction_has_no_receipt_and_counts_as_pending(desk: Desk) 
     assert node(desk, "eth_getTransactionCount", T, "latest") == "0x0"
 
 
-def test_a_transaction_stays_behind_an_earlier_one_that_is_stuck(desk: Desk) -> None:
+def test_a_transaction_stays_behind_an_earlier_one_that_is_stuck(desk: ServicesClient) -> None:
     desk.faults("tx-stuck@rpc")
     node(desk, "eth_sendRawTransaction", approval(desk))
     desk.faults()
@@ -105,13 +105,13 @@ def test_a_transaction_stays_behind_an_earlier_one_that_is_stuck(desk: Desk) -> 
     assert node(desk, "eth_getTransactionCount", T, "pending") == "0x2"
 
 
-def test_three_transactions_of_one_account_are_mined_in_order(desk: Desk) -> None:
+def test_three_transactions_of_one_account_are_mined_in_order(desk: ServicesClient) -> None:
     sent = [node(desk, "eth_sendRawTransaction", approval(desk)) for _ in range(3)]
     blocks = [int(mined(desk, one)["blockNumber"], 16) for one in sent]
     assert blocks == [FIRST_BLOCK + 1, FIRST_BLOCK + 2, FIRST_BLOCK + 3]
 
 
-def test_the_estimate_is_enough_and_less_may_not_be(desk: Desk) -> None:
+def test_the_estimate_is_enough_and_less_may_not_be(desk: ServicesClient) -> None:
     payload = unsigned(desk, "/v2/token/approve", trader=T, amountUsdc="7")
     call = {name: payload[name] for name in ("from", "to", "data")}
     gas = node(desk, "eth_estimateGas", call)
@@ -122,7 +122,7 @@ def test_the_estimate_is_enough_and_less_may_not_be(desk: Desk) -> None:
     assert (short["status"], short["gasUsed"]) == ("0x0", hex(22_500))
 
 
-def test_the_node_sends_what_the_relay_would_refuse(desk: Desk) -> None:
+def test_the_node_sends_what_the_relay_would_refuse(desk: ServicesClient) -> None:
     payload = unsigned(desk, "/v2/referral/cancel-request", caller=S)
     receipt = mined(desk, node(desk, "eth_sendRawTransaction", signed(desk, payload, STRANGER)))
     assert receipt["status"] == "0x0"
@@ -130,7 +130,7 @@ def test_the_node_sends_what_the_relay_would_refuse(desk: Desk) -> None:
     assert mined(desk, node(desk, "eth_sendRawTransaction", raw_of(transfer, STRANGER)))["status"] == "0x1"
 
 
-def test_a_used_nonce_shows_in_the_bitmap_of_its_contract(desk: Desk) -> None:
+def test_a_used_nonce_shows_in_the_bitmap_of_its_contract(desk: ServicesClient) -> None:
     payload = desk.build("referral-set-code", referee=T, code="DESK", nonce="517")
     assert desk.relayed(desk.relay(payload).json()["data"]["id"])["status"] == "confirmed"
     assert view(desk, settings.REFERRAL, "nonceBitmap(address,uint256)", T, 2) == 1 << 5
@@ -138,19 +138,19 @@ def test_a_used_nonce_shows_in_the_bitmap_of_its_contract(desk: Desk) -> None:
     assert view(desk, settings.TRADING_ROUTER, "nonceBitmap(address,uint256)", T, 2) == 0
 
 
-def test_a_delegation_can_be_read_from_the_contract(desk: Desk) -> None:
+def test_a_delegation_can_be_read_from_the_contract(desk: ServicesClient) -> None:
     assert view(desk, settings.TRADING_ROUTER, "multipleDelegations(address,address)", T, D) == 0
     desk.register_delegate()
     assert view(desk, settings.TRADING_ROUTER, "multipleDelegations(address,address)", T, D) == START_MS // 1000 + 3600
 
 
-def test_the_operators_transactions_have_receipts_too(desk: Desk) -> None:
+def test_the_operators_transactions_have_receipts_too(desk: ServicesClient) -> None:
     events = desk.execute(1, desk.close_payload())
     hashes = [event.data["transactionHash"] for event in events[1:]]
     assert [node(desk, "eth_getTransactionReceipt", one)["status"] for one in hashes] == ["0x1", "0x1"]
 
 
-def test_what_is_unknown_is_null(shared_desk: Desk) -> None:
+def test_what_is_unknown_is_null(shared_desk: ServicesClient) -> None:
     assert node(shared_desk, "eth_getTransactionReceipt", UNKNOWN) is None
     assert node(shared_desk, "eth_getTransactionByHash", UNKNOWN) is None
 
@@ -159,7 +159,7 @@ def test_what_is_unknown_is_null(shared_desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
-def test_a_revert_has_code_3_and_its_data(shared_desk: Desk, method: str) -> None:
+def test_a_revert_has_code_3_and_its_data(shared_desk: ServicesClient, method: str) -> None:
     payload = unsigned(shared_desk, "/v2/misc/claim-keeper-rewards", caller=S)
     call = {"from": S, "to": payload["to"], "input": payload["data"]}
     error = failed(ask_node(shared_desk, method, call), 3, "execution reverted: NothingToClaim")
@@ -175,11 +175,11 @@ def test_a_revert_has_code_3_and_its_data(shared_desk: Desk, method: str) -> Non
     ({"nonce": 2}, "nonce too high"), ({"chainId": 1}, "invalid chain id"), ({"gas": 21_000}, "intrinsic gas"),
     ({"maxFeePerGas": 1, "maxPriorityFeePerGas": 1}, "base fee"), ({"value": 10**23}, "insufficient funds"),
 ])  # fmt: skip
-def test_a_transaction_that_is_not_taken_is_error_minus_32000(desk: Desk, change: Json, words: str) -> None:
+def test_a_transaction_that_is_not_taken_is_error_minus_32000(desk: ServicesClient, change: Json, words: str) -> None:
     failed(ask_node(desk, "eth_sendRawTransaction", approval(desk, **change)), -32000, words)
 
 
-def test_a_transaction_is_taken_once(desk: Desk) -> None:
+def test_a_transaction_is_taken_once(desk: ServicesClient) -> None:
     raw = approval(desk)
     mined(desk, node(desk, "eth_sendRawTransaction", raw))
     failed(ask_node(desk, "eth_sendRawTransaction", raw), -32000, "already known")
@@ -200,12 +200,12 @@ BAD_PARAMS: list[tuple[str, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "params"), BAD_PARAMS)
-def test_bad_parameters_are_error_minus_32602(shared_desk: Desk, method: str, params: list[Any]) -> None:
+def test_bad_parameters_are_error_minus_32602(shared_desk: ServicesClient, method: str, params: list[Any]) -> None:
     failed(ask_node(shared_desk, method, *params), -32602, "")
 
 
 @pytest.mark.parametrize("method", ["eth_accounts", "eth_sendTransaction", "personal_sign", "", "ETH_CHAINID"])
-def test_an_unknown_method_is_error_minus_32601(shared_desk: Desk, method: str) -> None:
+def test_an_unknown_method_is_error_minus_32601(shared_desk: ServicesClient, method: str) -> None:
     failed(ask_node(shared_desk, method), -32601, "does not exist")
 
 
@@ -214,16 +214,16 @@ def test_an_unknown_method_is_error_minus_32601(shared_desk: Desk, method: str) 
     {"jsonrpc": "2.0", "id": None, "method": "eth_chainId"}, {"jsonrpc": "2.0", "id": 1, "method": 5},
     {"jsonrpc": "2.0", "id": [1], "method": "eth_chainId"},
 ])  # fmt: skip
-def test_another_request_is_error_minus_32600(shared_desk: Desk, body: Json) -> None:
+def test_another_request_is_error_minus_32600(shared_desk: ServicesClient, body: Json) -> None:
     failed(shared_desk.http.post(shared_desk.services.rpc_url, json=body).json(), -32600, "not a JSON-RPC")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"id":1,"id":2}', b"[" * 600, b"[" * 200_000])
-def test_what_is_no_json_object_is_error_minus_32700(shared_desk: Desk, body: bytes) -> None:
+def test_what_is_no_json_object_is_error_minus_32700(shared_desk: ServicesClient, body: bytes) -> None:
     failed(shared_desk.http.post(shared_desk.services.rpc_url, content=body).json(), -32700, "")
 
 
-def test_the_node_takes_posts_alone_and_counts_what_is_sent(desk: Desk) -> None:
+def test_the_node_takes_posts_alone_and_counts_what_is_sent(desk: ServicesClient) -> None:
     assert desk.http.get(desk.services.rpc_url).status_code == 405
     node(desk, "eth_chainId")
     assert "rpc" not in desk.services.posts
@@ -232,7 +232,7 @@ def test_the_node_takes_posts_alone_and_counts_what_is_sent(desk: Desk) -> None:
 # ---- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_hash_is_told_while_the_right_one_is_mined(desk: Desk) -> None:
+def test_a_wrong_hash_is_told_while_the_right_one_is_mined(desk: ServicesClient) -> None:
     desk.faults("wrong-hash@rpc")
     raw = approval(desk)
     told = node(desk, "eth_sendRawTransaction", raw)
@@ -241,13 +241,13 @@ def test_a_wrong_hash_is_told_while_the_right_one_is_mined(desk: Desk) -> None:
     assert node(desk, "eth_getTransactionReceipt", told) is None
 
 
-def test_a_told_failure_is_mined_as_reverted(desk: Desk) -> None:
+def test_a_told_failure_is_mined_as_reverted(desk: ServicesClient) -> None:
     desk.faults("fail-terminal@rpc")
     assert mined(desk, node(desk, "eth_sendRawTransaction", approval(desk)))["status"] == "0x0"
 
 
 @pytest.mark.parametrize("fault", ["drop-before-accepted@rpc", "http-500-after@rpc", "silent-after@rpc"])
-def test_a_lost_reply_does_not_undo_the_transaction(desk: Desk, fault: str) -> None:
+def test_a_lost_reply_does_not_undo_the_transaction(desk: ServicesClient, fault: str) -> None:
     raw = approval(desk)
     desk.faults(fault)
     assert node(desk, "eth_chainId") == "0x7a69"

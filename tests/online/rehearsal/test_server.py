@@ -21,8 +21,8 @@ from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError, UsageError
-from online.rehearsal.conftest import OpenDesk
-from online.rehearsal.desk import PROMPT, TRADER, Clock
+from online.rehearsal.conftest import OpenClient
+from online.rehearsal.services_client import PROMPT, TRADER, Clock
 
 
 def thread_names() -> list[str]:
@@ -56,7 +56,7 @@ def test_two_rehearsals_do_not_meet() -> None:
         assert first.state is not second.state
 
 
-def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenDesk) -> None:
+def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=60))
     body = desk.order(1, desk.close_payload())
     with desk.http.stream("POST", desk.services.batched_url + "/market/execute-batched", json=body) as reply:
@@ -65,7 +65,7 @@ def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenDesk) -> None:
         assert thread_names() == []
 
 
-def test_a_rehearsal_stops_while_it_owes_an_answer(open_desk: OpenDesk) -> None:
+def test_a_rehearsal_stops_while_it_owes_an_answer(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT)
     desk.faults("silent")
     answers: list[int] = []

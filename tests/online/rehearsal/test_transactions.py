@@ -10,7 +10,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
 from airlock_shared.catalogue.calls import decode_call, encode_call
-from online.rehearsal.desk import DELEGATE, START_MS, STRANGER, TRADER, Desk, Json
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
@@ -87,7 +87,7 @@ OWN = tuple(path for path in GOOD if path not in DELEGABLE and not path.startswi
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_an_unsigned_transaction_is_what_the_contract_takes(shared_desk: Desk, path: str) -> None:
+def test_an_unsigned_transaction_is_what_the_contract_takes(shared_desk: ServicesClient, path: str) -> None:
     fields, contract, selector, types, arguments, meta = GOOD[path]
     payload = unsigned(shared_desk, path, **fields)
     assert list(payload) == ["to", "from", "data", "value", "chainId", "description", "meta"]
@@ -100,7 +100,7 @@ def test_an_unsigned_transaction_is_what_the_contract_takes(shared_desk: Desk, p
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_get_and_post_build_the_same_transaction(shared_desk: Desk, path: str) -> None:
+def test_get_and_post_build_the_same_transaction(shared_desk: ServicesClient, path: str) -> None:
     url, fields = shared_desk.services.builder_url + path, GOOD[path][0]
     by_get, by_post = shared_desk.http.get(url, params=fields), shared_desk.http.post(url, json=fields)
     assert by_get.status_code == by_post.status_code == 200
@@ -108,7 +108,7 @@ def test_get_and_post_build_the_same_transaction(shared_desk: Desk, path: str) -
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_the_gate_reads_the_calldata_back(shared_desk: Desk, path: str) -> None:
+def test_the_gate_reads_the_calldata_back(shared_desk: ServicesClient, path: str) -> None:
     data = bytes.fromhex(unsigned(shared_desk, path, **GOOD[path][0])["data"][2:])
     decoded = decode_call(data)
     assert decoded.delegated_for is None
@@ -116,7 +116,7 @@ def test_the_gate_reads_the_calldata_back(shared_desk: Desk, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", DELEGABLE)
-def test_a_delegated_call_is_wrapped_and_sent_by_the_delegate(shared_desk: Desk, path: str) -> None:
+def test_a_delegated_call_is_wrapped_and_sent_by_the_delegate(shared_desk: ServicesClient, path: str) -> None:
     plain = unsigned(shared_desk, path, **GOOD[path][0])
     payload = unsigned(shared_desk, path, **GOOD[path][0], delegate=D)
     assert (payload["to"], payload["from"]) == (settings.TRADING_ROUTER, D)
@@ -127,7 +127,7 @@ def test_a_delegated_call_is_wrapped_and_sent_by_the_delegate(shared_desk: Desk,
     assert decode_call(data).delegated_for == bytes.fromhex(T[2:])
 
 
-def refused(desk: Desk, path: str, fields: Json) -> list[str]:
+def refused(desk: ServicesClient, path: str, fields: Json) -> list[str]:
     reply = desk.http.post(desk.services.builder_url + path, json=fields)
     assert reply.status_code == 400, reply.text
     error = reply.json()["error"]
@@ -136,12 +136,12 @@ def refused(desk: Desk, path: str, fields: Json) -> list[str]:
 
 
 @pytest.mark.parametrize("path", OWN)
-def test_a_delegate_is_refused_where_none_may_act(shared_desk: Desk, path: str) -> None:
+def test_a_delegate_is_refused_where_none_may_act(shared_desk: ServicesClient, path: str) -> None:
     assert refused(shared_desk, path, GOOD[path][0] | {"delegate": D}) == ["delegate"]
 
 
 @pytest.mark.parametrize("path", GOOD)
-def test_each_required_field_is_missed(shared_desk: Desk, path: str) -> None:
+def test_each_required_field_is_missed(shared_desk: ServicesClient, path: str) -> None:
     fields = GOOD[path][0]
     optional = {"spender", "amountUsdc", "slippagePercent", "takeProfit", "pairIndex"}
     for name in set(fields) - optional:
@@ -187,19 +187,19 @@ BAD: list[tuple[str, Json, str]] = [
 
 
 @pytest.mark.parametrize(("path", "change", "named"), BAD)
-def test_a_bad_request_names_its_field(shared_desk: Desk, path: str, change: Json, named: str) -> None:
+def test_a_bad_request_names_its_field(shared_desk: ServicesClient, path: str, change: Json, named: str) -> None:
     fields = {name: value for name, value in (GOOD[path][0] | change).items() if value is not None}
     assert refused(shared_desk, path, fields) == [named]
 
 
-def test_an_approval_without_an_amount_is_unlimited(shared_desk: Desk) -> None:
+def test_an_approval_without_an_amount_is_unlimited(shared_desk: ServicesClient) -> None:
     payload = unsigned(shared_desk, "/v2/token/approve", trader=T, spender=S)
     spender, amount = abi.decode(["address", "uint256"], bytes.fromhex(payload["data"][10:]))
     assert (spender, amount) == (S.lower(), 2**256 - 1)
     assert payload["meta"] == {"spender": S, "amountUsdc": "unlimited"}
 
 
-def test_a_limit_order_on_its_way_keeps_its_kind_and_price(shared_desk: Desk) -> None:
+def test_a_limit_order_on_its_way_keeps_its_kind_and_price(shared_desk: ServicesClient) -> None:
     payload = unsigned(shared_desk, "/v2/trade/open", **OPENED, orderType="limit", openPrice="60000", stopLoss="59000")
     trade, kind, _ = abi.decode([TRADE, "uint8", "uint256"], bytes.fromhex(payload["data"][10:]))
     assert (trade[5], trade[9], kind) == (60_000 * ONE, 59_000 * ONE, 2)
@@ -214,7 +214,7 @@ def test_a_limit_order_on_its_way_keeps_its_kind_and_price(shared_desk: Desk) ->
     [("value-added", "value", "0xde0b6b3a7640000"), ("wrong-chain", "chainId", 1337), ("to-crossed", "to", None),
      ("call-swapped", "data", None)],
 )  # fmt: skip
-def test_a_lie_changes_one_member(desk: Desk, path: str, fault: str, member: str, value: Any) -> None:
+def test_a_lie_changes_one_member(desk: ServicesClient, path: str, fault: str, member: str, value: Any) -> None:
     honest = unsigned(desk, path, **GOOD[path][0])
     desk.faults(fault)
     lying = unsigned(desk, path, **GOOD[path][0])
@@ -227,7 +227,7 @@ ALTERABLE = tuple(path for path in GOOD if GOOD[path][4])
 
 
 @pytest.mark.parametrize("path", ALTERABLE)
-def test_an_altered_argument_changes_the_calldata_alone(desk: Desk, path: str) -> None:
+def test_an_altered_argument_changes_the_calldata_alone(desk: ServicesClient, path: str) -> None:
     honest = unsigned(desk, path, **GOOD[path][0])
     desk.faults("message-altered")
     lying = unsigned(desk, path, **GOOD[path][0])
@@ -236,7 +236,7 @@ def test_an_altered_argument_changes_the_calldata_alone(desk: Desk, path: str) -
     decode_call(bytes.fromhex(lying["data"][2:]))
 
 
-def test_a_swapped_call_makes_a_stranger_the_delegate(desk: Desk) -> None:
+def test_a_swapped_call_makes_a_stranger_the_delegate(desk: ServicesClient) -> None:
     desk.faults("call-swapped")
     data = bytes.fromhex(unsigned(desk, "/v2/misc/claim-keeper-rewards", caller=T)["data"][2:])
     assert data[:4] == keccak(b"setDelegate(address,uint256)")[:4]

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from online.rehearsal.desk import START_MS, STRANGER, TRADER, Desk, Json, handmade, signature
+from online.rehearsal.services_client import START_MS, STRANGER, TRADER, Json, ServicesClient, handmade, signature
 
 T = TRADER.address
 
@@ -30,11 +30,11 @@ def trigger_body(payload: Json, key: Any = TRADER) -> Json:
     return body | {"signedMessage": signature(payload, key)}
 
 
-def cancel_payload(desk: Desk, **fields: Any) -> Json:
+def cancel_payload(desk: ServicesClient, **fields: Any) -> Json:
     return desk.build("twap-cancel", **({"trader": T, "twapId": 41} | fields))
 
 
-def trigger_payload(desk: Desk, **fields: Any) -> Json:
+def trigger_payload(desk: ServicesClient, **fields: Any) -> Json:
     asked = {
         "trader": T,
         "tradeIndex": 0,
@@ -46,18 +46,18 @@ def trigger_payload(desk: Desk, **fields: Any) -> Json:
     return desk.build("tpsl-partial", **(asked | ({"price": "70000"} if "percentage" not in fields else {}) | fields))
 
 
-def cancel(desk: Desk, body: Json) -> httpx.Response:
+def cancel(desk: ServicesClient, body: Json) -> httpx.Response:
     return desk.http.post(desk.services.twap_url + "/twaps/cancel", json=body)
 
 
-def arm(desk: Desk, body: Json) -> httpx.Response:
+def arm(desk: ServicesClient, body: Json) -> httpx.Response:
     return desk.http.post(desk.services.core_url + "/price-triggers", json=body)
 
 
 # ---- TWAP ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_twap_is_cancelled_once(desk: Desk) -> None:
+def test_a_twap_is_cancelled_once(desk: ServicesClient) -> None:
     payload = cancel_payload(desk)
     reply = cancel(desk, cancel_body(payload))
     assert reply.status_code == 201
@@ -69,7 +69,7 @@ def test_a_twap_is_cancelled_once(desk: Desk) -> None:
     assert cancel(desk, cancel_body(cancel_payload(desk, twapId=42))).status_code == 201
 
 
-def test_a_twap_of_nobody_is_not_found(shared_desk: Desk) -> None:
+def test_a_twap_of_nobody_is_not_found(shared_desk: ServicesClient) -> None:
     assert cancel(shared_desk, cancel_body(cancel_payload(shared_desk, twapId=5))).status_code == 404
 
 
@@ -78,12 +78,12 @@ def test_a_twap_of_nobody_is_not_found(shared_desk: Desk) -> None:
     {"nonce": "1"}, {"nonce": None}, {"deadline": str(START_MS + 1)}, {"deadline": 1.5}, {"signature": "0x"},
     {"signature": "0x" + "00" * 65}, {"colour": "red"},
 ])  # fmt: skip
-def test_a_cancel_that_was_not_signed_is_refused(shared_desk: Desk, change: Json) -> None:
+def test_a_cancel_that_was_not_signed_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     reply = cancel(shared_desk, cancel_body(cancel_payload(shared_desk)) | change)
     assert (reply.status_code, reply.json()["statusCode"]) == (400, 400)
 
 
-def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: Desk) -> None:
+def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: ServicesClient) -> None:
     payload = cancel_payload(desk)
     assert cancel(desk, cancel_body(payload, STRANGER)).status_code == 400
     desk.clock.ms += 600_000
@@ -97,7 +97,7 @@ def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: Desk) -> None:
     {}, {"kind": "stop_loss", "price": "60000"}, {"triggerType": "percentage", "percentage": "15"},
     {"triggerType": "percentage", "percentage": "-10", "kind": "stop_loss"},
 ])  # fmt: skip
-def test_a_trigger_is_stored(desk: Desk, fields: Json) -> None:
+def test_a_trigger_is_stored(desk: ServicesClient, fields: Json) -> None:
     payload = trigger_payload(desk, **fields)
     reply = arm(desk, trigger_body(payload))
     assert reply.status_code == 201
@@ -105,7 +105,7 @@ def test_a_trigger_is_stored(desk: Desk, fields: Json) -> None:
     assert desk.state.triggers[reply.json()["entityId"]] == payload["message"]
 
 
-def test_a_trigger_is_replaced_under_a_new_id(desk: Desk) -> None:
+def test_a_trigger_is_replaced_under_a_new_id(desk: ServicesClient) -> None:
     old = arm(desk, trigger_body(trigger_payload(desk))).json()["entityId"]
     url = f"{desk.services.core_url}/price-triggers/{old}"
     reply = desk.http.put(url, json=trigger_body(trigger_payload(desk, price="71000")))
@@ -115,7 +115,7 @@ def test_a_trigger_is_replaced_under_a_new_id(desk: Desk) -> None:
     assert desk.http.put(url, json=trigger_body(trigger_payload(desk))).status_code == 404
 
 
-def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: Desk) -> None:
+def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: ServicesClient) -> None:
     payload = trigger_payload(desk)
     assert arm(desk, trigger_body(payload)).status_code == 201
     assert "nonce is consumed" in arm(desk, trigger_body(payload)).json()["message"]
@@ -134,7 +134,7 @@ BAD_TRIGGERS: list[Json] = [
 
 
 @pytest.mark.parametrize("change", BAD_TRIGGERS, ids=str)
-def test_a_trigger_that_was_not_signed_is_refused(shared_desk: Desk, change: Json) -> None:
+def test_a_trigger_that_was_not_signed_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     reply = arm(shared_desk, trigger_body(trigger_payload(shared_desk)) | change)
     assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
     assert shared_desk.state.triggers == {}
@@ -144,13 +144,13 @@ def test_a_trigger_that_was_not_signed_is_refused(shared_desk: Desk, change: Jso
     {"coinSize": str(10**18)}, {"percentage": "5"}, {"price": "0"}, {"orderType": "1"}, {"timestamp": "5"},
     {"signTimestamp": str(START_MS + 1)}, {"percentage": "-" + str(1 << 255), "price": "0", "triggerType": "1"},
 ])  # fmt: skip
-def test_a_signed_trigger_that_cannot_be_is_refused(shared_desk: Desk, change: Json) -> None:
+def test_a_signed_trigger_that_cannot_be_is_refused(shared_desk: ServicesClient, change: Json) -> None:
     message = trigger_payload(shared_desk)["message"] | change
     payload = handmade(shared_desk, "TpSlReq", message)
     assert arm(shared_desk, trigger_body(payload)).status_code == 400
 
 
 @pytest.mark.parametrize("body", [[], None, 5, {}])
-def test_a_body_of_another_shape_is_refused(shared_desk: Desk, body: Any) -> None:
+def test_a_body_of_another_shape_is_refused(shared_desk: ServicesClient, body: Any) -> None:
     assert arm(shared_desk, body).status_code == 400
     assert cancel(shared_desk, body).status_code == 400

@@ -17,8 +17,18 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
-from online.rehearsal.desk import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Clock, Desk, Json, handmade
 from online.rehearsal.orders import DEADLINE, ONE, trade
+from online.rehearsal.services_client import (
+    DELEGATE,
+    PROMPT,
+    START_MS,
+    STRANGER,
+    TRADER,
+    Clock,
+    Json,
+    ServicesClient,
+    handmade,
+)
 from online.rehearsal.wallet import node, outcome, raw_of, relay, unsigned, waited
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
@@ -29,24 +39,24 @@ MORE = BTC | {"additionalCollateralUsdc": "10", "leverage": "2"}
 COINS = {"coinExposure": "0.001", "minLeverage": "1", "maxLeverage": "20"}
 OPENED = {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0}
 
-Read = Callable[[Desk], object]
+Read = Callable[[ServicesClient], object]
 
 
 @pytest.fixture(params=BACKENDS)
-def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
+def desk(request: pytest.FixtureRequest) -> Iterator[ServicesClient]:
     """Services on a new chain of each kind."""
     clock = Clock()
     with ExitStack() as stack:
         outside = request.param != "pyevm"  # py-evm is what the services bring themselves
         evm = stack.enter_context(chain(request.param, lambda: clock.ms // 1000)) if outside else None
         services = RehearsalServices(trader=T, settings=PROMPT, now_ms=clock, evm=evm)
-        made = Desk(stack.enter_context(services), clock)
+        made = ServicesClient(stack.enter_context(services), clock)
         stack.callback(made.http.close)
         yield made
 
 
 def _collateral(slot: int) -> Read:
-    def read(desk: Desk) -> object:
+    def read(desk: ServicesClient) -> object:
         held = desk.position(0, slot)
         return held and int(held["initialPosToken"])
 
@@ -100,7 +110,7 @@ DELEGABLE = ("/v2/position/increase", "/v2/position/increase-coin", "/v2/limit/u
              "/v2/trade/close", "/v2/referral/set-code")  # fmt: skip
 
 
-def completed(desk: Desk, payload: Json) -> Json:
+def completed(desk: ServicesClient, payload: Json) -> Json:
     """Return a payload as a whole transaction, completed by what the node says alone."""
     call = {name: payload[name] for name in ("from", "to", "data", "value")}
     base = int(node(desk, "eth_feeHistory", "0x1", "latest")["baseFeePerGas"][-1], 16)
@@ -113,7 +123,7 @@ def completed(desk: Desk, payload: Json) -> Json:
     }  # fmt: skip
 
 
-def settled(desk: Desk, path: str, key: Any, fields: Json) -> list[str]:
+def settled(desk: ServicesClient, path: str, key: Any, fields: Json) -> list[str]:
     """Take a transaction the whole way; return the labels and texts of what it emitted."""
     record = ChainRecord(desk.state)
     reply = relay(desk, raw_of(completed(desk, unsigned(desk, path, **fields)), key))
@@ -134,7 +144,7 @@ def test_every_kind_is_tried() -> None:
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_a_transaction_goes_the_whole_way(desk: Desk, path: str) -> None:
+def test_a_transaction_goes_the_whole_way(desk: ServicesClient, path: str) -> None:
     fields, event, read, expected = KINDS[path]
     desk.register_delegate()
     assert read(desk) != expected
@@ -143,14 +153,14 @@ def test_a_transaction_goes_the_whole_way(desk: Desk, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", DELEGABLE)
-def test_a_delegated_transaction_goes_the_whole_way(desk: Desk, path: str) -> None:
+def test_a_delegated_transaction_goes_the_whole_way(desk: ServicesClient, path: str) -> None:
     fields, event, read, expected = KINDS[path]
     desk.register_delegate()
     assert event in settled(desk, path, DELEGATE, fields | {"delegate": D})
     assert read(desk) == expected
 
 
-def test_an_unlisted_contract_and_a_reverting_call_are_refused_with_reasons(desk: Desk) -> None:
+def test_an_unlisted_contract_and_a_reverting_call_are_refused_with_reasons(desk: ServicesClient) -> None:
     whole = completed(desk, unsigned(desk, "/v2/token/approve", trader=T, amountUsdc="1"))
     blocks = desk.state.venue.evm.block_number()
     error = relay(desk, raw_of(whole | {"to": S})).json()["error"]
@@ -166,7 +176,7 @@ def test_an_unlisted_contract_and_a_reverting_call_are_refused_with_reasons(desk
     assert (mined["status"], mined["decodedError"]) == ("reverted", "NothingToClaim")
 
 
-def opening(desk: Desk, nonce: str, **other: Any) -> Json:
+def opening(desk: ServicesClient, nonce: str, **other: Any) -> Json:
     message = {"_t": trade(0, **other), "_type": "0", "_slippageP": str(ONE), "_deadline": DEADLINE, "_nonce": nonce}
     return handmade(desk, "OpenTradeReq", message)
 
@@ -176,7 +186,7 @@ def opening(desk: Desk, nonce: str, **other: Any) -> Json:
     ({"positionSizeUSDC": str(2_000_000 * USDC_ONE)}, "SUBMISSION_FAILED"),  # more than was approved: a text, not a name
 ])  # fmt: skip
 def test_an_order_that_the_contract_reverts_ends_with_an_error_and_keeps_its_nonce(
-    desk: Desk, change: Json, code: str
+    desk: ServicesClient, change: Json, code: str
 ) -> None:
     payload = opening(desk, "77", **change)
     accepted, error = desk.execute(0, payload)
@@ -185,7 +195,7 @@ def test_an_order_that_the_contract_reverts_ends_with_an_error_and_keeps_its_non
     assert desk.execute(0, opening(desk, "77"))[-1].type == "MarketOrderExecuted"
 
 
-def test_a_declined_fill_gives_the_collateral_back_and_spends_the_nonce(desk: Desk) -> None:
+def test_a_declined_fill_gives_the_collateral_back_and_spends_the_nonce(desk: ServicesClient) -> None:
     payload = opening(desk, "78")
     desk.state.prices[0] = 70_000 * ONE
     before = desk.state.venue.read(USDC, "balanceOf", T)
@@ -195,7 +205,7 @@ def test_a_declined_fill_gives_the_collateral_back_and_spends_the_nonce(desk: De
     assert desk.nonce_used(payload)
 
 
-def test_events_say_what_the_receipts_say(desk: Desk) -> None:
+def test_events_say_what_the_receipts_say(desk: ServicesClient) -> None:
     events = desk.execute(0, opening(desk, "79"))[1:]
     for event in events:
         receipt = node(desk, "eth_getTransactionReceipt", event.data["transactionHash"])
@@ -208,6 +218,6 @@ def test_events_say_what_the_receipts_say(desk: Desk) -> None:
     assert type(filled["orderId"]) is int
 
 
-def test_a_chain_that_has_a_venue_already_is_refused(desk: Desk) -> None:
+def test_a_chain_that_has_a_venue_already_is_refused(desk: ServicesClient) -> None:
     with pytest.raises(UsageError, match="on this chain already"):
         RehearsalServices(trader=T, settings=PROMPT, evm=desk.state.venue.evm)

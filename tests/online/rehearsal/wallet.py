@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 from eth_account import Account
 
-from online.rehearsal.desk import TRADER, Desk, Json
+from online.rehearsal.services_client import TRADER, Json, ServicesClient
 
 GWEI = 10**9
 
 
-def ask_node(desk: Desk, method: str, *params: Any) -> Json:
+def ask_node(desk: ServicesClient, method: str, *params: Any) -> Json:
     """Return the whole JSON-RPC reply."""
     request = {"jsonrpc": "2.0", "id": 7, "method": method, "params": list(params)}
     reply = desk.http.post(desk.services.rpc_url, json=request)
@@ -22,14 +22,14 @@ def ask_node(desk: Desk, method: str, *params: Any) -> Json:
     return body
 
 
-def node(desk: Desk, method: str, *params: Any) -> Any:
+def node(desk: ServicesClient, method: str, *params: Any) -> Any:
     """Return the result of a JSON-RPC request."""
     body = ask_node(desk, method, *params)
     assert "error" not in body, body
     return body["result"]
 
 
-def unsigned(desk: Desk, path: str, **fields: Any) -> Json:
+def unsigned(desk: ServicesClient, path: str, **fields: Any) -> Json:
     """Return the unsigned transaction that an endpoint builds."""
     reply = desk.http.post(desk.services.builder_url + path, json=fields)
     assert reply.status_code == 200, reply.text
@@ -37,7 +37,7 @@ def unsigned(desk: Desk, path: str, **fields: Any) -> Json:
     return data
 
 
-def filled(desk: Desk, payload: Json, **other: Any) -> Json:
+def filled(desk: ServicesClient, payload: Json, **other: Any) -> Json:
     """Return a payload as a whole transaction: nonce, gas and fees from the node."""
     transaction = {
         "type": 2, "chainId": payload["chainId"], "to": payload["to"], "data": payload["data"],
@@ -51,24 +51,24 @@ def raw_of(transaction: Json, key: Any = TRADER) -> str:
     return "0x" + bytes(Account.sign_transaction(transaction, key.key).raw_transaction).hex()
 
 
-def signed(desk: Desk, payload: Json, key: Any = TRADER, **other: Any) -> str:
+def signed(desk: ServicesClient, payload: Json, key: Any = TRADER, **other: Any) -> str:
     """Return the raw transaction of a payload, signed."""
     return raw_of(filled(desk, payload, **other), key)
 
 
-def relay(desk: Desk, raw: Any, **other: Any) -> httpx.Response:
+def relay(desk: ServicesClient, raw: Any, **other: Any) -> httpx.Response:
     body = {"rawTransaction": raw} | other
     return desk.http.post(desk.services.builder_url + "/v2/relay", json=body)
 
 
-def relayed(desk: Desk, raw: str) -> Json:
+def relayed(desk: ServicesClient, raw: str) -> Json:
     """Send through the relay, and poll until it is mined."""
     reply = relay(desk, raw)
     assert reply.status_code == 200, reply.text
     return outcome(desk, reply.json()["data"]["hash"])
 
 
-def outcome(desk: Desk, transaction_hash: str) -> Json:
+def outcome(desk: ServicesClient, transaction_hash: str) -> Json:
     for _ in range(500):
         data: Json = desk.read(f"/v2/relay/{transaction_hash}")
         if data["status"] != "pending":
@@ -76,12 +76,12 @@ def outcome(desk: Desk, transaction_hash: str) -> Json:
     raise AssertionError("the transaction stayed pending")
 
 
-def built_and_relayed(desk: Desk, path: str, key: Any = TRADER, **fields: Any) -> Json:
+def built_and_relayed(desk: ServicesClient, path: str, key: Any = TRADER, **fields: Any) -> Json:
     """Build, sign, relay, and return what became of it."""
     return relayed(desk, signed(desk, unsigned(desk, path, **fields), key))
 
 
-def waited(desk: Desk) -> None:
+def waited(desk: ServicesClient) -> None:
     """Poll until the keeper has executed every stored order."""
     for _ in range(500):
         desk.read("/v2/pairs")

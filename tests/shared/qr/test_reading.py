@@ -97,8 +97,20 @@ def test_other_codes_of_any_characters_are_texts_too() -> None:
     assert texts_in(picture(other.get_matrix(), module_pixels=5)) == ["http://example.org/ü\x1b[31m"]
 
 
+def test_a_zbar_that_may_be_overflown_reads_nothing_and_the_hint_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyzbar.pyzbar", reason="the zbar library is not installed", exc_type=ImportError)
+    monkeypatch.setattr(read, "why_left_out", lambda _library: "zbar 0.23.90 may be overflown")
+    read._zbar.cache_clear()
+    try:
+        assert read._by_zbar(code()) == []
+        assert "left out: zbar 0.23.90 may be overflown" in second_decoder_hint()
+        assert texts_in(code()) == [TEXT]
+    finally:
+        read._zbar.cache_clear()
+
+
 def test_the_second_decoder_reads_by_itself_and_is_no_hint_when_it_is_there() -> None:
-    decode = read._zbar()
+    decode, _ = read._zbar()
     if decode is None:
         pytest.skip("the zbar library is not installed: on Debian, apt-get install libzbar0")
     full = cycle_texts(whole_plan(), 10)[0]

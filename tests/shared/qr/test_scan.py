@@ -14,6 +14,7 @@ from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.qr.candidates import MOST, Candidates
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, Report, scan
 from airlock_shared.qr.symbol import matrix
@@ -141,6 +142,47 @@ def test_another_transfer_shown_midway_is_ignored_and_named() -> None:
     assert [report.hint for report in reports[:5]] == ["", "", "", MIXED, ""]
 
 
+@pytest.mark.parametrize("strays", [1, 2, 3, 4, 7])
+def test_stray_first_frames_of_other_transfers_block_nothing(strays: int, tmp_path: Path) -> None:
+    kept = KeptFrames(tmp_path / "scan.part")
+    others = [batch(count)[0] for count in range(2, 2 + strays)]
+    shown = [*(images_of(other)[0] for other in others), *images_of(one_intent())]
+    assert scan(shown, Decoder(), nothing, kept=kept).cbor == one_intent().cbor
+    assert set(kept.texts()) <= set(cycle_texts(one_intent(), 15))
+
+
+def test_a_stray_frame_before_every_picture_blocks_nothing() -> None:
+    stray = images_of(batch(2)[0])[0]
+    shown = [image for each in images_of(whole_plan()) for image in (stray, each)]
+    reports: list[Report] = []
+    assert scan(shown, Decoder(), reports.append).cbor == whole_plan().cbor
+    assert OTHER_TRANSFER in {report.hint for report in reports[:6]}
+
+
+def test_of_two_transfers_shown_in_turn_the_first_that_is_whole_counts() -> None:
+    short, long = images_of(one_intent()), images_of(whole_plan())
+    shown = [*long[: len(short) + 3], *short, *long]
+    assert scan(shown, Decoder(), nothing).cbor == one_intent().cbor
+
+
+def test_an_overtaken_transfer_can_still_be_finished_and_is_kept_again(tmp_path: Path) -> None:
+    kept = KeptFrames(tmp_path / "scan.part")
+    first, other = images_of(whole_plan()), images_of(batch(3)[0])
+    shown = [*first[:2], *other[:3], *first[2:]]
+    assert scan(shown, Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
+    assert scan([], Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
+
+
+def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
+    seen = Candidates(Decoder())
+    first = cycle_texts(whole_plan(), 15)
+    seen.leader.take(first[0])
+    for count in range(2, 12):
+        seen.overtaken_by(cycle_texts(batch(count)[0], 15)[0], at_once=False)
+        assert len(seen._rivals) < MOST
+    assert seen.leader.texts == first[:1]
+
+
 # ---- pictures that end too soon ----------------------------------------------------------------------------------------
 
 
@@ -221,7 +263,7 @@ def test_once_a_frame_of_the_kept_transfer_is_seen_no_other_takes_its_place(tmp_
     images, kept = images_of(whole_plan()), KeptFrames(tmp_path / "scan.part")
     with pytest.raises(KeyboardInterrupt):
         scan(interrupted_after(images, 5), Decoder(), nothing, kept=kept)
-    shown = [images[0], *images_of(one_intent()), *images[5:]]
+    shown = [images[0], images_of(one_intent())[0], *images[5:]]
     assert scan(shown, Decoder(), nothing, kept=kept).cbor == whole_plan().cbor
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.picture_sources import MAX_PIXELS, PICTURES, camera_frames, file_frames
+from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, PICTURES, camera_frames, file_frames
 from airlock_shared.qr.pictures import picture, write_gif
 from airlock_shared.qr.read import texts_in
 from airlock_shared.qr.symbol import matrix
@@ -137,6 +138,58 @@ def test_a_later_frame_too_large_is_refused(tmp_path: Path) -> None:
     assert refusal(path).check == "QR-LIMIT"
 
 
+def animation(path: Path, sizes: list[tuple[int, int]]) -> Path:
+    first, *more = [Image.new("1", size, number % 2) for number, size in enumerate(sizes)]
+    first.save(path, save_all=True, append_images=more)
+    return path
+
+
+def test_an_animation_of_too_many_frames_is_refused_and_not_counted_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = animation(tmp_path / "many.gif", [(8, 8)] * 30)
+    monkeypatch.setattr(picture_sources, "MAX_FRAMES", 30)
+    assert len(list(file_frames(path, on_skipped=unexpected))) == 30
+    monkeypatch.setattr(picture_sources, "MAX_FRAMES", 29)
+    error = refusal(path)
+    assert (error.check, "too many pictures" in error.what) == ("QR-LIMIT", True)
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
+def test_frames_that_are_too_many_pixels_together_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    path = animation(tmp_path / f"large{suffix}", [(100, 100)] * 5)
+    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 50_000)
+    assert len(list(file_frames(path, on_skipped=unexpected))) == 5
+    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 49_999)
+    assert refusal(path).check == "QR-LIMIT"
+
+
+def test_a_gif_of_millions_of_frames_is_given_up_in_seconds(tmp_path: Path) -> None:
+    head = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff"
+    frame = b"\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00"
+    path = tmp_path / "endless.gif"
+    path.write_bytes(head + frame * 2_000_000 + b"\x3b")
+    begun = time.monotonic()
+    assert refusal(path).check == "QR-LIMIT"
+    assert time.monotonic() - begun < 20
+
+
+def test_a_pdf_of_too_many_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = BytesIO()
+    Image.new("L", (8, 8)).save(page, "JPEG")
+    stream = b"<< /Filter /DCTDecode /Length 9 >> stream\n" + page.getvalue() + b"\nendstream\n"
+    path = tmp_path / "pages.pdf"
+    path.write_bytes(b"%PDF-1.4\n" + stream * MAX_SHEETS)
+    assert len(list(file_frames(path, on_skipped=unexpected))) == MAX_SHEETS
+    path.write_bytes(b"%PDF-1.4\n" + stream * (MAX_SHEETS + 1))
+    assert refusal(path).check == "QR-LIMIT"
+    path.write_bytes(b"%PDF-1.4\n" + stream * 3)
+    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 3 * 64 - 1)
+    assert refusal(path).check == "QR-LIMIT"
+
+
 def good_png() -> bytes:
     data = BytesIO()
     code().save(data, "PNG")
@@ -173,11 +226,17 @@ def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) ->
     whole = tmp_path / "whole.gif"
     write_gif(whole_plan(), whole, 15, pause_ms=200)
     data = whole.read_bytes()
+    frames: list[int] = []
     for length in range(0, len(data), len(data) // 40):
         path = tmp_path / f"cut-{length}.gif"
         path.write_bytes(data[:length])
+        modes: list[str] = []
         with suppress_only("QR-IMAGE"):
-            assert all(image.mode == "L" for image in file_frames(path, on_skipped=unexpected))
+            modes.extend(image.mode for image in file_frames(path, on_skipped=unexpected))
+        assert set(modes) <= {"L"}
+        frames.append(len(modes))
+    assert frames == sorted(frames), "a longer cut yields fewer frames"
+    assert (frames[0], frames[-1] > 1) == (0, True), frames
 
 
 def test_a_link_is_refused(tmp_path: Path) -> None:

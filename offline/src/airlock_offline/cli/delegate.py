@@ -31,13 +31,14 @@ from airlock_shared.checks.possession import (
     proved,
     registrations,
 )
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, say, show, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, rows, say, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH
 
 _HOW = """\
@@ -95,12 +96,13 @@ def prove_command(
     plan = parse_plan(read_input(plan_file))
     challenge = _challenge(state, plan, step_id)
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
+    state.record_unenforced(now_ms())
     with opened(emulator_port, ledger_path) as device:
         app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))
@@ -110,13 +112,14 @@ def prove_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"Wrote {output}\nNow check it where the registration is signed: airlock-offline delegate check")
+        show("\n".join(rows("Wrote ", safe(str(output)))))
+        show("Now check it where the registration is signed: airlock-offline delegate check")
 
 
 def _show_challenge(challenge: Challenge) -> None:
     say("The delegate key signs this text:")
     for line in challenge.text().decode().splitlines():
-        click.echo(f"  {line}", err=True)
+        say(f"  {safe_again(line)}")
 
 
 def _require_possession(state: OfflineHome, challenge: Challenge, signature: bytes) -> None:

@@ -1,16 +1,20 @@
-"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs."""
+"""``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs.
+
+The kernel's is next: when a command's words are read, and before it reads anything else.
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from airlock_offline import airgap
-from airlock_shared.cli.lazy_commands import LazyCommands
+from airlock_shared.cli.lazy_commands import READER, LazyCommands
 from airlock_shared.cli.program import run
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
@@ -38,10 +42,56 @@ COMMANDS = {
 
 
 class OfflineCommands(LazyCommands):
-    """The commands of this half."""
+    """The commands of this half; ``before`` is called when a command's words are read, before the command begins."""
 
     package = "airlock_offline.cli"
     table: ClassVar = COMMANDS
+    before: Callable[[click.Context], None] | None = None
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name, or None."""
+        found = super().get_command(context, name)
+        return found if found is None or self.before is None else _after(self.before, found)
+
+
+def _after(before: Callable[[click.Context], None], command: click.Command) -> click.Command:
+    """Return a command, or a group's commands, that call ``before`` first; the copy is the program's own already."""
+    if isinstance(command, click.Group):
+        command.commands = {name: _after(before, member) for name, member in command.commands.items()}
+    elif (work := command.callback) is not None:
+
+        def both(*given: Any, **named: Any) -> Any:
+            before(click.get_current_context())
+            return work(*given, **named)
+
+        command.callback = both
+    return command
+
+
+def _read_pictures_elsewhere(context: click.Context) -> None:
+    """Have pictures read in another process, by whichever command is given some."""
+
+    def texts_of(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
+        from airlock_offline.scanning import pictures_process
+
+        return pictures_process.texts_of(sources, tell)
+
+    context.meta[READER] = texts_of
+
+
+def confine_command(context: click.Context) -> None:
+    """Have the kernel refuse what this command does not need, and keep what it enforces in the state."""
+    from airlock_offline.confinement.confine import confine
+    from airlock_offline.confinement.needs import needs_of
+
+    state = context.find_root().obj
+    if context.params.get("pdf"):
+        from airlock_offline.printing import begin_printing
+
+        state.printing = begin_printing(context.params["folder"])
+    state.confinement = confine(needs_of(context, state.home))
+    gc.freeze()  # what was imported is no garbage
+    gc.enable()
 
 
 @click.command(cls=OfflineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -57,6 +107,7 @@ def program(context: click.Context, home: Path | None) -> None:
     from airlock_offline.home import OfflineHome, default_home
 
     state = context.obj = OfflineHome(home or default_home())
+    _read_pictures_elsewhere(context)
     if (
         state.settings_file.exists() and context.invoked_subcommand != "doctor"
     ):  # which says what is wrong with the file
@@ -68,6 +119,9 @@ def program(context: click.Context, home: Path | None) -> None:
 def main() -> None:
     """Run the program and leave with its exit code."""
     airgap.install()
+    assert isinstance(program, OfflineCommands)  # noqa: S101 (it was declared so)
+    program.before = confine_command
+    gc.disable()  # until the command begins: a collection among imports finds nothing, and a start has a dozen
     code = run(program)
     gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
     sys.exit(code)

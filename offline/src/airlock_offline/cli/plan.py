@@ -14,6 +14,7 @@ from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe
 
 plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
 
@@ -40,6 +41,8 @@ def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     write_new(output, text.encode())
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {output}. It repeats what the payload says: read and correct every line, then use it as the plan.")
+    say(
+        f"Wrote {safe(str(output))}. It repeats what the payload says: read and correct every line, then use it as the plan."
+    )
     if as_json:
         show_json({"ok": True, "file": str(output), "requests": fingerprint, "plan": drafted.fingerprint})

@@ -37,6 +37,7 @@ def report() -> None:
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
+@click.option("--pdf", is_flag=True, help="Also print it, with a browser of this machine, started for it alone.")
 @json_option
 @click.pass_obj
 def make_command(
@@ -46,6 +47,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
+    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined: cli/main.py)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
@@ -71,7 +73,7 @@ def make_command(
         evidence = read_evidence(files)
         model = model_of(evidence, read_config(state.settings_file).ledger.model)
         files[SCREENS] = write_screens(screens_of(evidence, model))
-    make_report(folder, files, judge, as_json=as_json)
+    make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
 report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))

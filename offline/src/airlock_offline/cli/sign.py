@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
@@ -41,7 +43,7 @@ from airlock_shared.cli.console import (
 )
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.keyboard import screen_rows
-from airlock_shared.cli.qr.file_or_light import incoming, require_output
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
@@ -51,6 +53,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
@@ -99,14 +102,14 @@ def sign(
     header, items, fingerprint = parse_requests(data)
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         say(line)
     entries = state.transcript.entries()
     if note := begun_note(entries, plan):
         say(note)
-    clock = clock_of(entries, now_ms())
+    clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
     judged = judge_header(header, situation, Known(clock))
     steps = judge_steps([item.step for item in items], situation, header.signer)
@@ -115,6 +118,7 @@ def sign(
         say(line)
     if not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
+    state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
@@ -124,7 +128,10 @@ def sign(
     if stopped is not None:
         if not any(result.signed.result == "signed" for result in results):
             raise stopped
-        results += left_behind(items[len(results) :], stopped, state)
+        try:
+            results += list(left_behind(items[len(results) :], stopped, state))
+        except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
+            raise stopped from None
     signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
     _hand_over(results, signed_header, state, output, stopped, qr=qr, as_json=as_json)
 
@@ -146,8 +153,6 @@ def _hand_over(
     data = write_signatures(header, [result.signed for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
-        from airlock_shared.cli.qr.documents import keep_file
-
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
     else:
         write_new(output, data)
@@ -206,13 +211,15 @@ def _sign_all(
             say(line)
 
     proofs = proved(state.transcript.entries())
-    station = SigningDesk(state, used, app, now_ms, show, ask, say, proofs)
+    clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
+    station = SigningDesk(state, used, app, now_ms, clock, alone, show, ask, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
             results.append(sign_item(item, fresh, station))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
-            state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
+            with suppress(AirlockError):  # when nothing can be written, what happened says it
+                state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             return results, error_of(error, item.step)
         if results[-1].signed.result == "signed":
@@ -233,7 +240,7 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
         say(f"  {result.signed.step:<24} {outcome}")
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if any(result.signed.result == "signed" for result in results):
         say("Carry it to the online machine; until it is submitted it is a secret.")
     else:

@@ -87,7 +87,7 @@ def seal_transcript(
     """
     plan = parse_plan(read_input(plan_file))
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
-    isolation = Isolation(state.home, emulator_port)
+    isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
     with opened(emulator_port, ledger_path) as device:
@@ -111,6 +111,8 @@ def _seal_once(
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and nothing came after; nothing to do.")
         return entries[-1]
+    state.record_unenforced(now_ms())
+    entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import click
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_shared.checks.case import Situation, Verdict
+from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show
+from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.errors import AirlockError, DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -76,7 +76,7 @@ def verify(
             signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
             signatures.read_header(signed.header)
         entries = state.transcript.entries()
-        clock = clock_of(entries, now_ms())
+        clock = clock_of(entries, now_ms(), uptime())
         situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
         known = Known(clock, nonces_of(entries), proved(entries) if entries else None)
         report = _report_json if as_json else _report_text
@@ -120,14 +120,15 @@ def _report_text(
         show(_line("document", verdict))
     for step, verdicts in _items(reader, signed, situation, known):
         steps.append(step)
-        unjudged.of_item(verdicts)
-        stopped = verdicts.refused() if verdicts.hinder() else []
+        clean = verdicts.clean()
+        stopped = [] if clean else verdicts.refused()
         wrong += len(stopped)
         word = "REFUSED" if stopped else "pass   "
-        sys.stdout.write(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused\n")
+        show(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
+        if not clean:
+            unjudged.of_item(verdicts)
         for verdict in stopped:
-            sys.stdout.write(_line(f"  {safe(step)}", verdict) + "\n")
-    sys.stdout.flush()
+            show(_line(f"  {safe(step)}", verdict))
     for verdict in judge_steps(steps, situation, _part(reader)).refused():
         wrong += 1
         show(_line("document", verdict))
@@ -158,23 +159,33 @@ def _line(place: str, verdict: Verdict) -> str:
 def _report_json(
     reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
 ) -> None:
-    """Write one JSON document piece by piece, so that a long batch is never in memory."""
+    """Write one JSON document piece by piece, so that a long batch is never in memory.
+
+    Where the requests break inside, the same document ends with the ``error`` that every other command's would hold.
+    """
     steps: list[str] = []
     ok, unjudged = not header.hinder(), NotJudged()
     unjudged.of_document(header)
-    show(f'{{"document": {json.dumps([_row(v) for v in header.all()])},\n"items": [')
-    for step, verdicts in _items(reader, signed, situation, known):
-        unjudged.of_item(verdicts)
-        item_ok = not verdicts.hinder()
-        ok = ok and item_ok
-        row = {"step": step, "ok": item_ok, "checks": [_row(v) for v in verdicts.all()]}
-        sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
-        steps.append(step)
+    show(f'{{"document": {json.dumps(_rows(header))},\n"items": [')
+    try:
+        for step, verdicts in _items(reader, signed, situation, known):
+            item_ok = verdicts.clean()
+            if not item_ok:
+                unjudged.of_item(verdicts)
+                item_ok = not verdicts.hinder()
+            ok = ok and item_ok
+            row = {"step": step, "ok": item_ok, "checks": _rows(verdicts)}
+            sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
+            steps.append(step)
+    except AirlockError as error:
+        say(explain(error))
+        show("],\n" + json.dumps(error_as_json(error))[1:])
+        finish(error.exit_code)
     part = _part(reader)
-    [order] = judge_steps(steps, situation, part).all()
-    ok = ok and order.result == "pass"
+    order = judge_steps(steps, situation, part)
+    ok = ok and not order.hinder()
     end = {
-        "steps": _row(order),
+        "steps": _rows(order)[0],
         "not_judged": unjudged.as_json(),
         "signer": part,
         "fingerprint": reader.fingerprint,
@@ -185,11 +196,25 @@ def _report_json(
     finish(ExitCode.DONE if ok else ExitCode.REFUSED)
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
-    row: dict[str, Any] = {"check": verdict.check, "result": verdict.result}
+def _rows(verdicts: Verdicts) -> list[dict[str, object]]:
+    """Return every verdict as the result holds it."""
+    return list(map(_row, verdicts.checks, verdicts.findings))
+
+
+def _row(check: Check, finding: Finding | None) -> dict[str, object]:
+    if finding is not None and finding[0]:  # nearly all are: they need no verdict in between
+        got, expected = finding[1], finding[2]
+        got = got() if callable(got) else got
+        expected = expected() if callable(expected) else expected
+        return {"check": check[0], "result": "pass", "got": _plain(got), "expected": _plain(expected)}
+    verdict = verdict_of(check, finding)
+    row: dict[str, object] = {"check": verdict.check, "result": verdict.result}
     row |= {"got": _plain(verdict.got), "expected": _plain(verdict.expected)}
     return row | ({"where": verdict.where, "what": verdict.what} if verdict.what else {})
 
 
 def _plain(value: object) -> object:
-    return value if isinstance(value, (str, int, float, bool, list, dict)) or value is None else str(value)
+    return value if type(value) in _JSON_TYPES or isinstance(value, (dict, list)) else str(value)
+
+
+_JSON_TYPES = frozenset((str, int, float, bool, type(None)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.wallets.answers import answer_of
 from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
@@ -48,7 +48,7 @@ def scan_request(
     planned = choose_step(plan, step)
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)
-    clock = clock_of(entries, now_ms())
+    clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
     kept = kept_frames(state.home, "wallet-request", restart=restart)
     message = scan_message(sources, kept=kept)
@@ -101,8 +101,8 @@ def _header(plan: Plan, situation: Situation) -> Header:
 def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json: bool) -> None:
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {output}, made on this machine: its fingerprint is on no other screen.")
-    say(f"Sign it with: airlock-offline sign {output} --plan {plan_file} -o signatures.json")
+    say(f"Wrote {safe(str(output))}, made on this machine: its fingerprint is on no other screen.")
+    say(f"Sign it with: airlock-offline sign {safe(str(output))} --plan {safe(str(plan_file))} -o signatures.json")
     if as_json:
         words = spoken(fingerprint)
         show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.cli.keyboard import forget_typed, typed_line
-from airlock_shared.text.safe import WIDTH
+from airlock_shared.text.safe import WIDTH, harmless
 
 
 def tell(text: str) -> None:
     """Write to stderr at once."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(harmless(text) + "\n")
     sys.stderr.flush()
 
 

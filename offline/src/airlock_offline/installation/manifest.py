@@ -23,6 +23,9 @@ from airlock_shared.errors import Refusal, UsageError
 MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
 PAPERS = "share/airlock-offline"
 INTERPRETER, ENVIRONMENT = "bin/python3", "pyvenv.cfg"
+PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
+"""The files of a kit that may be run."""
+
 _LINE = re.compile(r"([0-9a-f]{64})  ([^\\\n]+)")
 _MAX_BYTES = 16 << 20  # of a list, or of one module
 
@@ -82,7 +85,32 @@ def examine_kit(folder: Path, fingerprint: str) -> tuple[KitFinding, ...]:
     if wrong:
         return (wrong,)
     tree = _Tree(folder)
-    return (*tree.unlisted({*listed, MANIFEST}, "KIT-FILE"), *(f for _, f in tree.differences(listed, "KIT-FILE") if f))
+    return (
+        *tree.unlisted({*listed, MANIFEST}, "KIT-FILE"),
+        *(finding for _, finding in tree.differences(listed, "KIT-FILE") if finding),
+        *_examine_modes(tree, listed),
+    )
+
+
+def _examine_modes(tree: _Tree, listed: Mapping[str, str]) -> Iterator[KitFinding]:
+    """Yield what no hash says: folders without a listed file, second names of files, modes that give rights away.
+
+    The programs alone may be run, or every file or none: a medium that keeps no modes (FAT) says so of all alike.
+    """
+    folders = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
+    for path, found in sorted(tree.stats.items()):
+        is_folder = stat.S_ISDIR(found.st_mode)
+        if is_folder and path not in folders:
+            yield KitFinding("KIT-FILE", path, "a folder that is not in the list")
+        if not is_folder and found.st_nlink > 1:
+            yield KitFinding("KIT-FILE", path, "a hard link")
+        if found.st_mode & 0o7022:
+            what = "its mode lets others write, or changes who runs it"
+            yield KitFinding("KIT-FILE", path, what, f"{stat.S_IMODE(found.st_mode):04o}")
+    runnable = {path for path in tree.files if path in tree.stats and tree.stats[path].st_mode & 0o111}
+    if runnable and runnable != tree.files:
+        for path in sorted(runnable ^ PROGRAMS):
+            yield KitFinding("KIT-FILE", path, "executable" if path in runnable else "not executable")
 
 
 def examine_installation(root: Path | None = None, fingerprint: str = "") -> Installation:
@@ -154,10 +182,12 @@ class _Tree:
         self.files: set[str] = set()
         self.links: dict[str, str] = {}
         self.others: dict[str, str] = {}
+        self.stats: dict[str, os.stat_result] = {}
         self._read(folder, "")
 
     def _read(self, folder: Path, prefix: str) -> None:
         try:
+            self.stats[prefix.rstrip("/") or "."] = os.lstat(folder)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     path = prefix + entry.name
@@ -167,6 +197,7 @@ class _Tree:
                         self._read(Path(entry.path), f"{path}/")
                     elif entry.is_file():
                         self.files.add(path)
+                        self.stats[path] = entry.stat(follow_symlinks=False)
                     else:
                         self.others[path] = "neither a file nor a folder"
         except OSError as error:

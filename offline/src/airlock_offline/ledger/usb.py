@@ -7,8 +7,10 @@ several are plugged in, one has to be named.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
 from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
@@ -54,17 +56,23 @@ class PluggedLedger(NamedTuple):
     model: str = ""
 
 
+def hidapi() -> Any:
+    """Return hidapi's module: on Linux the one for ``/dev/hidraw*``, which takes neither a socket nor a second thread.
+
+    The other, over libusb, listens for the kernel's messages on a netlink socket. Raises ``ImportError``.
+    """
+    return import_module("hidraw" if sys.platform.startswith("linux") else "hid")
+
+
 def plugged_ledgers() -> list[PluggedLedger]:
     """Return the Ledgers that are plugged in, by path."""
-    import hid
-
     found = {
         PluggedLedger(
             entry["path"].decode(),
             entry.get("product_string") or "Ledger",
             model_of_product(entry.get("product_id", 0)),
         )
-        for entry in hid.enumerate(LEDGER_VENDOR, 0)
+        for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
         if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0
     }
     return sorted(found)
@@ -130,9 +138,7 @@ class HidTransport:
         self._port = port_of(self.ledger.path)
 
     def _open(self, device: Callable[[], HidDevice] | None) -> HidDevice:
-        import hid
-
-        opened: HidDevice = (device or hid.device)()
+        opened: HidDevice = (device or hidapi().device)()
         try:
             opened.open_path(self.ledger.path.encode())
         except OSError as error:

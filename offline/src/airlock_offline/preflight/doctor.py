@@ -11,6 +11,8 @@ from airlock_offline.installation.manifest import Installation
 from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
+from airlock_offline.preflight.isolation import as_rehearsal
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_line
 from airlock_offline.preflight.page import TRUST
 from airlock_shared.cli.doctor import read_deployments, transcript_line
@@ -48,6 +50,7 @@ def health_lines(
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
+    yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
     yield config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)

@@ -1,4 +1,6 @@
-"""Whether the machine is fit for production: no interface up, no route, no radio. ``preflight``, ``sign`` and the seal ask.
+"""Whether the machine is fit for production: no interface up, no route, no radio, and the kernel's filter.
+
+``preflight``, ``sign`` and the seal ask.
 
 Production is every machine but one: where a rehearsal deployment is pinned, no other, and the software Ledger is used. A
 real Ledger holds a real key, and it is the deployment that calls itself a rehearsal: its word does not open the room.
@@ -10,8 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
 from airlock_shared.documents.deployment import Deployment, only_rehearsals
@@ -48,18 +52,29 @@ def require_isolation(lines: Sequence[Observed]) -> None:
     refused = [line for line in lines if line.verdict == REFUSED]
     if refused:
         got = "; ".join(f"{line.check}: {line.what} {line.found}" for line in refused)
+        expected = "every interface and radio off, no route, and a kernel that refuses sockets"
         raise Refusal(refused[0].check, "this machine is not cut off, and a real key may be used on it", got=got,
-                      expected="every interface and radio off, and no route", do=refused[0].do)  # fmt: skip
+                      expected=expected, do=refused[0].do)  # fmt: skip
 
 
 class Isolation:
     """The look at the machine that a command takes before it signs, and again each time it turns to the Ledger."""
 
-    def __init__(self, home: Path, emulator_port: int | None, world: World = World()) -> None:  # noqa: B008 (frozen)
+    def __init__(
+        self,
+        home: Path,
+        emulator_port: int | None,
+        kernel: Confinement,
+        world: World = World(),  # noqa: B008 (frozen)
+    ) -> None:
         """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
         self._pins = OfflineHome(home).pins()
+        self._kernel = kernel
         self._software = emulator_port is not None
         self._world = world
+
+    def _lines(self) -> list[Observed]:
+        return [*airgap_lines(self._world), *kernel_lines(self._kernel)]
 
     def is_rehearsal(self) -> bool:
         """Tell whether this is a rehearsal with the software Ledger: a pipe may then answer in a person's place."""
@@ -70,7 +85,7 @@ class Isolation:
 
         With a rehearsal deployment and a real Ledger the refusal waits for the Ledger: what needs none is no danger.
         """
-        lines = airgap_lines(self._world)
+        lines = self._lines()
         if is_production(self._pins, software_ledger=True):
             require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
@@ -83,7 +98,7 @@ class Isolation:
         def looked() -> _App:
             client = app()
             if not self.is_rehearsal():
-                require_isolation(airgap_lines(self._world))
+                require_isolation(self._lines())
             return client
 
         return looked

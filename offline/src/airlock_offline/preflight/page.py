@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.installation.manifest import Installation, KitFinding, system_libraries
 from airlock_offline.preflight.clock import clock_lines
 from airlock_offline.preflight.installation import (
@@ -15,6 +16,7 @@ from airlock_offline.preflight.installation import (
     pin_as_json,
 )
 from airlock_offline.preflight.isolation import airgap_lines, as_rehearsal, is_production
+from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.host.files import current
@@ -61,6 +63,7 @@ class PreflightInputs(NamedTuple):
     software_ledger: bool
     installation: Installation
     kit: Kit | None
+    kernel: Confinement
 
 
 class PreflightResult(NamedTuple):
@@ -77,7 +80,7 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
     production = damaged or is_production(pins, software_ledger=told.software_ledger)
-    airgap = airgap_lines(world)
+    airgap = [*airgap_lines(world), *kernel_lines(told.kernel)]
     lines = [
         *(airgap if production else as_rehearsal(airgap)),
         *clock_lines(told.now_ms, told.statement, told.valid_ms),
@@ -100,6 +103,7 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
         "transcript_head": head,
         "udev_rule": told.rule,
         "device": told.device,
+        "kernel": told.kernel.as_json(),
         "installed": installation_as_json(told.installation),
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),

@@ -105,5 +105,5 @@ def ledger(play: Play, *, blind: bool = False) -> tuple[str, str]:
 
 def fingerprint(screen: str, label: str = "requests") -> str:
     """Return the fingerprint that a screen shows of a document, in hex and words; empty when it shows none."""
-    found = re.search(label + r" fingerprint\n((?:  .+\n){3})", screen.replace("\r\n", "\n"))
+    found = re.search(label + r" fingerprint\n((?:  .+\n){4})", screen.replace("\r\n", "\n"))
     return found[1] if found else ""

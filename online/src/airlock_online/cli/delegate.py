@@ -9,10 +9,11 @@ import click
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.proofs import choose_step, read_signature, write_proof
 from airlock_shared.checks.possession import Challenge, challenge_of, check_possession
-from airlock_shared.cli.console import json_option, plan_option, show, show_json
+from airlock_shared.cli.console import json_option, plan_option, rows, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe
 
 _HOW = """\
 Have the delegate key's own wallet sign exactly this text, as a personal message
@@ -59,4 +60,5 @@ def proof_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}\nWrote {output}")
+        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
+        show("\n".join(rows("Wrote ", safe(str(output)))))

@@ -20,6 +20,7 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import require_new, write_new
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import to_json
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,5 +72,5 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
         return
     for line in deployment_lines(fetched):
         show(line)
-    say(f"Wrote {output}")
-    say(f"Carry it to the offline machine: airlock-offline trust {output.name}")
+    say(f"Wrote {safe(str(output))}")
+    say(f"Carry it to the offline machine: airlock-offline trust {safe(output.name)}")

@@ -9,8 +9,9 @@ import click
 
 from airlock_online.home import OnlineHome
 from airlock_online.wallets import erc7730
-from airlock_shared.cli.console import json_option, say, show, show_json
+from airlock_shared.cli.console import json_option, rows, say, show, show_json
 from airlock_shared.host.files import make_folder, require_new, write_new
+from airlock_shared.text.safe import safe
 
 
 @click.command("descriptors")
@@ -44,6 +45,6 @@ def descriptors(
         show_json({"ok": True, "deployment": deployment.fingerprint, "folder": str(output), "formats": shown})
         return
     for file, document in files.items():
-        show(f"{len(document['display']['formats']):>3} formats  {output / file}")
+        show("\n".join(rows(f"{len(document['display']['formats']):>3} formats  ", safe(str(output / file)))))
     if deployment.rehearsal:
         say("REHEARSAL: these contracts are worth nothing; there is no registry for them.")

@@ -15,6 +15,7 @@ from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.text.safe import safe
 
 
 @click.command("export")
@@ -64,5 +65,5 @@ def export(
     for delivery in deliveries:
         if not as_json:
             show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")
-    say(f"Written to {output}. These are never submitted from here; whoever has the file can execute them.")
+    say(f"Written to {safe(str(output))}. These are never submitted from here; whoever has the file can execute them.")
     finish(worst(codes))

@@ -163,9 +163,9 @@ def keep(
         say(line)
     for line in unjudged.lines():
         say(line)
-    say(f"Wrote {file}")
+    say(f"Wrote {safe(str(file))}")
     say("Carry it to the offline machine, and compare the requests fingerprint there:")
-    say(f"  airlock-offline verify {file.name} --plan PLAN")
+    say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)
 

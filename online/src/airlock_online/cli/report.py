@@ -23,6 +23,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
+from airlock_shared.host.print_pdf import print_page
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
 from airlock_shared.report.evidence.redaction import withhold
@@ -80,7 +81,7 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
-    make_report(folder, files, judge, as_json=as_json)
+    make_report(folder, files, judge, print_page, as_json=as_json)
 
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:

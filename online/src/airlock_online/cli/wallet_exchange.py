@@ -17,6 +17,7 @@ from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.qr.transfer import Transfer
+from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, Signature
 from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
@@ -105,7 +106,8 @@ def _write(
         signatures = fingerprint_of(parse_json(document))
         for line in fingerprint_lines("signatures", signatures):
             say(line)
-        say(f"Wrote {output}. Submit it with: airlock-online submit {output}")
+        name = safe(str(output))
+        say(f"Wrote {name}. Submit it with: airlock-online submit {name}")
     if as_json:
         written = str(output) if document is not None else ""
         show_json({"ok": True, "missing": missing, "file": written, "fingerprint": signatures})

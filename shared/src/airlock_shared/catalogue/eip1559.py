@@ -1,7 +1,7 @@
 """EIP-1559 transactions: the bytes that are signed, their hash, and the raw transaction with its signature.
 
-The serialisation is the library's (``rlp``); ``eth-account`` is the second opinion. Only type 2 is made: no access list,
-no blobs, no authorisations. Source: EIP-1559, EIP-2718.
+The serialisation is our own; the libraries ``rlp`` and ``eth-account`` are the second opinion. Only type 2 is made: no
+access list, no blobs, no authorisations. Source: EIP-1559, EIP-2718.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.rlp import encode
 
 TYPE_2 = b"\x02"
 
@@ -30,9 +31,7 @@ def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
 
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:
     """Return what a Ledger is given: the type byte and the RLP of the unsigned fields. Its value is always zero."""
-    from rlp import encode
-
-    return TYPE_2 + bytes(encode(_fields(payload, filled)))
+    return TYPE_2 + encode(_fields(payload, filled))
 
 
 def signing_hash(payload: dict[str, Any], filled: Transaction) -> bytes:
@@ -42,11 +41,9 @@ def signing_hash(payload: dict[str, Any], filled: Transaction) -> bytes:
 
 def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
     """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
-    from rlp import encode
-
     r, s, parity = signature[:32], signature[32:64], signature[64] - 27
     signed = [*_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
-    return TYPE_2 + bytes(encode(signed))
+    return TYPE_2 + encode(signed)
 
 
 def transaction_hash(raw: bytes) -> bytes:

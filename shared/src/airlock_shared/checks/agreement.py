@@ -6,9 +6,13 @@ from airlock_shared.catalogue.intents import leaf, pair_path
 from airlock_shared.checks.case import (
     AGREED,
     NAMED,
+    PLAN,
     PLANNED,
     READ,
+    REBUILD,
     RECEIVED,
+    ROUTE,
+    STOP,
     CallCase,
     Case,
     Finding,
@@ -20,8 +24,7 @@ from airlock_shared.checks.case import (
     Received,
     check,
 )
-from airlock_shared.checks.delegation import registration_is_live
-from airlock_shared.checks.descriptions import PLAN, REBUILD, ROUTE, STOP
+from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields

@@ -191,6 +191,16 @@ class Info(NamedTuple):
     do: str
 
 
+REBUILD = "Build the request again on the online machine; if it is refused again, stop and find out who altered it."
+STOP = "Stop. Somebody or something altered the payload: keep the file and find out where before going on."
+PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
+COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
+"""What to do, where several checks ask for the same."""
+
+ROUTE = Info("sent to another service than this struct's", "An intent executed by the wrong service.", REBUILD)
+"""``ORDER-ROUTE``, which intents and transactions have each in their own way."""
+
+
 class Check(NamedTuple):
     """A check: its id, the stage that it needs, the function that runs it there, and its description for people.
 

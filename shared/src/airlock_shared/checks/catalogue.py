@@ -1,9 +1,12 @@
-"""Every check id with its description, put together from where each stands: for ``docs/checks.md`` and ``explain``.
+"""Every id with its description, by family, put together from where each stands: for the documentation and ``explain``.
 
-It imports every check; what judges or refuses needs none of it.
+A check that is a function of its own is described there, by :func:`airlock_shared.checks.case.check`, and those that one
+reading answers for beside that reading; what parsers raise is described here. What judges or signs needs none of it.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from airlock_shared.checks import (
     agreement,
@@ -16,8 +19,165 @@ from airlock_shared.checks import (
     times,
     transaction,
 )
-from airlock_shared.checks.case import Check, Info
-from airlock_shared.checks.descriptions import FAMILIES
+from airlock_shared.checks.case import COPY, PLAN, STOP, Check, Info
+from airlock_shared.checks.signature import SIG_CHECKS
+
+SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
+REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should never happen."
+
+
+class Family(NamedTuple):
+    """A family of ids: its title, and the ids of it that no check of its own stands behind."""
+
+    title: str
+    raised: dict[str, Info]
+
+
+FAMILIES: dict[str, Family] = {
+    "DOC": Family("The document as a whole", {
+        "DOC-FILE": Info("not a regular file", "A device or pipe in place of a document.", "Give the name of a file."),
+        "DOC-LINK": Info("a symbolic link", "A file swapped for another between two looks.", "Copy the file itself."),
+        "DOC-SIZE": Info("too large", "A document that exhausts the signing machine.", COPY),
+        "DOC-UTF8": Info("not UTF-8", "Bytes that two programs read as different texts.", COPY),
+        "DOC-JSON": Info("not JSON", "A damaged document.", COPY),
+        "DOC-CBOR": Info("not deterministic CBOR", "Two encodings of one document, with two fingerprints.", COPY),
+        "DOC-TRUNCATED": Info("ends too early", "A document that lost its end on the way.", COPY),
+        "DOC-DUPLICATE": Info("a member twice", "One reader takes the first value, another the last.", STOP),
+        "DOC-NUMBER": Info("an unreadable number", "Numbers that are not JSON, such as NaN, or have thousands of digits.", STOP),
+        "DOC-FLOAT": Info("a fractional number", "Amounts that lose digits as floating-point numbers.", STOP),
+        "DOC-DEPTH": Info("nested too deep", "A document that exhausts the parser.", STOP),
+        "DOC-COUNT": Info("a wrong number of items", "A document with more items than it says.", COPY),
+        "DOC-FORMAT": Info("another kind of document", "The wrong file, or a version that this program does not know.",
+                          "Check which file was opened, and that both machines run the same version."),
+        "DOC-FIELD": Info("a member missing, unknown or of the wrong type", "Data that no check would look at.", COPY),
+        "DOC-DEPLOYMENT": Info("the deployment contradicts itself or our scales", "Interchangeable intents, and amounts shown wrong.",
+                              "Fetch the deployment again, and ask the venue."),
+        "DOC-CHAIN": Info("the transcript's chain breaks", "A record that was changed after the fact.",
+                         "Do not go on; keep the file as evidence and tell the facilitator."),
+        "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was written anew after it was sealed.",
+                        "Do not go on; keep the file as evidence and tell the facilitator."),
+    }),
+    "QR": Family("Documents and requests as QR codes", {
+        "QR-FORM": Info("not a ur:… text in Bytewords", "Codes of other programs, and damaged ones.", SCAN),
+        "QR-CRC": Info("a wrong checksum, of a frame or of the whole message", "A code that was misread, frames that do not belong together.",
+                      SCAN),
+        "QR-LIMIT": Info("longer than a transfer by codes may be", "Codes that exhaust the machine before the camera.",
+                        "Take the document by file."),
+        "QR-PART": Info("a part whose numbers disagree", "Frames made to confuse the receiver.", SCAN),
+        "QR-MIXED": Info("a frame of another message, or one that contradicts the others", "Two messages mixed into one.",
+                        "If the other screen shows something else now, start again; otherwise find out where the frame comes from."),
+        "QR-CBOR": Info("not CBOR within bounds", "Codes that exhaust the parser, or are read differently by two programs.", SCAN),
+        "QR-IMAGE": Info("not a picture, video or sheet that can be read", "Files that a picture library would choke on.",
+                        "Take or copy the picture again."),
+        "QR-INCOMPLETE": Info("the pictures end before the transfer is complete", "Half a document taken for a whole one.",
+                             "Show the missing frames, or let it play longer, and scan again."),
+        "QR-TYPE": Info("a code of another kind than asked for", "A wallet's code taken for a document, or the other way round.",
+                       "Check what the other screen shows, and for which command."),
+        "QR-FIELD": Info("a member missing, unknown or out of range in a wallet's code (EIP-4527)", "Data that no check would look at; private keys.",
+                        "Check that the other wallet speaks EIP-4527, and scan again."),
+        "QR-ENVELOPE": Info("not an Airlock document, or of another ceremony", "The wrong code, or a version that this program does not know.",
+                           "Check what the other screen shows, and that both machines run the same version."),
+        "QR-INFLATE": Info("it does not inflate, or beyond all measure", "A small code that becomes more than the machine can hold.", SCAN),
+        "QR-FINGERPRINT": Info("the document's fingerprint is wrong", "A blend of two documents that no checksum notices.",
+                              "Stop: this is not the document that was shown. Scan it again, and compare the fingerprint on both screens."),
+    }),
+    "PIN": Family("The pinned deployment", {}),
+    "AIRGAP": Family("The network guard", {
+        "AIRGAP-SOCKET": Info("something tried to use the network", "A signing machine that talks.",
+                             "Stop, and find out which program or library did it before anything is signed."),
+        "AIRGAP-SECCOMP": Info("the kernel does not refuse sockets to this program", "Native code and child processes that use the network.",
+                              "Use a Linux kernel with seccomp on x86_64 or arm64 (docs/reference/kernel.md), and start again."),
+        "AIRGAP-INTERFACE": Info("a network interface of the signing machine is up", "A signing machine that somebody can reach.",
+                                "Unplug the cable, switch the interface off (nmcli networking off, or ip link set NAME down), and look again."),
+        "AIRGAP-ROUTE": Info("a route leads out of the signing machine", "A signing machine that talks.",
+                            "Take the interface down that it goes through, and look again."),
+        "AIRGAP-RADIO": Info("a radio of the signing machine is not blocked", "A way out of the room that no cable shows.",
+                            "Switch it off in the firmware's set-up, or run: rfkill block all, and look again."),
+    }),
+    "TYPES": Family("The type definitions", {
+        "TYPES-DOCUMENT": Info("not an EIP-712 document", "Members beside the typed data, which nobody signs.", STOP),
+        "TYPES-FORM": Info("a malformed type definition", "Definitions that two programs read differently.", STOP),
+        "TYPES-UNDEFINED": Info("an undefined type", "A type that hashes differently from program to program.", STOP),
+        "TYPES-PRIMARY": Info("no such primary type", "A message of another type than the one shown.", STOP),
+    }),
+    "DOMAIN": Family("The EIP-712 domain", {
+        "DOMAIN-EMPTY": Info("an empty domain", "A signature that is valid for any contract on any chain.", STOP),
+        "DOMAIN-ORDER": Info("the domain's fields are reordered", "A separator that no contract computes.", STOP),
+    }),
+    "MSG": Family("The message's values", {}),
+    "DIGEST": Family("The digest", {
+        "DIGEST-OPINION": Info("no second opinion on the digest", "A digest that only one program has computed.",
+                              "Sign again; if it happens again, find out why the second process does not answer before anything is signed."),
+        "DIGEST-DISAGREE": Info("two implementations disagree on the digest", "A fault in one of them.",
+                               REPORT_FAULT),
+    }),
+    "ENC": Family("The ABI encoding", {
+        "ENC-DISAGREE": Info("two implementations disagree on the encoding", "A fault in one of them.",
+                            REPORT_FAULT),
+    }),
+    "PLAN": Family("The plan", {
+        "PLAN-FORM": Info("the plan is malformed", "A plan that people and program read differently.", PLAN),
+        "PLAN-ADDRESS": Info("not an address in the plan", "A mistyped address agreed on by everybody.", PLAN),
+        "PLAN-AMOUNT": Info("not an exact amount in the plan", "An amount that is rounded or read differently.", PLAN),
+        "PLAN-CODE": Info("not a referral code", "A code that pads or reads differently.", PLAN),
+        "PLAN-SIGNER": Info("no such signer in the plan", "A step that nobody is named for.", PLAN),
+    }),
+    "ROLE": Family("The people of a ceremony", {
+        "ROLE-TEXT": Info("a name or a reason that is empty, too long or not readable", "A record that nobody can read, or that acts on a screen.",
+                         "Type it again, in one line and in letters that every screen shows."),
+        "ROLE-KNOWN": Info("a role that the plan does not name, or that nobody holds", "A confirmation by nobody in particular.",
+                          "Name a role of the plan that somebody holds: see ceremony show."),
+        "ROLE-SAME": Info("one person is both signer and witness", "A second pair of eyes that is the first one.",
+                         "Find a second person; or name nobody, and the ceremony stays incomplete."),
+        "ROLE-OPEN": Info("no ceremony with this plan is open, or one with other people is", "A confirmation that belongs to another plan or day.",
+                         "Begin the ceremony with this plan: ceremony begin. What was ended is not opened again."),
+        "ROLE-EARLY": Info("confirmed before it happened", "A station that people sign off without having looked at anything.",
+                          "Do first what the station is about, on this machine, and confirm it then."),
+        "ROLE-INCOMPLETE": Info("the ceremony ended with something missing", "A ceremony without its witness that passes for a whole one.",
+                               "Tell those who rely on it what is missing. Only another ceremony can be complete."),
+    }),
+    "SIGNER": Family("The signer", {
+        "SIGNER-DEVICE": Info("the Ledger has another account at this path", "Signing with the wrong Ledger or path.",
+                             "Check that this is the right Ledger, and the path in the plan."),
+    }),
+    "TIME": Family("Times", {}),
+    "NONCE": Family("Nonces", {}),
+    "TEXT": Family("Texts", {}),
+    "TX": Family("Transactions", {
+        "TX-DISAGREE": Info("two implementations disagree on the transaction", "A fault in one of them.",
+                           REPORT_FAULT),
+    }),
+    "ORDER": Family("Route and order type", {}),
+    "SIG": Family("Signatures", {}),
+    "PROOF": Family("A delegate key's proof", {
+        "PROOF-CHALLENGE": Info("a proof made for something else", "A proof of another ceremony, plan, step or account used once more.",
+                               "Have the delegate key sign this plan's own challenge: airlock-offline delegate challenge."),
+        "PROOF-SIGNER": Info("the delegate key did not sign this challenge", "A delegate key that is somebody else's, or nobody's.",
+                            "Check the delegate's address in the plan and which key signed, and have it sign the challenge as it is."),
+    }),
+    "KIT": Family("The kit, and what was installed from it", {
+        "KIT-MANIFEST": Info("the kit's list is not the one of its fingerprint", "A kit of somebody else's making.",
+                            "Compare the fingerprint with the one that came by another way. If they differ, do not install; get the kit again."),
+        "KIT-FILE": Info("a file of the kit is changed, missing or not in its list", "A program altered on its way to the signing machine.",
+                        "Do not install from this kit: get it again, and find out where it was altered."),
+        "KIT-INSTALLED": Info("an installed file is changed, missing or not in the kit's list", "A program altered on the signing machine.",
+                             "Sign nothing here. Run verify.sh from the kit's medium, find out who changed it, and install again into a new folder."),
+    }),
+    "REPORT": Family("The report of a ceremony", {
+        "REPORT-ARTEFACT": Info("the folder's artefacts are not those that its report names", "Evidence swapped, lost or added after the fact.",
+                               "Do not rely on this folder: find it as it was made, or make the report again."),
+        "REPORT-FIELD": Info("report.json is not what the artefacts give", "A report that says something else than its evidence.",
+                            "Do not rely on this report: make it again from the artefacts."),
+        "REPORT-PAGE": Info("report.html is not the page of its report", "A page for people that says something else than the evidence.",
+                           "Do not rely on this page: make it again from the artefacts."),
+        "REPORT-MATCH": Info("artefacts that contradict each other", "Evidence put together from several ceremonies.",
+                            "Find out which file is of another ceremony, plan or machine, and give the right one."),
+    }),
+}  # fmt: skip
+"""In the order in which the documentation has them."""
+
+RAISED = {check: info for family in FAMILIES.values() for check, info in family.raised.items()}
+
 
 ALL: tuple[Check, ...] = (
     *document.CHECKS, clock.time_is_stated, *payload.BEFORE_MESSAGE, *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS,
@@ -26,7 +186,10 @@ ALL: tuple[Check, ...] = (
 )  # fmt: skip
 """Every check that is a function of its own, in the order in which they run."""
 
-_DESCRIBED = {check.id: check.info for check in ALL}
+READINGS: tuple[Check, ...] = (*payload.MSG_CHECKS, *transaction.CALL_CHECKS, *SIG_CHECKS)
+"""Checks of which one reading answers for several."""
+
+_DESCRIBED = {check.id: check.info for check in (*ALL, *READINGS)}
 
 CHECKS: dict[str, Info] = {
     check: info

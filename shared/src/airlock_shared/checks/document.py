@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.case import RECEIVED, Finding, Situation, check
-from airlock_shared.checks.descriptions import PLAN
+from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header

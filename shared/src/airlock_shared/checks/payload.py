@@ -10,14 +10,15 @@ from airlock_shared.checks.case import (
     NAMED,
     READ,
     RECEIVED,
+    STOP,
     Check,
     Finding,
+    Info,
     Named,
     ReadIntent,
     Received,
     check,
 )
-from airlock_shared.checks.descriptions import RAISED, STOP
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -209,18 +210,19 @@ def encoding_matches(case: ReadIntent) -> Finding:
     return Finding(got == expected or got.lower() == expected, got, expected)
 
 
-MSG_IDS = (
-    "MSG-FIELDS",
-    "MSG-STRUCT",
-    "MSG-INT",
-    "MSG-RANGE",
-    "MSG-BOOL",
-    "MSG-ADDRESS",
-    "MSG-BYTES",
-    "MSG-STRING",
-    "MSG-ARRAY",
-)
-MSG_CHECKS = tuple(Check(name, READ, lambda _: None, RAISED[name]) for name in MSG_IDS)
+_ONE_SPELLING = "A value with several spellings, which two programs could read differently."
+_MSG = {
+    "MSG-FIELDS": Info("fields missing or too many", "A field that is shown but not signed, or signed but not shown.", STOP),
+    "MSG-STRUCT": Info("not an object", "A nested struct replaced by something else.", STOP),
+    "MSG-INT": Info("an integer in another spelling than the accepted one", _ONE_SPELLING, STOP),
+    "MSG-RANGE": Info("an integer outside its type", "A number that wraps around into another.", STOP),
+    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', STOP),
+    "MSG-ADDRESS": Info("not an address, or its checksum is wrong", "An address mistyped or altered.", STOP),
+    "MSG-BYTES": Info("not bytes of the type's length", _ONE_SPELLING, STOP),
+    "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", STOP),
+    "MSG-ARRAY": Info("not an array of the type's length", "Elements beyond what the type holds.", STOP),
+}  # fmt: skip
+MSG_CHECKS = tuple(Check(name, READ, lambda _: None, info) for name, info in _MSG.items())
 """One reading of the message answers for all of them."""
 
 BEFORE_MESSAGE = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airlock_shared.checks.case import SIGNABLE, Case, Check
-from airlock_shared.checks.descriptions import RAISED
+from airlock_shared.checks.case import COPY, SIGNABLE, STOP, Case, Check, Info
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
@@ -13,8 +12,16 @@ from airlock_shared.ethereum.recovery import recover
 if TYPE_CHECKING:
     from airlock_shared.documents.signatures import Signed
 
-SIG_IDS = ("SIG-LENGTH", "SIG-V", "SIG-RANGE", "SIG-LOW-S", "SIG-DIGEST", "SIG-SIGNER")
-SIG_CHECKS = tuple(Check(name, SIGNABLE, lambda _: None, RAISED[name]) for name in SIG_IDS)
+_SIG = {
+    "SIG-LENGTH": Info("not 65 bytes", "A compact or damaged signature.", COPY),
+    "SIG-V": Info("v is neither 27 nor 28", "A signature in another convention.", COPY),
+    "SIG-RANGE": Info("r or s is not a number of the curve", "A made-up signature.", STOP),
+    "SIG-LOW-S": Info("s is in the upper half", "A second valid form of the same signature.", STOP),
+    "SIG-DIGEST": Info("signed over another digest", "A signature for something else.", STOP),
+    "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
+                       "Check the derivation path and that the right Ledger is plugged in."),
+}  # fmt: skip
+SIG_CHECKS = tuple(Check(name, SIGNABLE, lambda _: None, info) for name, info in _SIG.items())
 """One look at the signature answers for all of them."""
 
 

@@ -13,19 +13,23 @@ from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import (
     AGREED,
+    PLAN,
     PLANNED,
     READ,
+    REBUILD,
     RECEIVED,
+    ROUTE,
+    STOP,
     CallCase,
     Check,
     Finding,
+    Info,
     Planned,
     ReadCall,
     Received,
     check,
 )
-from airlock_shared.checks.delegation import registration_is_live
-from airlock_shared.checks.descriptions import PLAN, RAISED, REBUILD, ROUTE, STOP
+from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -39,8 +43,14 @@ UNLIMITED_FROM_RAW = to_raw("1000000000000000", USDC)  # there will never be so 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,100000}", re.ASCII)
 _KEYS = frozenset({"to", "from", "data", "value", "chainId", "description", "meta"})
 
-CALL_IDS = ("TX-HEX", "TX-SELECTOR", "TX-NESTED", "TX-DELEGABLE", "ENC-CANONICAL")
-CALL_CHECKS = tuple(Check(name, READ, lambda _: None, RAISED[name]) for name in CALL_IDS)
+_CALL = {
+    "TX-HEX": Info("calldata that is not hex", "Bytes that two programs read differently.", STOP),
+    "TX-SELECTOR": Info("a function that Airlock does not know", "A call whose meaning nobody here can show.", STOP),
+    "TX-NESTED": Info("a delegated call within a delegated call", "A call hidden one level deeper than is shown.", STOP),
+    "TX-DELEGABLE": Info("a call that a delegate may not make", "A delegate that approves or names delegates.", STOP),
+    "ENC-CANONICAL": Info("an encoding that is not canonical", "Bytes that a contract may read differently.", STOP),
+}  # fmt: skip
+CALL_CHECKS = tuple(Check(name, READ, lambda _: None, info) for name, info in _CALL.items())
 """One reading of the calldata answers for all of them."""
 
 

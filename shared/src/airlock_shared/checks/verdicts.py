@@ -19,6 +19,10 @@ class Verdicts(NamedTuple):
         """Return every verdict."""
         return list(map(verdict_of, self.checks, self.findings))
 
+    def clean(self) -> bool:
+        """Tell whether there is nothing but what passed and what does not apply."""
+        return all(finding is None or finding[0] for finding in self.findings)
+
     def passed(self) -> int:
         """Return how many checks passed."""
         return sum(1 for finding in self.findings if finding is not None and finding[0])

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.console import json_option, paint, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 
 SHELLS = ("bash", "zsh", "fish")
@@ -41,4 +41,4 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     if as_json:
         show_json({"ok": True, "shell": shell, "script": script})
     else:
-        show(script)
+        paint(script)

@@ -16,7 +16,7 @@ import click
 
 from airlock_shared.cli import keyboard
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 
 MORE = "-- Enter for more --"
 """Stands alone on a line where the screen is full; only our own lines begin in the first column."""
@@ -29,19 +29,25 @@ plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, hel
 
 
 def say(text: str = "") -> None:
-    """Write talk to stderr, a long line wrapped at 80 columns between words."""
-    click.echo(_filled(text), err=True)
+    """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
+    click.echo(harmless(_filled(text)), err=True)
 
 
 def _filled(text: str) -> str:
+    """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
     if len(text) <= WIDTH or "\n" in text:
         return text
-    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def show(text: str) -> None:
-    """Write a line of the result to stdout."""
-    click.echo(text)
+    """Write lines of the result to stdout; nothing in them acts on the terminal."""
+    click.echo(harmless(text))
+
+
+def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
+    """Write our own screen control, such as a QR code in its colours: never a text that came from elsewhere."""
+    click.echo(codes + end, err=err, nl=False)
 
 
 def show_json(value: Any) -> None:
@@ -56,7 +62,7 @@ def ask(question: str, *, piped: bool) -> str:
     when nobody can answer.
     """
     keyboard.forget_typed()
-    click.echo(question, err=True, nl=False)
+    click.echo(harmless(question), err=True, nl=False)
     if not (piped or keyboard.at_a_terminal()):
         say()
         raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
@@ -110,6 +116,11 @@ def advice(error: AirlockError) -> str:
         return error.do
     described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
     return described[error.check].do if error.check in described else ""
+
+
+def error_as_json(error: AirlockError) -> dict[str, Any]:
+    """Return an error as a command's JSON result."""
+    return {"ok": False, "error": error.as_json() | {"do": advice(error)}}
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:

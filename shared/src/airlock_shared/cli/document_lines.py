@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.plan.model import Plan
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.text.safe import safe
 
 
 def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield a fingerprint for comparing: hex in groups of four over two lines, then twelve words to read aloud."""
+    """Yield a fingerprint for comparing: hex in groups of four over two lines, then words to read aloud over two."""
     yield f"{label} fingerprint"
     yield f"  {grouped(fingerprint[:32])}"
     yield f"  {grouped(fingerprint[32:])}"
-    yield f"  {spoken(fingerprint)}"
+    for row in spoken_rows(fingerprint):
+        yield f"  {row}"
 
 
 def part_lines(plan: Plan, signer: str) -> Iterator[str]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+READER = "airlock.picture-reader"
+"""Where a program keeps, in its context's ``meta``, what reads pictures for its commands (``qr.sources.Reader``)."""
+
+
 class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 

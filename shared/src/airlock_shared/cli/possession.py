@@ -14,6 +14,7 @@ from airlock_shared.cli.console import json_option, plan_option, say, show, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe
 
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
 
@@ -46,7 +47,7 @@ def tell_challenge(challenge: Challenge, output: Path | None, how: str, *, as_js
     text = challenge.text()
     if output is not None:
         write_new(output, text)
-        say(f"Wrote {output}, {len(text)} bytes, without a newline at its end")
+        say(f"Wrote {safe(str(output))}, {len(text)} bytes, without a newline at its end")
     if as_json:
         show_json({"ok": True, **challenge._asdict(), "text": text.decode(), "sha256": challenge.sha256()})
         return

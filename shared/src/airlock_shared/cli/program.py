@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.cli.console import advice, explain, say, show_json
+from airlock_shared.cli.console import error_as_json, explain, say, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 
@@ -86,7 +86,7 @@ def _misused(error: click.ClickException) -> UsageError:
 def _failed(error: AirlockError, as_json: bool) -> int:
     say(explain(error))
     if as_json and sys.stdout is not None:
-        show_json({"ok": False, "error": error.as_json() | {"do": advice(error)}})
+        show_json(error_as_json(error))
     return int(error.exit_code)
 
 

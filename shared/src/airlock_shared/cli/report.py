@@ -16,11 +16,11 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
-from airlock_shared.host.print_pdf import print_page
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
 from airlock_shared.report.verify import Judge, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe, safe_again
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,21 +54,24 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
     )
 
 
-def make_report(folder: Path, files: Mapping[str, bytes], judge: Judge, *, as_json: bool) -> None:
-    """Write the evidence folder, print it where a browser is, and tell of it. Raises as ``make`` and ``write_folder``."""
+Printing = Callable[[Path, Path], str]
+"""Prints a page into a new PDF file; returns why there is none, or an empty text (``host.print_pdf.print_page``)."""
+
+
+def make_report(
+    folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
+) -> None:
+    """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
     require_new(folder)
     report = make(files, judge)
     write_folder(folder, report, files)
-    say("Printing it as PDF ...")
-    why = print_page(folder / HTML, folder / PDF)
-    if why:
-        say(f"No {PDF}: {why}. {HTML} prints from any browser.")
+    printed = printing is not None and _printed(folder, printing)
     mark = hashlib.sha256(report.json).hexdigest()
     if as_json:
-        facts = {"folder": str(folder), "pdf": not why, "fingerprint": mark, "words": spoken(mark)}
+        facts = {"folder": str(folder), "pdf": printed, "fingerprint": mark, "words": spoken(mark)}
         show_json({"ok": True, **facts, **_told(report.value)})
         return
-    show(f"Wrote {folder}")
+    show("\n".join(rows("Wrote ", safe(str(folder)))))
     _tell(report.value, mark)
 
 
@@ -115,6 +118,14 @@ def verify_report(
     if pdf:
         show(f"not verified: {PDF}, a browser's copy of {HTML}")
     _tell(found.value, mark)
+
+
+def _printed(folder: Path, printing: Printing) -> bool:
+    say("Printing it as PDF ...")
+    why = printing(folder / HTML, folder / PDF)
+    if why:
+        say(f"No {PDF}: {safe_again(why)}. {HTML} prints from any browser.")
+    return not why
 
 
 def _told(value: dict[str, Any]) -> dict[str, Any]:

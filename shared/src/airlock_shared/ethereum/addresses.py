@@ -27,19 +27,19 @@ def checksum_address(address: bytes) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_address(text: str) -> bytes:
-    """Return the 20 bytes of an address text: all lower case, or mixed case with the right EIP-55 checksum.
+    """Return the 20 bytes of an address text: all lower or all upper case, or mixed with the right EIP-55 checksum.
 
-    Raises ``Refusal("MSG-ADDRESS")`` for any other text.
+    Raises ``Refusal("MSG-ADDRESS")`` for any other text. The refusal never holds the right checksum of what was given: it
+    would turn a typing mistake into an address that is accepted, and is not the one that was meant.
     """
     if not _ADDRESS_TEXT.fullmatch(text):
         raise Refusal("MSG-ADDRESS", "not an address", got=repr(text[:80]), expected="0x and 40 hex digits")
     address = bytes.fromhex(text[2:])
-    if text[2:] != address.hex() and text != checksum_address(address):
+    if text[2:] not in (address.hex(), address.hex().upper()) and text != checksum_address(address):
         raise Refusal(
             "MSG-ADDRESS",
-            "the address has a wrong checksum, so at least one character of it may be wrong",
+            "the letters' case does not fit this address, so at least one character of it may be wrong",
             got=text,
-            expected=checksum_address(address),
             do="compare the address with its source, character by character",
         )
     return address

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_shared.host import zbar_library
 from airlock_shared.host.observed import LOOK, OK, Observed, World, fault
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
@@ -86,7 +87,7 @@ def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Ite
     good = []
     for library in libraries:
         try:
-            world.load(library.soname)
+            loaded = world.load(library.soname)
         except OSError:
             found = f"cannot be loaded; needed by {library.needed_by}"
             do = f"install Debian's package {library.package}"
@@ -95,7 +96,11 @@ def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Ite
             else:
                 yield fault("libraries", library.soname, found, do)
         else:
-            good.append(library.soname)
+            if library.soname == zbar_library.SONAME and (why := zbar_library.why_left_out(loaded, world.root)):
+                found = f"{why}; it is left out, and codes are read without it"
+                yield Observed("libraries", library.soname, found, LOOK, zbar_library.UPGRADE)
+            else:
+                good.append(library.soname)
     if good:
         yield Observed("libraries", "loaded", ", ".join(good))
 

@@ -12,6 +12,7 @@ import struct
 import warnings
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +31,9 @@ VIDEOS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi")
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error)  # what Pillow raises for damaged files
 _JPEG = re.compile(rb"/DCTDecode\b[^\0]{0,400}?>>\s*stream\r?\n(?=\xff\xd8)")  # ISO 32000-1, 7.3.8 and 7.4.8
-_MAX_SHEETS = 200
+MAX_SHEETS = 200
+MAX_FRAMES = 6_000  # of one file: more than the longest transfer has parts
+MAX_FILE_PIXELS = 2_000_000_000  # of one file's frames or pages together: a minute or two of reading
 
 _Made = TypeVar("_Made")
 Skipped = Callable[[DocumentError], None]
@@ -61,7 +64,7 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
     suffix = path.suffix.lower()
     if suffix in PICTURES:
         with open_input(path, max_bytes=MAX_PICTURE_BYTES) as source:
-            yield from _pictures(source, str(path))
+            yield from _pictures(source, str(path), _Budget())
     elif suffix == ".pdf":
         yield from _sheets(path)
     elif suffix in VIDEOS:
@@ -75,21 +78,48 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
 # ---- pictures -------------------------------------------------------------------------------------------------------
 
 
-def _pictures(source: IO[bytes], name: str) -> Iterator[Image.Image]:
+class _Budget:
+    """What one file may cost: frames or pages, and pixels together."""
+
+    def __init__(self) -> None:
+        self._frames, self._pixels = MAX_FRAMES, MAX_FILE_PIXELS
+
+    def spend(self, width: int, height: int, name: str) -> None:
+        """Count a frame before it is unpacked. Raises ``DocumentError("QR-LIMIT")``."""
+        _require_size(width, height, name)
+        self._frames, self._pixels = self._frames - 1, self._pixels - width * height
+        if self._frames < 0 or self._pixels < 0:
+            expected = f"<= {MAX_FRAMES} frames, {MAX_FILE_PIXELS} pixels together"
+            raise _too_many(name, expected)
+
+
+def _pictures(source: IO[bytes], name: str, budget: _Budget) -> Iterator[Image.Image]:
     """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
     from PIL import Image
 
     try:
         with _silently(lambda: Image.open(source, formats=_KINDS)) as image:
-            for number in range(_silently(lambda: getattr(image, "n_frames", 1))):
-                _silently(image.seek, number)
-                _require_size(image.width, image.height, name)
+            for number in count():  # Pillow's own count would walk through millions of frames first
+                if not _silently(_sought, image, number):
+                    return
+                budget.spend(image.width, image.height, name)
                 image.draft("L", image.size)  # of a JPEG the colours are not even unpacked
                 yield _silently(_grey, image)
     except Image.DecompressionBombError as error:
         raise _too_large(name) from error
     except _BROKEN as error:
         raise damaged("QR-IMAGE", f"{name} is not a whole picture", do="take or copy the picture again") from error
+
+
+def _sought(image: Image.Image, number: int) -> bool:
+    """Go to a frame; return whether it is there."""
+    try:
+        image.seek(number)
+    except EOFError:
+        if number == 0:
+            raise
+        return False
+    return True
 
 
 def _silently(work: Callable[..., _Made], *given: object) -> _Made:
@@ -119,16 +149,23 @@ def _too_large(name: str, got: str = "") -> DocumentError:
     return damaged("QR-LIMIT", f"{name} is too large a picture", got=got, expected=f"<= {MAX_PIXELS} pixels", do=do)
 
 
+def _too_many(name: str, expected: str) -> DocumentError:
+    do = "give a shorter animation or fewer pages, or the pictures one by one"
+    return damaged("QR-LIMIT", f"{name} holds too many pictures", expected=expected, do=do)
+
+
 def _sheets(path: Path) -> Iterator[Image.Image]:
     """Yield the pages of a PDF that holds each as a JPEG picture: our own sheets, and what scanners make."""
     data = read_input(path, max_bytes=MAX_PICTURE_BYTES)
-    found = 0
+    found, budget = 0, _Budget()
     for match in _JPEG.finditer(data):
         end = data.find(b"endstream", match.end())
         found += 1
-        if end < 0 or found > _MAX_SHEETS:
+        if found > MAX_SHEETS:
+            raise _too_many(str(path), f"<= {MAX_SHEETS} pages")
+        if end < 0:
             break
-        yield from _pictures(BytesIO(data[match.end() : end]), str(path))
+        yield from _pictures(BytesIO(data[match.end() : end]), str(path), budget)
     if not found:
         do = "show its pages as pictures, or photograph them, and give the pictures"
         raise damaged("QR-IMAGE", f"{path} holds no pages that are JPEG pictures", do=do)

@@ -56,13 +56,13 @@ def settings_of(path: Path, settings: C, environment: Mapping[tuple[str, str], s
 
 
 def _table(path: Path) -> dict[str, Any]:
-    import tomllib
+    from airlock_shared.wire.toml import parse_toml
 
     if not path.exists():
         return {}
     try:
-        return tomllib.loads(read_input(path, max_bytes=MAX_BYTES).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return parse_toml(read_input(path, max_bytes=MAX_BYTES))
+    except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
@@ -84,20 +85,25 @@ def choices_of(parameter: str, deployment: Deployment) -> Mapping[str, int]:
 
 def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
     """Return the limit as text and whether a builder's choice keeps it; times are judged by the ``TIME`` checks."""
+    if limit in _JUDGED_ELSEWHERE:
+        return _JUDGED_ELSEWHERE[limit], True
     if limit == "slippage":
         highest = plan.limits.slippage_at_most_raw
         if highest is None:
             return "slippagePercent in the plan, or the limit slippage_percent_at_most", False
-        return f"at most {to_human(highest, PERCENT)} %", type(raw) is int and raw <= highest
+        return _at_most_percent(highest), type(raw) is int and raw <= highest
     if limit == "terms":
         ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
         return "any text that you have read; pin it with terms_sha256", ok
-    if limit == "deadline":
-        most_ms = plan.limits.deadline_at_most_ms
-        if most_ms is None:
-            return "deadlineMs in the plan, or the limit deadline_at_most", False
-        return f"at most {span_text(most_ms // 1000)} from now", True
-    return _JUDGED_ELSEWHERE[limit], True
+    most_ms = plan.limits.deadline_at_most_ms
+    if most_ms is None:
+        return "deadlineMs in the plan, or the limit deadline_at_most", False
+    return f"at most {span_text(most_ms // 1000)} from now", True
+
+
+@lru_cache(maxsize=16)
+def _at_most_percent(raw: int) -> str:
+    return f"at most {to_human(raw, PERCENT)} %"
 
 
 def shown_value(field: Field, raw: object) -> str:

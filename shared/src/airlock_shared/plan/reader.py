@@ -27,6 +27,7 @@ from airlock_shared.plan.values import (
 from airlock_shared.units import GWEI, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME
+from airlock_shared.wire.toml import parse_toml
 
 FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
@@ -52,12 +53,10 @@ def parse_plan(data: bytes) -> Plan:
 
 def read_toml(data: bytes) -> dict[str, Any]:
     """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
-    import tomllib
-
     if len(data) > MAX_BYTES:
         raise plan_error("PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_BYTES}")
     try:
-        table = tomllib.loads(data.decode())
+        table = parse_toml(data)
         check_depth(table)
         repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
     except (ValueError, RecursionError, DocumentError) as error:

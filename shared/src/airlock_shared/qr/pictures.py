@@ -15,7 +15,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, require_new, write_new
 from airlock_shared.qr.symbol import QUIET, Matrix, bordered, matrix, side, version_for
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _write_head(ink: ImageDraw.ImageDraw, transfer: Transfer, page: str) -> None
     from PIL import ImageFont
 
     title = f"{safe(transfer.kind, limit=60)}   ceremony {safe(transfer.ceremony, limit=60)}   page {page}"
-    lines = [title, *textwrap.wrap(spoken(transfer.fingerprint), 62), *textwrap.wrap(grouped(transfer.fingerprint), 62)]
+    lines = [title, *spoken_rows(transfer.fingerprint), *textwrap.wrap(grouped(transfer.fingerprint), 62)]
     for number, line in enumerate(lines):
         ink.text((_MARGIN, _MARGIN + 34 * number), line, 0, ImageFont.load_default(26))
 

@@ -1,10 +1,12 @@
-"""The texts of the QR codes in a picture: zxing-cpp first, then zbar where the machine has it, then a clearer picture."""
+"""The texts of the QR codes in a picture: zxing-cpp, then zbar where there is a sound one, then a clearer picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
+
+from airlock_shared.host.zbar_library import UPGRADE, why_left_out
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -25,7 +27,8 @@ def texts_in(image: Image.Image) -> list[str]:
 
 def second_decoder_hint() -> str:
     """Return what to tell the operator once when the second decoder is missing, else nothing."""
-    return "" if _zbar() else MISSING_ZBAR
+    decode, why = _zbar()
+    return "" if decode else why
 
 
 def _on_white(image: Image.Image) -> Image.Image:
@@ -57,20 +60,22 @@ def _by_zxing(grey: Image.Image) -> list[str]:
 
 
 def _by_zbar(grey: Image.Image) -> list[str]:
-    decode = _zbar()
+    decode, _ = _zbar()
     return decode(grey) if decode else []
 
 
 @cache
-def _zbar() -> Callable[[Image.Image], list[str]] | None:
-    """Return zbar's decoder of grey pictures, or None: the Python package fails to import where the library is missing."""
+def _zbar() -> tuple[Callable[[Image.Image], list[str]] | None, str]:
+    """Return zbar's decoder of grey pictures, or None and why: the library is missing, or not one that may be used."""
     try:
-        from pyzbar import pyzbar  # type: ignore[import-untyped]
-    except ImportError:
-        return None
+        from pyzbar import pyzbar, wrapper  # type: ignore[import-untyped]
+    except (ImportError, OSError):  # OSError: it looks for the library by way of a temporary file, where it may write
+        return None, MISSING_ZBAR
+    if why := why_left_out(wrapper.LIBZBAR):
+        return None, f"the second decoder is left out: {why}. Codes are read without it; {UPGRADE}"
 
     def decode(grey: Image.Image) -> list[str]:
         found = pyzbar.decode(grey, symbols=[pyzbar.ZBarSymbol.QRCODE])
         return [code.data.decode("utf-8", "replace") for code in found]
 
-    return decode
+    return decode, ""

@@ -6,16 +6,14 @@ Pure but for what it is given: the pictures, the decoder, and the place where fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.qr.candidates import Candidates
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 from airlock_shared.wire.codec import damaged
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 HINT_AFTER = 45  # pictures without a code: a second and a half of a camera
 HINTS = (
@@ -23,8 +21,10 @@ HINTS = (
     "no code is read: turn the screen away from lamps and windows, and set its brightness to the middle",
     "no code is read: choose a lower density on the other screen, and a slower speed",
 )
-OTHER_TRANSFER = "this is another transfer than the one that was begun before: what was kept of that one is dropped"
-MIXED = "codes of another transfer are shown too; they are ignored. If the other screen has changed, start again"
+OTHER_TRANSFER = "this is another transfer than the one that was begun before: it goes on with this one"
+MIXED = (
+    "codes of another transfer are shown too; the one that is whole first counts, and people compare its fingerprint"
+)
 
 
 class Report(NamedTuple):
@@ -43,52 +43,57 @@ class Report(NamedTuple):
 
 
 def scan(
-    images: Iterable[Image.Image],
+    pictures: Iterable[Any],
     decoder: Decoder,
     on_progress: Callable[[Report], None],
     *,
     kept: KeptFrames | None = None,
-    read: Callable[[Image.Image], list[str]] = texts_in,
+    read: Callable[[Any], list[str]] = texts_in,
 ) -> Message:
     """Return the message that the pictures show; ``on_progress`` is called after every picture.
 
     What ``kept`` holds of an earlier scan is taken first, and every useful frame is added to it at once. The caller
     forgets it when the message has been stored. Raises ``DocumentError("QR-INCOMPLETE")`` when the pictures end before.
     """
-    kept = kept or KeptFrames()
+    kept, seen = kept or KeptFrames(), Candidates(decoder)
     for text in kept.texts():
-        decoder.receive(text)
-    resumed, pictures, idle = decoder.progress.useful > 0, 0, 0
+        seen.leader.take(text)
+    resumed, count, idle = decoder.progress.useful > 0, 0, 0
     if decoder.result is not None:
         return decoder.result
-    for image in images:
-        texts, hint = read(image), ""
-        pictures, idle = pictures + 1, 0 if texts else idle + 1
+    for picture in pictures:
+        texts, hint = read(picture), ""
+        count, idle = count + 1, 0 if texts else idle + 1
         for text in texts:
-            taken, said = _take(text, decoder, kept, may_replace=resumed)
+            taken, said = _take(text, seen, kept, may_replace=resumed)
             resumed = resumed and taken not in (Taken.USEFUL, Taken.REPEATED)
             hint = said or hint
-        on_progress(Report(pictures, decoder.progress, hint or _hint(idle)))
+        decoder = seen.leader.decoder
+        on_progress(Report(count, decoder.progress, hint or _hint(idle)))
         if decoder.result is not None:
             return decoder.result
-    raise _incomplete(decoder, pictures)
+    raise _incomplete(decoder, count)
 
 
-def _take(text: str, decoder: Decoder, kept: KeptFrames, *, may_replace: bool) -> tuple[Taken, str]:
-    """Give a text to the decoder and keep it when it is of use; return what became of it, and what to say of it.
+def _take(text: str, seen: Candidates, kept: KeptFrames, *, may_replace: bool) -> tuple[Taken, str]:
+    """Give a text to the leading transfer and keep it when it is of use; return what became of it, and what to say of it.
 
-    While nothing but kept frames has been of use, the first frame of another transfer takes their place.
+    While nothing but kept frames has been of use, the first frame of another transfer takes their place; later a transfer
+    of which more is known does, or one that is complete.
     """
+    decoder = seen.leader.decoder
     begun = decoder.progress.expected > 0
-    taken, said = decoder.receive(text), decoder.reason
+    taken, said = seen.leader.take(text), decoder.reason
     if taken is Taken.MIXED:
         said = MIXED
-        if may_replace:
-            decoder.restart()
+        if seen.overtaken_by(text, at_once=may_replace):
             kept.forget()
-            taken, said = decoder.receive(text), OTHER_TRANSFER
+            for known in seen.leader.texts:
+                kept.add(known)
+            return Taken.USEFUL, OTHER_TRANSFER
     if begun and decoder.progress.expected == 0:  # together they were wrong, and the decoder has begun anew
         kept.forget()
+        seen.leader.texts.clear()
     if taken is Taken.USEFUL:
         kept.add(text)
     return taken, said

@@ -1,7 +1,8 @@
-"""Fingerprints for people: hex in groups of four, and twelve words to read aloud.
+"""Fingerprints for people: hex in groups of four, and twenty-four words to read aloud, in two rows.
 
-The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twelve words say
-the first 96 bits, out of reach for anybody who wants a second document with the same words; the hex says all 256.
+The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twenty-four words
+say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two that share them
+(docs/adr/0017). The hex says all 256.
 """
 
 from __future__ import annotations
@@ -22,12 +23,23 @@ BYTEWORDS = tuple(
     """.split()
 )
 
-SPOKEN_BYTES = 12
+SPOKEN_BYTES = 24
+_A_ROW = 12  # words: 59 columns
 
 
 def spoken(fingerprint: str) -> str:
-    """Return the twelve words of a fingerprint given as 64 hex digits."""
-    return " ".join(BYTEWORDS[byte] for byte in bytes.fromhex(fingerprint)[:SPOKEN_BYTES])
+    """Return the twenty-four words of a fingerprint given as 64 hex digits."""
+    return " ".join(_words(fingerprint))
+
+
+def spoken_rows(fingerprint: str) -> tuple[str, str]:
+    """Return the same words as two rows of twelve, as people read them from a screen or a sheet."""
+    words = _words(fingerprint)
+    return " ".join(words[:_A_ROW]), " ".join(words[_A_ROW:])
+
+
+def _words(fingerprint: str) -> list[str]:
+    return [BYTEWORDS[byte] for byte in bytes.fromhex(fingerprint)[:SPOKEN_BYTES]]
 
 
 def grouped(hex_digits: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ WIDTH = 80
 
 _SHOWN = {"L", "N", "P", "S"}  # letters, numbers, punctuation, symbols: Unicode general categories, first letter
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # letters and numbers that reorder their neighbours: UAX #9, table 4
+_BEYOND_ASCII = re.compile(r"[^\n\x20-\x7e]")
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\U0001d159\U00013441\U00013442")
 """What Unicode calls letters or symbols and shows as nothing: fillers, the Braille blank, the null notehead, blank signs."""
 
@@ -30,6 +32,14 @@ def safe(text: str, *, limit: int = 2000) -> str:
 def safe_again(text: str, *, limit: int = 2000) -> str:
     """Return a sentence of ours as :func:`safe` does, but for backslashes: parts of it may have been made safe before."""
     return safe(text, limit=limit).replace("\\\\", "\\")
+
+
+def harmless(lines: str) -> str:
+    r"""Return lines of ours in which nothing acts on a terminal, whatever was put into them without :func:`safe`.
+
+    The last guard before a screen. It cannot tell a foreign line break from ours: who shows a foreign text makes it safe.
+    """
+    return _BEYOND_ASCII.sub(lambda match: match[0] if is_visible(match[0]) else f"\\u{{{ord(match[0]):x}}}", lines)
 
 
 def is_visible(character: str) -> bool:

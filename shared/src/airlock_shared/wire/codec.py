@@ -268,12 +268,22 @@ def fingerprint(value: Any) -> str:
 
 
 def to_json(value: Any) -> bytes:
-    """Return the JSON text of a document as Airlock writes it: one list item a line, UTF-8, a final newline."""
+    """Return the JSON text of a document as Airlock writes it: one list item a line, UTF-8, a final newline.
+
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form: JSON can say half a character by an escape.
+    """
+    try:
+        return _json_text(value).encode()
+    except UnicodeEncodeError as error:
+        raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+
+
+def _json_text(value: Any) -> str:
     if type(value) is dict and value:
         last = list(value)[-1]
         if type(value[last]) is list and value[last]:
             head = json.dumps({n: v for n, v in value.items() if n != last}, ensure_ascii=False)[:-1]
             head += ", " if len(value) > 1 else ""
             items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value[last])
-            return f"{head}{json.dumps(last)}: [\n{items}\n]}}\n".encode()
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+            return f"{head}{json.dumps(last)}: [\n{items}\n]}}\n"
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -30,6 +31,9 @@ from airlock_shared.wire.codec import (
 MAX_ITEM_BYTES = 256 << 10
 MAX_ITEMS = 20_000
 _CHUNK_BYTES = 64 << 10
+_LONGEST_LITERAL = len(
+    "-Infinity"
+)  # what Python's reader looks at as one piece; a cut in it is told by where it begins
 
 
 class BatchReader:
@@ -116,16 +120,21 @@ class BatchReader:
             except DocumentError as error:
                 if error.check == "DOC-JSON" and len(self._text) - self._at <= MAX_ITEM_BYTES and self._more():
                     continue
+                if len(self._text) - self._at > MAX_ITEM_BYTES and _is_cut(error, len(self._text)):
+                    raise self._too_large(what) from None
                 if error.check == "DOC-JSON" and self._ended and not self._text.rstrip().endswith("}"):
                     raise damaged("DOC-TRUNCATED", f"the document ends too early, within {what}") from None
                 raise error.at(what) from None
             if end - self._at > MAX_ITEM_BYTES:
-                raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")
+                raise self._too_large(what)
             self._at = end
             check_depth(value)
             if self._has_fraction:  # most items hold none, and need not be searched
                 refuse_floats(value, what)
             return value
+
+    def _too_large(self, what: str) -> DocumentError:
+        return damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} characters")
 
     def _note_fraction(self) -> None:
         self._has_fraction = True
@@ -163,6 +172,14 @@ class BatchReader:
             raise damaged("DOC-UTF8", "not UTF-8") from error
         self._text, self._at = self._text[self._at :] + fresh, 0
         return not self._ended
+
+
+def _is_cut(error: DocumentError, length: int) -> bool:
+    """Tell whether a text of so many characters is not JSON only because it ends there: more of it could make it so."""
+    cause = error.__cause__
+    if not isinstance(cause, json.JSONDecodeError):
+        return False
+    return cause.msg.startswith("Unterminated string") or cause.pos >= length - _LONGEST_LITERAL
 
 
 def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from airlock_shared.cli.console import say, show
+from airlock_shared.cli.console import paint, say
 from airlock_shared.qr.symbol import matrix, version_for
 from airlock_shared.qr.terminal import LARGEST_IN_TERMINAL, draw, hint, version_that_fits
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, cycle_texts, ideal_count
@@ -42,15 +42,15 @@ def play(transfer: Transfer, version: int) -> None:
     shared = version_for(texts, version_at_most=version)
     drawn = [draw(matrix(text, version_at_most=version, version_at_least=shared)) for text in texts]
     if len(drawn) == 1:
-        show(drawn[0])
+        paint(drawn[0])
         return
     say(f"{ideal_count(transfer, version)} parts, over and over: Ctrl-C when the other machine has them all")
     back = f"\x1b[{len(drawn[0].splitlines())}A\r"
     try:
-        show(drawn[0])
+        paint(drawn[0])
         while True:
             for each in drawn:
-                show(back + each)
+                paint(back + each)
                 time.sleep(DEFAULT_PAUSE_MS / 1000)
     except KeyboardInterrupt:
         say()

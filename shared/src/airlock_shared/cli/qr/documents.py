@@ -20,10 +20,11 @@ from airlock_shared.cli.qr.transfer import (
     scan_document,
     show_transfer,
 )
-from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.documents import PLAN_TEXT, file_name, transfer_of
+from airlock_shared.qr.documents import PLAN_TEXT, transfer_of
 from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.safe import safe
 
 Command = Callable[..., Any]
 
@@ -61,7 +62,7 @@ def scan_to_file(
     document = scan_document(sources, kept=kept, known=known)
     write_new(output, document.data)
     kept.forget()
-    say(f"Wrote {output}")
+    say(f"Wrote {safe(str(output))}")
     if as_json:
         names = {"kind": document.kind, "ceremony": document.ceremony, "fingerprint": document.fingerprint}
         words = spoken(document.fingerprint)
@@ -69,26 +70,6 @@ def scan_to_file(
 
 
 # ---- the ``--qr`` of other commands -----------------------------------------------------------------------------------
-
-
-def scanned(home: Path, source: Path, kind: str, purpose: str, *, known: Deployments, restart: bool) -> bytes:
-    """Return the bytes of the document that a source of pictures shows, once a person has confirmed it.
-
-    It is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and ``DocumentError``.
-    """
-    kept = kept_frames(home, purpose, restart=restart)
-    document = scan_document((str(source),), kind, kept=kept, known=known)
-    say(f"It is kept as {keep_file(home, document.kind, document.fingerprint, document.data)}")
-    kept.forget()
-    return document.data
-
-
-def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
-    """Keep a document in a machine's folder under its fingerprint; return its path."""
-    path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
-    if not path.exists():
-        write_new(path, data)
-    return path
 
 
 def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airlock_shared.cli.console import say
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
+from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -18,15 +20,30 @@ def incoming(
 ) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
 
-    ``known`` gives the deployments of this machine: where nothing but rehearsals are known, a pipe may confirm it.
-
-    Raises ``UsageError``, ``Declined`` and ``DocumentError``.
+    What came by light is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
+    machine: where nothing but rehearsals are known, a pipe may confirm it. Raises ``UsageError``, ``Declined`` and
+    ``DocumentError``.
     """
     if not qr:
         return read_input(source)
-    from airlock_shared.cli.qr.documents import scanned
+    from airlock_shared.cli.qr.transfer import kept_frames, scan_document
 
-    return scanned(home, source, kind, purpose, known=known, restart=restart)
+    kept = kept_frames(home, purpose, restart=restart)
+    document = scan_document((str(source),), kind, kept=kept, known=known)
+    path = keep_file(home, document.kind, document.fingerprint, document.data)
+    say(f"It is kept as {safe(str(path))}")
+    kept.forget()
+    return document.data
+
+
+def keep_file(home: Path, kind: str, fingerprint: str, data: bytes) -> Path:
+    """Keep a document in a machine's folder under its fingerprint; return its path."""
+    from airlock_shared.qr.documents import file_name
+
+    path = make_folder(home / "qr") / f"{file_name(kind, fingerprint)}.json"
+    if not path.exists():
+        write_new(path, data)
+    return path
 
 
 def require_output(output: Path | None, *, qr: bool) -> None:

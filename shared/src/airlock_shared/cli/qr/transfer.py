@@ -5,19 +5,18 @@ Codes are drawn on stdout, everything else is said on stderr. No server is start
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.console import ask_yes, say
+from airlock_shared.cli.console import ask_yes, paint, say
 from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
 from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
@@ -27,19 +26,16 @@ from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.documents import Received, file_name, received
 from airlock_shared.qr.scan import Report, scan
+from airlock_shared.qr.sources import CAMERA, Reader, texts_of
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
 from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.ur.decode import Decoder, Message
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 How = Literal["terminal", "page", "png", "gif", "sheet"]
 HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
 _ENDINGS = {"page": ".html", "gif": ".gif", "sheet": ".pdf"}
-_CAMERA = re.compile(r"camera(?::([0-9]{1,2}))?")
 
 
 class Shown(NamedTuple):
@@ -100,11 +96,11 @@ def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, ve
     path = output or _default_path(transfer, how, folder, version)
     shown = Shown(transfer, how, ideal_count(transfer, density), path)
     if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
-        say(f"{path} is there already")
+        say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
             _write(transfer, how, path, density)
-        say(f"Wrote {path}")
+        say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
     return shown
@@ -167,23 +163,15 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
     What is read is kept at once, so that after Ctrl-C the same command goes on; the caller forgets it when the message has
     been stored or declined. Raises ``UsageError`` and ``DocumentError`` as the sources and ``QR-INCOMPLETE``.
     """
-    from airlock_shared.qr.read import second_decoder_hint
-
     if kept.texts():
         say("Going on with what an interrupted scan has read; --restart begins anew.")
-    if advice := second_decoder_hint():
-        say(advice)
-    images = chain.from_iterable(_frames(source) for source in sources)
-    return scan(images, Decoder(), _Screen().tell, kept=kept)
-
-
-def _frames(source: str) -> Iterator[Image.Image]:
-    from airlock_shared.host.picture_sources import camera_frames, file_frames
-
-    if camera := _CAMERA.fullmatch(source):
+    if any(map(CAMERA.fullmatch, sources)):
         say("Hold the camera before the other screen. Ctrl-C loses nothing: run the same command to go on.")
-        return camera_frames(int(camera[1] or 0))
-    return file_frames(Path(source), on_skipped=lambda error: say(f"left out: {error}"))
+    context = click.get_current_context(silent=True)
+    reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
+    return scan(
+        reader(sources, lambda remark: say(safe_again(remark))), Decoder(), _Screen().tell, kept=kept, read=list
+    )
 
 
 class _Screen:
@@ -195,11 +183,13 @@ class _Screen:
     def tell(self, report: Report) -> None:
         """Show how the scan stands after a picture."""
         if report.hint and report.hint != self._hint:
-            say(("\r\x1b[K" if self._live else "") + report.hint)
+            if self._live:
+                paint("\r\x1b[K", err=True, end="")
+            say(report.hint)
         self._hint = report.hint or self._hint
         if self._live:
             end = "\n" if report.progress.percent == 100 else ""
-            click.echo(f"\r\x1b[K{report.line()}{end}", err=True, nl=False)
+            paint(f"\r\x1b[K{report.line()}", err=True, end=end)
         elif report.progress.percent // 10 != self._tenth:
             self._tenth = report.progress.percent // 10
             say(report.line())

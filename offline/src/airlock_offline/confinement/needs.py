@@ -1,0 +1,55 @@
+"""What a command line needs of the machine, read from its parameters before the command begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_offline.confinement.confine import Needs, own_temporary_folder
+from airlock_shared.host.files import make_folder
+
+EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
+KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "report")
+"""Commands that write nothing into this machine's folder; the others find it made."""
+
+
+APDU_LOG = "airlock.apdu-log"  # where the click context keeps the path of a file that is no parameter of the command
+
+
+def needs_of(context: click.Context, home: Path) -> Needs:
+    """Return what a command needs.
+
+    The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
+    Raises ``UsageError`` when a folder of ours cannot be made.
+    """
+    words = context.params
+    command = context.command_path.split()[1]
+    if command not in KEEP_NOTHING or words.get("qr"):
+        make_folder(home.absolute())
+    outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
+    inputs: list[Path] = []
+    for parameter in context.command.params:
+        is_output = isinstance(parameter, click.Option) and "-o" in parameter.opts
+        (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
+    if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
+        outputs.append(own_temporary_folder() / "lock")
+    return Needs(
+        reads=tuple(path.absolute() for path in inputs),
+        writes=(home.absolute(), *(path.absolute().parent for path in outputs)),
+        connect=words.get("emulator_port"),
+        listen=words.get("port") if command == "emulator" else None,
+        files=command not in EVERYWHERE,
+    )
+
+
+def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
+    """Yield the paths in a parameter's value: those of a path's type, and the words of a list of sources."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple) and parameter.name == "sources":
+        yield from map(Path, value)
+    elif isinstance(value, str) and isinstance(parameter.type, (click.Path, click.File)):
+        yield Path(value)

@@ -1,0 +1,100 @@
+"""What eth-account, eth-abi and rlp make of a document that ``checks.second_opinion`` wrote. They are imported here alone.
+
+On the signing machine this runs in a process of its own. It is believed in nothing but agreement.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+Types = dict[str, list[dict[str, str]]]
+
+
+def opinion_on(document: dict[str, Any]) -> bytes:
+    """Return 64 bytes: the digest, and a second 32 that ``checks.second_opinion.compare`` explains.
+
+    Whatever the libraries raise is raised.
+    """
+    return _on_transaction(document["transaction"]) if "transaction" in document else _on_intent(document)
+
+
+def _on_transaction(fields: dict[str, Any]) -> bytes:
+    """Return the hash by eth-account, and the hash of what ``rlp`` serialises."""
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+    from rlp import encode
+
+    from airlock_shared.ethereum.keccak import keccak256
+
+    places = ("chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas")
+    to, data = (bytes.fromhex(fields[name][2:]) for name in ("to", "data"))
+    serialised = bytes(encode([*(fields[name] for name in places), to, 0, data, []]))
+    digest = bytes(TypedTransaction.from_dict({**fields, "type": 2, "value": 0, "accessList": []}).hash())
+    return digest + keccak256(b"\x02" + serialised)
+
+
+def _on_intent(document: dict[str, Any]) -> bytes:
+    """Return the EIP-712 digest by eth-account, and the SHA-256 of the encoding by eth-abi."""
+    from eth_account.messages import _hash_eip191_message, encode_typed_data
+
+    name, types = document["primaryType"], document["types"]
+    message = _numbers(document["message"], name, types)
+    full = {
+        "types": {"EIP712Domain": _domain_type(document["domain"]), **types},
+        "primaryType": name,
+        "domain": {**document["domain"], "chainId": int(document["domain"]["chainId"])},
+        "message": message,
+    }
+    digest = bytes(_hash_eip191_message(encode_typed_data(full_message=full)))
+    return digest + sha256(_encode(name, document["order"], message, types)).digest()
+
+
+def _domain_type(domain: dict[str, Any]) -> list[dict[str, str]]:
+    kinds = {"name": "string", "version": "string", "chainId": "uint256", "verifyingContract": "address"}
+    return [{"name": name, "type": kind} for name, kind in kinds.items() if name in domain]
+
+
+def _numbers(message: dict[str, Any], struct: str, types: Types) -> dict[str, Any]:
+    """Return the message as eth-account wants it: integers as numbers."""
+    result = {}
+    for member in types[struct]:
+        value = message[member["name"]]
+        if member["type"] in types:
+            value = _numbers(value, member["type"], types)
+        elif "int" in member["type"]:
+            value = int(value)
+        result[member["name"]] = value
+    return result
+
+
+def _encode(name: str, order: list[str], message: dict[str, Any], types: Types) -> bytes:
+    from eth_abi.abi import encode
+
+    return bytes(encode([_tuple_type(name, order, types)], [_values(name, order, message, types)]))
+
+
+def _members(struct: str, order: list[str], types: Types) -> list[tuple[str, str]]:
+    """Return ``(name, type)`` of a struct's members in the order given."""
+    kinds = {member["name"]: member["type"] for member in types[struct]}
+    return [(name, kinds[name]) for name in order]
+
+
+def _order(struct: str, types: Types) -> list[str]:
+    return [member["name"] for member in types[struct]]
+
+
+def _tuple_type(struct: str, order: list[str], types: Types) -> str:
+    parts = [_tuple_type(k, _order(k, types), types) if k in types else k for _, k in _members(struct, order, types)]
+    return f"({','.join(parts)})"
+
+
+def _values(struct: str, order: list[str], message: dict[str, Any], types: Types) -> tuple[Any, ...]:
+    values = []
+    for name, kind in _members(struct, order, types):
+        value = message[name]
+        if kind in types:
+            value = _values(kind, _order(kind, types), value, types)
+        elif kind.startswith("bytes"):
+            value = bytes.fromhex(value[2:])
+        values.append(value)
+    return tuple(values)

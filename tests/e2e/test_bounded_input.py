@@ -1,0 +1,171 @@
+"""Hostile texts through the installed commands: half a character, a key without end, an item without end, a break inside."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from airlock_shared.wire.stream import MAX_ITEM_BYTES
+from commands import FinishedCommand
+from e2e.altering_proxy import altering
+from e2e.conftest import BothMachines
+
+HALF = rb'"\ud800'
+
+
+def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
+    assert ended.code == code, ended.out + ended.err
+    for text in said:
+        assert text in ended.err
+    assert "do:" in ended.err
+
+
+# ---- half a character, from a builder ---------------------------------------------------------------------------------
+
+
+def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: BothMachines) -> None:
+    output = desk.path("half.json")
+    with altering(desk.services.builder_url) as builder:
+        builder.alter = lambda body: re.sub(rb'("name": ?)"', lambda found: found[1] + HALF, body)
+        ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
+    _refused(ended, 4, "DOC-UTF8", "lone surrogate")
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("member", [b"name", b"primaryType", b"digest", b"encodedIntent", b"type"])
+def test_half_a_character_in_a_builders_payload_is_refused(desk: BothMachines, member: bytes) -> None:
+    plan, output = desk.write_plan("market-close"), desk.path("out.json")
+    with altering(desk.services.builder_url) as builder:
+        words = ("--name", "rehearsal", "--builder", builder.url, "-o", desk.path("again.json"))
+        assert desk.online("deployment", "fetch", *words).code == 0
+        builder.alter = lambda body: re.sub(rb'("' + member + rb'": ?)"', lambda found: found[1] + HALF, body)
+        ended = desk.online("prepare", plan, "-o", output)
+    assert ended.code in (3, 4, 8), ended.out + ended.err
+    assert re.search(r"[A-Z]+-[A-Z0-9]+", ended.err), ended.err
+    assert not output.exists()
+
+
+# ---- TOML ---------------------------------------------------------------------------------------------------------------
+
+DOTTED = "a" + ".a" * 20_000 + " = 1\n"
+QUOTED = '"a" . ' * 7_000 + "a = 1\n"
+HEADER = "[" + "a." * 20_000 + "a]\n"
+INLINE = "a = {" + "b." * 20_000 + "b = 1}\n"
+AFTER_TEXT = 'a = {b = """\n"", c""", ' + "b." * 20_000 + "b = 1}\n"
+AFTER_LITERAL = "a = {b = '''\n\"''', " + "b." * 20_000 + "b = 1}\n"
+NESTED = "a = " + "[" * 20_000 + "]" * 20_000 + "\n"
+ENDLESS = {
+    "dotted": DOTTED, "quoted": QUOTED, "header": HEADER, "inline": INLINE, "after a text": AFTER_TEXT,
+    "after a literal": AFTER_LITERAL, "nested": NESTED, "backslashes": 'a = "' + '\\"' * 20_000 + "\n",
+    "quotes": '"' * 40_000, "apostrophes": "'\"" * 20_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_a_plan_or_configuration_that_never_ends_is_refused_at_once(desk: BothMachines, text: str) -> None:
+    plan = desk.path("endless.toml")
+    plan.write_text(text)
+    (desk.folder / "offline-home/config.toml").write_text("")
+    begun = time.monotonic()
+    assert desk.offline("completion", "--help").code == 0
+    start_s = time.monotonic() - begun
+    begun = time.monotonic()
+    _refused(desk.offline("plan", "show", plan), 2, "PLAN-FORM")
+    (desk.folder / "offline-home/config.toml").write_text(text)
+    _refused(desk.offline("plan", "show", plan), 2, "is not TOML")
+    assert time.monotonic() - begun < 2 * start_s + 2
+
+
+# ---- a requests document that breaks inside ---------------------------------------------------------------------------
+
+
+def _requests(desk: BothMachines) -> tuple[Path, Path]:
+    plan, requests = desk.prepare("market-close")
+    return plan, requests
+
+
+ELEMENTS = [
+    "1",
+    "true",
+    "-12.5e3",
+    "[1]",
+    "{}",
+    *(json.dumps("x" * width) for width in range(0, 40, 3)),
+    '"\\u00e4\\n"',
+]
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_an_item_too_large_that_is_cut_inside_a_list_is_called_that(desk: BothMachines, element: str) -> None:
+    plan, requests = _requests(desk)
+    text = requests.read_text()
+    many = f"{element}, " * (2 * MAX_ITEM_BYTES // len(element))
+    requests.write_text(text[: text.index('"payload"')] + '"a": [' + many)
+    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-SIZE")
+
+
+def test_a_text_in_an_item_that_never_ends_is_too_large(desk: BothMachines) -> None:
+    plan, requests = _requests(desk)
+    text = requests.read_text()
+    requests.write_text(text[: text.index('"payload"')] + '"a": "' + "x" * 2 * MAX_ITEM_BYTES)
+    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-SIZE")
+
+
+def test_a_mistake_in_a_short_item_before_much_text_is_no_matter_of_size(desk: BothMachines) -> None:
+    plan, requests = _requests(desk)
+    text = requests.read_text()
+    place = text.index('"payload"')
+    requests.write_text(f'{text[:place]}"a" 1}}, ' + "[1, 2], " * MAX_ITEM_BYTES)
+    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-JSON")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check"),
+    [("\n]}\n", "", "DOC-TRUNCATED"), ('"step"', '"stop"', "DOC-FIELD"), ('"payload"', "payload", "DOC-JSON"),
+     ("\n]}\n", ',\n{"step": "b"}]}', "DOC-COUNT"), ("\n]}\n", "\n]}\n1", "DOC-JSON")],
+)  # fmt: skip
+def test_verify_prints_one_json_document_also_when_the_requests_break_inside(
+    desk: BothMachines, old: str, new: str, check: str
+) -> None:
+    plan, requests = _requests(desk)
+    text = requests.read_text()
+    assert text.count(old) == 1
+    requests.write_text(text.replace(old, new))
+    ended = desk.offline("verify", requests, "--plan", plan, "--json")
+    told = json.loads(ended.out)
+    assert (ended.code, told["ok"], told["error"]["check"], told["error"]["exit_code"]) == (4, False, check, 4)
+    assert check in ended.err
+
+
+def test_verify_prints_one_json_document_when_the_signatures_break_inside(desk: BothMachines) -> None:
+    plan, requests = _requests(desk)
+    signed = desk.path("signed.json")
+    header = json.dumps({**json.loads(requests.read_text())["header"]})
+    signed.write_text(f'{{"format": "airlock/signatures@1", "header": {header}, "signatures": [\n')
+    told = json.loads(desk.offline("verify", requests, "--plan", plan, "--signatures", signed, "--json").out)
+    assert told["ok"] is False
+
+
+# ---- a mistyped address -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("json_too", [(), ("--json",)])
+def test_a_mistyped_address_is_never_answered_with_a_checksum_that_fits_it(
+    desk: BothMachines, json_too: tuple[str]
+) -> None:
+    right = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+    wrong = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8C"
+    plan = desk.write_plan("delegate-key")
+    plan.write_text(plan.read_text().replace(right, wrong))
+    for run, words in ((desk.online, ("plan", "show", plan)), (desk.offline, ("plan", "show", plan)),
+                       (desk.offline, ("plan", "check", plan)), (desk.online, ("nonce", wrong, "--deployment", "rehearsal")),
+                       (desk.online, ("delegation", wrong, "--deployment", "rehearsal"))):  # fmt: skip
+        ended = run(*words, *json_too)
+        assert ended.code, words
+        said = ended.out + ended.err
+        same = {found for found in re.findall(r"0x[0-9a-fA-F]{40}", said) if found.lower() == wrong.lower()}
+        assert same <= {wrong}, words

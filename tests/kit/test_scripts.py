@@ -1,0 +1,162 @@
+"""``verify.sh`` and ``install.sh`` by themselves, over a small made-up kit and a Python that only says what it is asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.installation.manifest import PROGRAMS, examine_kit
+from commands import FinishedCommand, run_command
+from kit.conftest import ROOT, Kit, sum_up
+
+OPEN = "its mode lets others write, or changes who runs it"
+YES = "#!/bin/sh\necho EVIL >&2\nexit 0\n"
+FILES = {
+    "program/airlock-offline": "#!/bin/sh\necho version\n", "program/packages.py": "", "KIT": "name=small\npython=3.11\n",
+    "INSTALLED": "", "SYSTEM-LIBRARIES": "", "requirements.txt": "", "udev/a.rules": "#\n", "guides/kit.md": "#\n",
+    "wheels/pip-1-py3-none-any.whl": "pip",
+}  # fmt: skip
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Kit:
+    folder = tmp_path / "medium"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for name in ("verify.sh", "install.sh"):
+        shutil.copyfile(ROOT / "offline/kit" / name, folder / name)
+    for name in FILES | dict.fromkeys(PROGRAMS, ""):
+        (folder / name).chmod(0o755 if name in PROGRAMS else 0o644)
+    for path in (folder, *(each for each in folder.rglob("*") if each.is_dir())):
+        path.chmod(0o755)
+    made = sum_up(folder)
+    (folder / "MANIFEST").chmod(0o644)
+    return made
+
+
+def python(folder: Path, first: str = "") -> Path:
+    """Write a stand-in for Python that does what install.sh asks of one; ``first`` runs before the first answer."""
+    path = folder / "python"
+    path.write_text(
+        f"#!/bin/sh\ncase $* in\n*' interpreter') {first or ':'}; echo {path} ;;\n"
+        '*" name "*) for last; do :; done; shift 4; mv "$1" "$last" ;;\nesac\n'
+    )
+    path.chmod(0o755)
+    return path
+
+
+def install(kit: Kit, typed: str, first: str = "") -> tuple[FinishedCommand, Path]:
+    machine = kit.folder.parent / "machine"
+    machine.mkdir(exist_ok=True)
+    stand_in = python(kit.folder.parent, first)
+    ended = run_command("env", "-i", "sh", kit.folder / "install.sh", typed, machine / "new", stand_in)
+    return ended, machine
+
+
+# ---- verify.sh --------------------------------------------------------------------------------------------------------
+
+
+def _chmod(name: str, mode: int) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).chmod(mode)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "path", "what"),
+    [
+        (_chmod("program/airlock-offline", 0o4755), "program/airlock-offline", OPEN),
+        (_chmod("KIT", 0o2644), "KIT", OPEN),
+        (_chmod("KIT", 0o664), "KIT", OPEN),
+        (_chmod("KIT", 0o646), "KIT", OPEN),
+        (_chmod("wheels", 0o1755), "wheels", OPEN),
+        (_chmod("wheels", 0o775), "wheels", OPEN),
+        (_chmod(".", 0o777), ".", OPEN),
+        (_chmod("KIT", 0o744), "KIT", "executable"),
+        (_chmod("MANIFEST", 0o755), "MANIFEST", "executable"),
+        (_chmod("install.sh", 0o644), "install.sh", "not executable"),
+        (lambda folder: os.link(folder / "KIT", folder.parent / "other"), "KIT", "a hard link"),
+        (lambda folder: (folder / "wheels/empty").mkdir(), "wheels/empty", "a folder that is not in the list"),
+        (lambda folder: (folder / "a\nKIT: fine").mkdir(), "a\nKIT: fine", "a folder that is not in the list"),
+        (lambda folder: (folder / "KIT").write_text("name=other\n"), "KIT", "changed"),
+        (lambda folder: (folder / "added").write_text(""), "added", "not in the list"),
+        (lambda folder: (folder / "INSTALLED").unlink(), "INSTALLED", "missing"),
+    ],
+)
+def test_whatever_differs_is_refused_by_the_script_and_by_preflight(
+    spoil: Callable[[Path], None], path: str, what: str, small: Kit
+) -> None:
+    assert small.verify() == (0, "", small.verify().err)
+    assert examine_kit(small.folder, small.fingerprint) == ()
+    spoil(small.folder)
+    ended = small.verify()
+    assert (ended.code, "KIT-FILE: " in ended.err) == (3, True), ended.err
+    assert "executable" in what or f": {what}\n" in ended.err, ended.err
+    assert "\nKIT: fine" not in ended.err
+    assert {(one.check, one.path, one.what) for one in examine_kit(small.folder, small.fingerprint)} == {
+        ("KIT-FILE", path, what)
+    }
+
+
+# ---- install.sh -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_taken_from_a_medium_that_is_swapped_after_the_copy(small: Kit) -> None:
+    swap = f"find {small.folder} -type f -exec cp /dev/null {{}} \\; ; cp /bin/false {small.folder}/program/airlock-offline"
+    ended, machine = install(small, small.fingerprint, swap)
+    assert ended.code == 0, ended.err
+    assert (small.folder / "KIT").read_text() == ""
+    assert (machine / "new/share/airlock-offline/KIT").read_text() == FILES["KIT"]
+    assert (machine / "new/bin/airlock-offline").read_text() == FILES["program/airlock-offline"]
+    assert (machine / "new/share/airlock-offline/FINGERPRINT").read_text() == f"{small.fingerprint}\n"
+    assert [path.name for path in machine.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize("shell", [each for each in ("dash", "bash") if shutil.which(each)])
+def test_a_script_that_is_swapped_while_it_runs_goes_on_as_it_was(shell: str, small: Kit) -> None:
+    machine = small.folder.parent / "machine"
+    machine.mkdir()
+    script = small.folder / "install.sh"
+    evil = "echo EVIL >&2; exit 0\\n" * 2000
+    stand_in = python(small.folder.parent, f"printf '{evil}' >{script}")
+    ended = run_command("env", "-i", shell, script, small.fingerprint, machine / "new", stand_in)
+    assert (ended.code, "EVIL" in ended.err) == (0, False), ended.err
+    assert script.read_text().startswith("echo EVIL")
+
+
+def _says_yes(kit: Kit) -> None:
+    (kit.folder / "verify.sh").write_text(YES)
+
+
+def _summed_up(kit: Kit) -> None:
+    (kit.folder / "KIT").write_text("name=other\n")
+    sum_up(kit.folder)
+
+
+def _says_yes_summed_up(kit: Kit) -> None:
+    _says_yes(kit)
+    sum_up(kit.folder)
+
+
+def _links_elsewhere(kit: Kit) -> None:
+    (kit.folder / "verify.sh").rename(kit.folder.parent / "verify.sh")
+    (kit.folder / "verify.sh").symlink_to("../verify.sh")
+
+
+@pytest.mark.parametrize("forge", [_says_yes, _summed_up, _says_yes_summed_up, _links_elsewhere])
+def test_a_medium_that_agrees_with_itself_and_not_with_what_was_typed_installs_nothing(
+    forge: Callable[[Kit], None], small: Kit
+) -> None:
+    forge(small)
+    ended, machine = install(small, small.fingerprint)
+    assert (ended.code, "EVIL" in ended.err, "KIT-" in ended.err) == (3, False, True), ended.err
+    assert list(machine.iterdir()) == []
+
+
+def test_the_copy_is_nobody_elses_while_it_is_used(small: Kit) -> None:
+    machine, seen = small.folder.parent / "machine", small.folder.parent / "seen"
+    ended, _ = install(small, small.fingerprint, f"stat -c %a {machine}/new.part.* >{seen}")
+    assert (ended.code, seen.read_text()) == (0, "700\n"), ended.err

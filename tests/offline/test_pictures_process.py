@@ -1,0 +1,168 @@
+"""The process that reads pictures: what it says is read as hostile, and it may open what it was named and no more."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.scanning import records
+from airlock_offline.scanning.pictures_process import texts_of
+from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, record
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
+from airlock_shared.qr.pictures import picture as drawn
+from airlock_shared.qr.symbol import matrix
+
+TEXT = "UR:BYTES/1"
+
+
+def picture(path: Path) -> Path:
+    drawn(matrix(TEXT, version_at_most=10), module_pixels=4).save(path)
+    return path
+
+
+def saying(said: bytes, end: str = "") -> Callable[[], subprocess.Popen[bytes]]:
+    """Return how a child is started that says these bytes and then runs ``end``."""
+    script = f"import os, sys, time; sys.stdin.read(); os.write(1, {said!r}); {end}"
+    words = [sys.executable, "-I", "-c", script]
+    return lambda: subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def read(said: bytes, end: str = "") -> tuple[list[list[str]], list[str]]:
+    told: list[str] = []
+    return list(texts_of(["x.png"], told.append, saying(said, end))), told
+
+
+def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path) -> None:
+    picture(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n")
+    picture(tmp_path / "c.png")
+    told: list[str] = []
+    assert list(texts_of([str(tmp_path)], told.append)) == [[TEXT], [TEXT]]
+    assert any("b.png is not a whole picture" in remark for remark in told)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "said"),
+    [
+        (lambda folder: folder / "none.png", UsageError, "cannot be opened"),
+        (lambda folder: folder / "none.txt", UsageError, "of no kind that is read"),
+        (lambda _: "camera:77", UsageError, "camera 77|OpenCV"),
+    ],
+)
+def test_an_error_is_the_same_as_in_one_process(
+    tmp_path: Path, make: Callable[[Path], object], error: type[AirlockError], said: str
+) -> None:
+    source = make(tmp_path)
+    with pytest.raises(error, match=said):
+        list(texts_of([str(source)], lambda _: None))
+
+
+def test_a_damaged_picture_is_refused_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(DocumentError, match=r"QR-IMAGE: .*a\.png is not a whole picture"):
+        list(texts_of([str(tmp_path / "a.png")], lambda _: None))
+
+
+GOOD = record(TEXTS, [TEXT])
+
+
+def test_what_the_child_says_is_read() -> None:
+    assert read(record(REMARK, "dark") + GOOD + record(TEXTS, []) + END) == ([[TEXT], []], ["dark"])
+
+
+def require_failed(said: bytes) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(said)
+    assert (caught.value.check, caught.value.what) == ("QR-IMAGE", "the process that reads pictures failed")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"", GOOD, GOOD[:-1], b"T\xff\xff\xff\xff", b"T\0\x10\0\x01", b"X\0\0\0\x02[]", b"T\0\0\0\0", b"T\0\0\0\x02[]" * 3,
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_sequence_of_records_is_a_refusal(said: bytes) -> None:
+    require_failed(said)
+
+
+WRONG = {"check": "", "what": "x", "got": "", "expected": "", "do": ""}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"T\0\0\0\x02{}", record(TEXTS, [1]), record(TEXTS, ["x" * 8193]), record(TEXTS, [""] * 257), record(TEXTS, "x"),
+        record(TEXTS, [["x"]]), b"T\0\0\0\x02[[", b"T\0\0\x01\x00" + b"[" * 256, b"T\0\0\0\x04[\"\xff]", record(REMARK, 7),
+        record(REMARK, "x" * 8193), record(ERROR, "x"), record(ERROR, {}), record(ERROR, WRONG | {"check": "SIG-SIGNER"}),
+        record(ERROR, WRONG | {"check": 3}), record(ERROR, WRONG | {"what": None}), b"X\0\0\0\x02[]",
+    ],
+)  # fmt: skip
+def test_anything_else_is_a_refusal(said: bytes) -> None:
+    require_failed(said + END)
+
+
+def test_a_crash_is_a_refusal_after_what_was_read() -> None:
+    pictures = texts_of(["x.png"], lambda _: None, saying(GOOD, "os.kill(os.getpid(), 11)"))
+    assert next(pictures) == [TEXT]
+    with pytest.raises(DocumentError, match="failed"):
+        next(pictures)
+
+
+def test_a_refusal_of_the_child_keeps_its_id_and_its_words() -> None:
+    error = DocumentError("QR-LIMIT", "too large", got="1", expected="2", do="less")
+    with pytest.raises(DocumentError) as caught:
+        read(record(ERROR, records.error_value(error)))
+    assert caught.value.as_json() == error.as_json()
+
+
+def test_nobody_waits_for_a_child_whose_message_is_complete() -> None:
+    began = time.monotonic()
+    pictures = texts_of(["camera"], lambda _: None, saying(GOOD, "time.sleep(60)"))
+    assert next(pictures) == [TEXT]
+    pictures.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 20
+
+
+def test_the_child_opens_what_it_was_named_and_neither_devices_nor_sockets(tmp_path: Path) -> None:
+    """In place of the decoder stands code that tries: it is loaded after the child has confined itself."""
+    stand = tmp_path / "stand/zxingcpp"
+    stand.mkdir(parents=True)
+    (stand / "__init__.py").write_text(
+        "import os, socket\n"
+        "def attempt(work):\n"
+        "    try: work()\n"
+        "    except BaseException as error: return type(error).__name__\n"
+        "    return 'done'\n"
+        f"tried = [attempt(w) for w in (socket.socket, lambda: open('/dev/tty'), lambda: os.listdir('/proc'),\n"
+        f"    lambda: open({str(tmp_path / 'other.png')!r}), lambda: open({str(tmp_path / 'a.png')!r}),\n"
+        f"    lambda: open({str(tmp_path / 'new')!r}, 'w'))]\n"
+        "class BarcodeFormats:\n"
+        "    def __init__(self, _): pass\n"
+        "class BarcodeFormat: QRCode = 0\n"
+        "class TextMode: Plain = 0\n"
+        "def read_barcodes(*_, **__): return [type('C', (), {'text': t}) for t in tried]\n"
+    )
+    picture(tmp_path / "a.png")
+    picture(tmp_path / "other.png")
+    sys.path.insert(0, str(tmp_path / "stand"))
+    try:
+        [tried] = texts_of([str(tmp_path / "a.png")], lambda _: None)
+    finally:
+        sys.path.remove(str(tmp_path / "stand"))
+    assert tried == ["Refusal", "PermissionError", "PermissionError", "PermissionError", "done", "PermissionError"]
+
+
+def test_the_child_reads_names_as_one_list_and_nothing_else() -> None:
+    words = [sys.executable, "-c", "from airlock_offline.scanning.pictures_child import main; main()"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for given in (b"", b"x", json.dumps({"a": 1}).encode() + b"]"):
+        ended = subprocess.run(words, input=given, capture_output=True, check=False, env=environment)
+        assert (ended.returncode != 0, ended.stdout) == (True, b"")

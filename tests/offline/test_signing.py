@@ -1,0 +1,392 @@
+"""The ceremony alone, with a software Ledger in the same process: what may reach the device, and what may leave it."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline import airgap
+from airlock_offline.device_connection import require_rehearsal
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger, approve
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.ethereum_app import DeviceSignature, open_app
+from airlock_offline.ledger.status import AppTooOld
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.preflight.stated_time import Statement
+from airlock_offline.signing import sign_item as ceremony
+from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.signing.review import review_lines, verdict_lines
+from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
+from airlock_shared.checks.case import IntentCase
+from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
+from airlock_shared.checks.nonces import UsedNonces, nonces_of
+from airlock_shared.cli.console import ask_yes
+from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import Entry, next_entry
+from airlock_shared.errors import Declined, ExitCode, Refusal
+from airlock_shared.ethereum.recovery import CURVE_ORDER
+from airlock_shared.text.safe import is_visible
+from offline.opinions import SameProcess
+from shared.make_payloads import NOW_MS, seal
+from shared.world import case_of, examined, good, good_challenges, request_of, situation
+
+SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
+STEP = "desk-key"
+
+
+class Table:
+    """A station whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
+
+    def __init__(
+        self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: UsedNonces | None = None
+    ) -> None:
+        self.state = OfflineHome(home)
+        self.state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
+        self.now_ms = NOW_MS
+        self.asked: list[str] = []
+        self.told: list[str] = []
+        self.sent: list[bytes] = []
+        self._yes = yes
+        self._device = device
+        proofs = frozenset(challenge.sha256() for challenge in good_challenges())
+        self.station = SigningDesk(
+            self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: self.now_ms,
+            lambda entries: clock_of(entries, self.now_ms), partial(account_lock, home), lambda _examined: None,
+            self._ask, self.told.append, proofs, SameProcess,
+        )  # fmt: skip
+
+    def _ask(self, question: str) -> None:
+        self.asked.append(question)
+        if not self._yes:
+            raise Declined("no")
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self.sent.append(apdu)
+        return self._device.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        self._device.close()
+
+    @property
+    def events(self) -> list[str]:
+        return [entry.event for entry in self.state.transcript.entries() if entry.event != STATED]
+
+    def kept(self) -> list[Path]:
+        return list((self.state.home / "signed").glob("*"))
+
+
+def ledger(*faults: str, screens: Callable[[list[Page]], bool] = approve) -> SoftwareLedger:
+    return SoftwareLedger(seed=SEED, faults=frozenset(faults), screens=screens)
+
+
+def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = None) -> Request:
+    document = good(step)
+    if change:
+        change(document["requests"][0])
+    return request_of(document)
+
+
+def refusal_of(table: Table, item: Request) -> str:
+    with pytest.raises(Refusal) as caught:
+        sign_item(item, situation(), table.station)
+    return caught.value.check
+
+
+def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(case(), situation(), table.station)
+    assert (result.code, result.signed.result, result.signed.shown) == (ExitCode.DONE, "signed", "fields")
+    assert table.events == ["signing", "signed"]
+    assert len(table.kept()) == len(table.asked) == 1
+
+
+def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(
+        case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), situation(), table.station
+    )
+    assert (result.signed.result, result.signed.why) == ("refused", "SIGNER-RULE")
+    assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
+
+
+@pytest.mark.parametrize("proofs", [frozenset(), frozenset({"0" * 64})])
+def test_a_delegate_that_did_not_prove_its_key_never_reaches_the_device(tmp_path: Path, proofs: frozenset[str]) -> None:
+    table = Table(tmp_path, ledger())
+    result = sign_item(case(), situation(), table.station._replace(proofs=proofs))
+    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
+    assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
+
+
+def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger(), yes=False)
+    result = sign_item(case(), situation(), table.station)
+    assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
+    assert (table.sent, table.kept(), table.events) == ([], [], ["declined"])
+
+
+def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger(screens=lambda _: False))
+    assert sign_item(case(), situation(), table.station).signed.result == "declined"
+    assert (table.kept(), table.events) == ([], ["signing", "not-signed", "declined"])
+
+
+def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> None:
+    table = Table(tmp_path, SoftwareLedger())  # another seed than the plan's
+    assert refusal_of(table, case()) == "SIGNER-DEVICE"
+    assert [apdu[:2].hex() for apdu in table.sent] == ["b001", "b001", "e002"]  # name and version, and the address
+    assert (table.kept(), table.events) == ([], [])
+
+
+@pytest.mark.parametrize("fault", ["wrong-digest", "wrong-hash", "wrong-signature", "other-account"])
+def test_a_signature_of_something_else_is_neither_kept_nor_returned(
+    tmp_path: Path, fault: str, monkeypatch: Any
+) -> None:
+    table = Table(tmp_path, ledger())
+    other = open_app(SoftwareLedger(seed=SEED if fault != "other-account" else "abandon " * 11 + "about"))
+    item = case()
+
+    def lying(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
+        typed = typed_data_of(signed)
+        if fault == "wrong-signature":
+            right = app.sign_typed_data(signed.step.signer.path, typed)
+            return right._replace(r=bytes([right.r[0] ^ 1]) + right.r[1:]), "fields"
+        if fault == "wrong-hash":
+            return other.sign_hashes(signed.step.signer.path, bytes(32), signed.hashes.struct_hash), "fields"
+        if fault == "wrong-digest":
+            typed = typed._replace(message=typed.message | {"expiry": 1})
+        return other.sign_typed_data(signed.step.signer.path, typed), "fields"
+
+    if fault == "wrong-hash":
+        other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
+    monkeypatch.setattr(ceremony, "_ask_device", lying)
+    assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
+    assert (table.kept(), table.events) == ([], ["signing", "signature-quarantined"])
+
+
+def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(tmp_path, ledger())
+
+    def high(signed: IntentCase, app: Any) -> tuple[DeviceSignature, str]:
+        right = app.sign_typed_data(signed.step.signer.path, typed_data_of(signed))
+        s = CURVE_ORDER - int.from_bytes(right.s, "big")
+        return DeviceSignature(right.r, s.to_bytes(32, "big"), right.parity ^ 1), "fields"
+
+    monkeypatch.setattr(ceremony, "_ask_device", high)
+    assert refusal_of(table, case()) == "SIG-LOW-S"
+    assert table.kept() == []
+
+
+class Answers:
+    """A second opinion that says something else, or nothing at all."""
+
+    def __init__(self, change: Callable[[bytes], bytes]) -> None:
+        self.change = change
+        self.begun: list[SameProcess] = []
+
+    def __call__(self, document: dict[str, Any]) -> Answers:
+        self.begun.append(SameProcess(document))
+        return self
+
+    def answer(self) -> bytes:
+        return self.change(self.begun[-1].answer())
+
+    def end(self) -> None:
+        self.begun[-1].end()
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (lambda answer: bytes([answer[0] ^ 1]) + answer[1:], "DIGEST-DISAGREE"),
+        (lambda answer: answer[:-1] + bytes([answer[-1] ^ 1]), "ENC-DISAGREE"),
+        (lambda answer: answer[:-1], "DIGEST-OPINION"),
+        (lambda answer: answer + b"\0", "DIGEST-OPINION"),
+        (lambda _answer: b"", "DIGEST-OPINION"),
+    ],
+)
+def test_without_the_second_opinions_agreement_the_device_is_not_asked(
+    tmp_path: Path, change: Callable[[bytes], bytes], check: str
+) -> None:
+    table, opinion = Table(tmp_path, ledger()), Answers(change)
+    with pytest.raises(Refusal) as caught:
+        sign_item(case(), situation(), table.station._replace(opinion=opinion))
+    assert caught.value.check == check
+    assert (table.sent, table.kept(), opinion.begun[0].ended) == ([], [], True)
+
+
+def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
+    table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
+    station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
+    assert sign_item(case(), situation(), station).signed.result == "declined"
+    assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
+
+
+def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_own() -> None:
+    item = case_of(good(STEP))
+    assert isinstance(item, IntentCase)
+    expected = typed_data_of(item)
+    payload = item.request.payload
+    payload["types"] = {"DelegateReq": [{"name": "trader", "type": "address"}]}
+    payload["domain"] = {"name": "Another", "version": "9", "chainId": 1, "verifyingContract": "0x" + "11" * 20}
+    payload["message"] = {"trader": "0x" + "22" * 20}
+    assert typed_data_of(item) == expected
+    pinned = situation().deployment.domains["trading"]
+    assert expected.domain["verifyingContract"] == pinned.contract
+    assert [member.name for member in expected.structs["DelegateReq"]] == [
+        "trader", "delegate", "expiry", "deadline", "tnc", "nonce",
+    ]  # fmt: skip
+
+
+def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tmp_path: Path) -> None:
+    first = Table(tmp_path, ledger())
+    signed = sign_item(case(), situation(), first.station).signed
+    again = Table(tmp_path, ledger(), ledger=nonces_of(first.state.transcript.entries()))
+    assert sign_item(case(), situation(), again.station).signed == signed
+    assert (again.asked, again.sent) == ([], [])
+    [kept] = again.kept()
+    text = kept.read_text()
+    kept.write_text(text.replace(signed.signature[2:10], "00" * 4))
+    assert refusal_of(again, case()).startswith("SIG-")
+
+
+def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcript(tmp_path: Path) -> None:
+    def renonced(item: dict[str, Any]) -> None:
+        payload = item["payload"]
+        payload["message"]["deadline"] = str(int(payload["message"]["deadline"]) - 1)
+        seal(payload)
+
+    first = Table(tmp_path, ledger())
+    sign_item(case(), situation(), first.station)
+    for known in (first.station.used, nonces_of(first.state.transcript.entries())):
+        table = Table(tmp_path / "other", ledger(), ledger=known)
+        assert sign_item(case(change=renonced), situation(), table.station).signed.why == "NONCE-USED"
+        assert table.sent == []
+
+
+def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger("old-version"))
+    with pytest.raises(AppTooOld):
+        sign_item(case(), situation(), table.station)
+    assert [apdu[:2].hex() for apdu in table.sent] == ["b001"]
+
+
+# ---- around the ceremony --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "\n", "y\n", "yes\n", "YES\n", "Yes \n", " Yes\n", "Yes.\n", "Yes\r\n", "Yes Yes\n"]
+)
+def test_only_the_exact_word_yes_goes_on(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer, newline=""))
+    with pytest.raises(Declined):
+        ask_yes("Sign?", piped=True)
+
+
+def test_the_word_yes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n"))
+    ask_yes("Sign?", piped=True)
+
+
+def test_the_software_ledger_signs_in_a_rehearsal_alone() -> None:
+    with pytest.raises(Refusal) as caught:
+        require_rehearsal(9999, rehearsal=False)
+    assert caught.value.check == "PIN-REHEARSAL"
+    require_rehearsal(9999, rehearsal=True)
+    require_rehearsal(None, rehearsal=False)
+
+
+@pytest.mark.parametrize(
+    ("event", "arguments"),
+    [
+        ("socket.__new__", (None, 2, 1, 0)),
+        ("socket.connect", (None, ("192.0.2.1", 443))),
+        ("socket.bind", (None, ("0.0.0.0", 0))),
+        ("socket.getaddrinfo", ("venue.example", 443, 0, 0, 0)),
+        ("socket.sendto", (None, ("192.0.2.1", 53))),
+        ("socket.gethostbyname", ("venue.example",)),
+    ],
+)
+def test_the_guard_refuses_every_event_of_a_socket(event: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(Refusal) as caught:
+        airgap._guard(event, arguments)
+    assert caught.value.check == "AIRGAP-SOCKET"
+
+
+def _guarded(script: str) -> str:
+    """Run a script that imports what this process imports; the guard cannot be taken out again."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", script]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False).stderr
+
+
+def test_the_guard_is_installed_for_the_rest_of_the_process() -> None:
+    assert "AIRGAP-SOCKET" in _guarded(
+        "import socket\nfrom airlock_offline import airgap\nairgap.install()\nsocket.socket()"
+    )
+
+
+def test_the_program_installs_the_guard_itself() -> None:
+    script = (
+        "import sys, socket\nfrom airlock_offline.cli import main\nsys.argv = ['airlock-offline', '--version']\n"
+        "try:\n    main.main()\nexcept SystemExit:\n    pass\nsocket.socket()"
+    )
+    assert "AIRGAP-SOCKET" in _guarded(script)
+
+
+def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(airgap._allowance, "port", 65000)
+    airgap._guard("socket.connect", (None, (airgap.LOOPBACK, 65000)))
+    for place in (("192.0.2.1", 65000), (airgap.LOOPBACK, 65001)):
+        with pytest.raises(Refusal):
+            airgap._guard("socket.connect", (None, place))
+
+
+# ---- the screen -----------------------------------------------------------------------------------------------------
+
+
+def _reviewed(change: Callable[[dict[str, Any]], None] | None = None) -> list[str]:
+    item = examined(case(change=change))
+    return [*review_lines(item, 1, 1), *verdict_lines(item.verdicts)]
+
+
+def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
+    hostile = "\x1b[2J\u202e" + "\u200b" * 3 + "\nDECIDED BY THE PLAN"
+    lines = _reviewed(lambda item: item["payload"].update(meta={hostile: [hostile, {hostile: hostile}]}))
+    assert all(is_visible(character) for line in lines for character in line)
+    assert lines.count("DECIDED BY THE PLAN") == 1
+
+
+def test_what_was_decided_by_whom_stands_under_its_heading() -> None:
+    lines = _reviewed()
+    plan, builder = lines.index("DECIDED BY THE PLAN"), lines.index("CHOSEN BY THE BUILDER, within the plan's limits")
+    where = {
+        name: next(n for n, line in enumerate(lines) if line.startswith(f"  {name} ")) for name in ("expiry", "nonce")
+    }
+    assert plan < where["expiry"] < builder < where["nonce"]
+
+
+# ---- the clock ------------------------------------------------------------------------------------------------------
+
+
+def _stated(at_ms: int) -> list[Entry]:
+    return [next_entry(None, at_ms, STATED, Statement(at_ms, 60).as_data(at_ms))]
+
+
+def test_a_clock_that_nobody_vouched_for_within_a_day_is_refused() -> None:
+    def passes(entries: list[Entry], now_ms: int) -> bool:
+        found = time_is_stated.run(clock_of(entries, now_ms))
+        return found is not None and found.ok is True
+
+    assert passes(_stated(NOW_MS), NOW_MS)
+    assert not passes([], NOW_MS)
+    assert not passes(_stated(NOW_MS), NOW_MS + VALID_MS + 1)
+    assert not passes(_stated(NOW_MS), NOW_MS - 120_000)

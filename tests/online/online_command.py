@@ -1,0 +1,137 @@
+"""An online machine at the rehearsal services: its commands in this process, and a key in the place of the Ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airlock_online.cli.main import program
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER
+from airlock_shared.catalogue.eip1559 import signing_hash
+from airlock_shared.cli.program import run
+from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
+from commands import FinishedCommand
+from online.delivering_machine import TRADER_KEY
+
+_PLAN = f"""\
+format = "airlock/plan@1"
+[ceremony]
+id = "desk"
+title = "What the desk does"
+deployment = "rehearsal"
+roles = ["signer"]
+[limits]
+deadline_at_most = "30m"
+slippage_percent_at_most = "1"
+max_fee_gwei_at_most = "50"
+[signers.treasury]
+address = "{DEFAULT_TRADER}"
+path = "m/44'/60'/0'/0/0"
+"""
+OPEN = """\
+action = "open"
+[steps.fields]
+trader = "TRADER"
+pair = "SOL/USD"
+side = "long"
+collateralUsdc = "100"
+leverage = "5"
+orderType = "market"
+openPrice = { at_least = "1", at_most = "100000" }
+"""
+CLOSE = """\
+action = "close"
+[steps.fields]
+trader = "TRADER"
+pair = "ETH/USD"
+tradeIndex = 0
+collateralToCloseUsdc = "500"
+expectedPrice = { at_least = "1", at_most = "100000" }
+"""
+CODE = """\
+action = "referral-set-code"
+fields = { referee = "TRADER", code = "DESK" }
+"""
+TWAP = """\
+action = "twap-cancel"
+fields = { trader = "TRADER", twapId = 41 }
+"""
+TRIGGER = """\
+action = "tpsl-partial"
+[steps.fields]
+trader = "TRADER"
+pair = "ETH/USD"
+tradeIndex = 0
+kind = "take_profit"
+side = "short"
+coinExposure = "0.1"
+price = "3000"
+"""
+APPROVAL = """\
+action = "token-approve"
+fields = { trader = "TRADER", spender = "STORAGE", amountUsdc = "250" }
+"""
+
+
+class OnlineCommand:
+    """A machine that has fetched the rehearsal's deployment."""
+
+    def __init__(self, folder: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.services, self._capsys = folder, services, capsys
+        self.home = folder / "home"
+        names = {"batched-market": "batched", "relayer": "relayer", "twap": "twap", "core-api": "core"}
+        others = [word for option, name in names.items() for word in (f"--{option}", services.urls[name])]
+        words = ("deployment", "fetch", "--name", "rehearsal", "--builder", services.builder_url, *others)
+        assert self(*words, "-o", folder / "deployment.json").code == 0
+        (self.home / "config.toml").write_text(f'[rpc]\nurl = "{services.rpc_url}"\n')
+
+    def __call__(self, *words: object) -> FinishedCommand:
+        self._capsys.readouterr()
+        code = run(program, ["--home", str(self.home), *map(str, words)])
+        out, err = self._capsys.readouterr()
+        return FinishedCommand(code, out, err)
+
+    def signatures(self, name: str = "signatures.json", **steps: str) -> Path:
+        """Prepare the steps of a plan, sign each, and return the signatures document."""
+        plan, requests, output = (self.folder / f"{name}.{end}" for end in ("plan.toml", "requests.json", "json"))
+        plan.write_text(_PLAN + "".join(self._step(step, fields) for step, fields in steps.items()))
+        ended = self("prepare", plan, "-o", requests)
+        assert ended.code == 0, ended.err
+        header, items, fingerprint = parse_requests(requests.read_bytes())
+        signed = [sign(item) for item in items]
+        head = SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, "00" * 32, header.created_ms)
+        output.write_bytes(write_signatures(head, signed))
+        return output
+
+    def _step(self, step: str, fields: str) -> str:
+        told = fields.replace("TRADER", DEFAULT_TRADER).replace("STORAGE", self.storage)
+        return f'[[steps]]\nid = "{step}"\nsigner = "treasury"\n{told}\n'
+
+    @property
+    def storage(self) -> str:
+        document = json.loads((self.folder / "deployment.json").read_text())
+        return str(document["contracts"]["tradingStorage"])
+
+    def journal(self) -> Journal:
+        return open_journal(str(self.home / "journal.sqlite3"), lambda: 0)
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each step."""
+        with self.journal() as journal:
+            return {known.record.step: known.state.value for known in journal.submissions()}
+
+
+def sign(item: Request) -> Signed:
+    """Return the trader's signature over a request."""
+    if item.transaction is not None:
+        digest = signing_hash(item.payload, item.transaction)
+    else:
+        digest = bytes.fromhex(item.payload["digest"][2:])
+    signature = TRADER_KEY.sign_recoverable(digest, hasher=None)
+    rsv = "0x" + signature[:64].hex() + f"{27 + signature[64]:x}"
+    return Signed(item.step, "signed", "", "0x" + digest.hex(), rsv, item.signer, "fields", "1.22.0")

@@ -1,0 +1,166 @@
+"""A trading desk at the rehearsal services: keys, a clock to set, and requests over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import httpx
+from eth_account import Account
+from eth_account.messages import encode_typed_data
+from eth_utils.crypto import keccak
+
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
+
+START_MS = 1_800_000_000_000
+TRADER = Account.from_key(keccak(b"the rehearsal's trader"))
+DELEGATE = Account.from_key(keccak(b"the rehearsal's delegate"))
+STRANGER = Account.from_key(keccak(b"the rehearsal's stranger"))
+PROMPT = RehearsalSettings(pacing_s=0, slow_s=0)
+"""Settings of a rehearsal that does not wait."""
+
+Json = dict[str, Any]
+
+
+class Clock:
+    """The services' clock, which stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.ms = START_MS
+        self.surprises: list[Callable[[], object]] = []  # what happens at the next readings, one each
+
+    def __call__(self) -> int:
+        if self.surprises:
+            self.surprises.pop(0)()
+        return self.ms
+
+
+class SseEvent(NamedTuple):
+    """An event as it was on the wire; ``id`` is empty when it had none."""
+
+    type: str
+    id: str
+    data: Json
+
+
+class ServicesClient:
+    """A client of running services."""
+
+    def __init__(self, services: RehearsalServices, clock: Clock) -> None:
+        self.services = services
+        self.state = services.state
+        self.clock = clock
+        self.http = httpx.Client(timeout=10)
+
+    def faults(self, *names: str) -> None:
+        self.services.faults = Faults.of(*names)
+
+    def read(self, path: str, **fields: Any) -> Any:
+        reply = self.http.get(self.services.builder_url + path, params=fields)
+        assert reply.status_code == 200, reply.text
+        return reply.json()["data"]
+
+    def ask(self, name: str, fields: Json, method: str = "POST") -> httpx.Response:
+        url = f"{self.services.builder_url}/v2/intents/{name}"
+        return self.http.get(url, params=fields) if method == "GET" else self.http.post(url, json=fields)
+
+    def build(self, name: str, **fields: Any) -> Json:
+        reply = self.ask(name, fields)
+        assert reply.status_code == 200, reply.text
+        data: Json = reply.json()["data"]
+        return data
+
+    def close_payload(self, **fields: Any) -> Json:
+        asked = {"trader": TRADER.address, "tradeIndex": 0, "pairIndex": 0, "collateralToCloseUsdc": "1000"}
+        return self.build("close", **(asked | fields))
+
+    def order(self, order_type: int, payload: Json, key: Any = TRADER) -> Json:
+        erc712 = {"userIntent": payload["encodedIntent"], "userSignature": signature(payload, key)}
+        return {"orderType": order_type, "erc712": erc712}
+
+    def post_order(self, body: Json) -> httpx.Response:
+        return self.http.post(self.services.batched_url + "/market/execute-batched", json=body)
+
+    def execute(self, order_type: int, payload: Json, key: Any = TRADER) -> list[SseEvent]:
+        reply = self.post_order(self.order(order_type, payload, key))
+        assert reply.status_code == 200, reply.text
+        return events_in(reply.text)
+
+    def status(self, tracking_id: str, **query: Any) -> httpx.Response:
+        return self.http.get(f"{self.services.batched_url}/tracking-id/{tracking_id}/status", params=query)
+
+    def outcome(self, tracking_id: str) -> list[Json]:
+        """Poll until a terminal event is there."""
+        for _ in range(500):
+            events: list[Json] = self.status(tracking_id).json()["events"]
+            if events and events[-1]["type"] in ("MarketOrderExecuted", "MarketOrderCanceled", "Error"):
+                return events
+        raise AssertionError("no terminal event came")
+
+    def relay(self, payload: Json, key: Any = TRADER, **other: Any) -> httpx.Response:
+        body = {"primaryType": payload["primaryType"], "userIntent": payload["encodedIntent"]}
+        body |= {"userSignature": signature(payload, key)} | other
+        return self.http.post(self.services.relayer_url + "/intents", json=body)
+
+    def relayed(self, intent_id: str) -> Json:
+        """Poll until a relayed intent is settled."""
+        for _ in range(500):
+            data: Json = self.http.get(f"{self.services.relayer_url}/intents/{intent_id}").json()["data"]
+            if data["status"] != "pending":
+                return data
+        raise AssertionError("the intent stayed pending")
+
+    def register_delegate(self, expiry_s: int = START_MS // 1000 + 3600) -> None:
+        payload = self.build("delegate", trader=TRADER.address, delegate=DELEGATE.address, expirySeconds=expiry_s)
+        assert self.relayed(self.relay(payload).json()["data"]["id"])["status"] == "confirmed"
+
+    def position(self, pair_index: int, index: int = 0) -> Json | None:
+        trades = [t["trade"] for t in self.read("/v2/positions", trader=TRADER.address)["trades"]]
+        wanted = (str(pair_index), str(index))
+        return next((t for t in trades if (t["pairIndex"], t["index"]) == wanted), None)
+
+    def nonce_used(self, payload: Json, space: str = "trading") -> bool:
+        message = payload["message"]
+        check = message.get("_nonce", message.get("nonce"))
+        used: bool = self.read("/v2/nonce", trader=TRADER.address, check=check, space=space)["used"]
+        return used
+
+
+def document(payload: Json) -> Json:
+    """Return a payload's EIP-712 document."""
+    return {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
+
+
+def digest_in(payload: Json) -> str:
+    """Return the digest of a payload, recomputed."""
+    signable = encode_typed_data(full_message=document(payload))
+    return "0x" + keccak(b"\x19\x01" + signable.header + signable.body).hex()
+
+
+def signature(payload: Json, key: Any = TRADER) -> str:
+    """Sign a payload, whatever it says."""
+    return "0x" + bytes(Account.sign_typed_data(key.key, full_message=document(payload)).signature).hex()
+
+
+def handmade(desk: ServicesClient, primary: str, message: Json, space: str = "trading") -> Json:
+    """Return a payload that no builder endpoint builds."""
+    domain, types = desk.state.settings.domain(space), types_of(primary)
+    digest = "0x" + digest_of(types, primary, domain, message).hex()
+    return {
+        "primaryType": primary, "types": types, "domain": domain, "message": message, "digest": digest,
+        "encodedIntent": "0x" + encode(primary, message).hex(),
+    }  # fmt: skip
+
+
+def events_in(text: str) -> list[SseEvent]:
+    """Return the complete events of a stream, comments left out."""
+    events = []
+    for block in text.split("\n\n")[:-1]:
+        lines = dict(line.split(": ", 1) for line in block.split("\n") if not line.startswith(":"))
+        if lines:
+            events.append(SseEvent(lines["event"], lines.get("id", ""), json.loads(lines["data"])))
+    return events

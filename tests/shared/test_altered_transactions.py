@@ -1,0 +1,336 @@
+"""Every byte of every good transaction, changed: something refuses, or nothing that is signed has changed. Nothing falls."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.judge import Examined
+from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.requests import read_item as read_request
+from airlock_shared.errors import AirlockError
+from airlock_shared.plan.model import Bounds
+from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
+from shared.strategies import ANY_TEXT, ODD, READABLE_TEXT, digits_of, mutated, of_its_kind
+from shared.world import (
+    RESULTS,
+    case_of,
+    confirm,
+    examined,
+    good,
+    judge,
+    plan,
+    refusals,
+    request_of,
+    situation,
+    to_bytes,
+)
+
+FOLDER = "transactions"
+SEED = 1559
+STEPS = tuple(plan(FOLDER).steps)
+repeatable = settings(
+    derandomize=True, deadline=None, database=None, max_examples=400, suppress_health_check=list(HealthCheck)
+)
+
+
+def _request(step: str) -> Request:
+    return request_of(good(step, FOLDER))
+
+
+def _with_data(request: Request, data: str) -> Examined:
+    return examined(request._replace(payload={**request.payload, "data": data}), situation(FOLDER))
+
+
+# ---- calldata -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_byte_of_calldata_is_refused_unless_the_plan_leaves_it_open(step: str) -> None:
+    pick = random.Random(f"{SEED} {step}")
+    request = _request(step)
+    good_bytes = bytes.fromhex(request.payload["data"][2:])
+    good_message = decode_call(good_bytes).message
+    for place in range(len(good_bytes)):
+        for change in {1, 0x80, pick.randrange(1, 256)}:
+            changed = good_bytes[:place] + bytes([good_bytes[place] ^ change]) + good_bytes[place + 1 :]
+            item = _with_data(request, "0x" + changed.hex())
+            if not refusals(item.verdicts.all()):
+                assert item.case is not None
+                _assert_left_open(item.case, good_message, f"byte {place}")
+
+
+def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> None:
+    """Only what the plan bounds, and the slippage within its limit, may be otherwise; and then it is another digest."""
+    for field in case.fields:
+        old, new = good_message, case.message
+        for part in field.path.split("."):
+            old, new = old[part], new[part]
+        if old != new:
+            wanted = case.step.values.get(field.rule.parameter)
+            by_builder = field.rule.kind == "builder" and wanted is None
+            assert by_builder or isinstance(wanted, Bounds), f"{what}: {field.path} became {new}"
+            assert case.digest != _good_digest(case.request.step)
+
+
+def _good_digest(step: str) -> bytes:
+    return case_of(good(step, FOLDER), situation(FOLDER)).digest
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_calldata_cut_or_lengthened_anywhere_is_refused(step: str) -> None:
+    request = _request(step)
+    text = request.payload["data"]
+    others = [text[:place] for place in range(len(text))]
+    others += [text + more for more in ("0", "00", "00" * 32, "\n", " ", "ff" * 31)]
+    others += [text[:place] + "00" * 32 + text[place:] for place in range(2, len(text), 2)]
+    for other in others:
+        if other != text:
+            assert refusals(_with_data(request, other).verdicts.all()), other[:80]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_calldata_with_two_of_its_words_swapped_is_refused(step: str) -> None:
+    request = _request(step)
+    data = request.payload["data"]
+    start = 10 if ENTRIES[step].get("for") is None else 2 + 2 * 104
+    words = [data[at : at + 64] for at in range(start, len(data) - 63, 64)]
+    for first in range(len(words)):
+        for second in range(first):
+            other = [*words]
+            other[first], other[second] = other[second], other[first]
+            changed = data[:start] + "".join(other) + data[start + 64 * len(words) :]
+            case = _with_data(request, changed)
+            assert changed == data or refusals(case.verdicts.all()), f"words {second} and {first}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_calldata_of_any_other_step_is_refused(step: str) -> None:
+    request = _request(step)
+    for other in STEPS:
+        data = _request(other).payload["data"]
+        assert data == request.payload["data"] or refusals(_with_data(request, data).verdicts.all()), other
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_any_other_call_and_wrapping_is_refused(step: str) -> None:
+    """Every call of the table, wrapped or not, in place of the planned one."""
+    request = _request(step)
+    planned = ENTRIES[step]
+    for entry in ENTRIES.values():
+        for made_for in (None, *{other.get("for") for other in ENTRIES.values()} - {None}):
+            if entry["call"] == planned["call"] and made_for == planned.get("for"):
+                continue
+            data = call(entry["call"], entry["arguments"], made_for)
+            assert refusals(_with_data(request, data).verdicts.all()), f"{entry['call']} for {made_for}"
+
+
+# ---- the rest of the payload ----------------------------------------------------------------------------------------
+
+
+def _changed(value: Any, pick: random.Random) -> list[Any]:
+    if isinstance(value, int):
+        return [
+            value + 1,
+            value - 1,
+            -value - 1,
+            value * 1000 + 1,
+            value + 2**64,
+            str(value),
+            float(value),
+            True,
+            None,
+            [value],
+        ]
+    if not value.startswith("0x"):
+        return [value + "x", value[:-1], value.swapcase(), "", 5, None, [value]]
+    place = pick.randrange(2, len(value))
+    digit = f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}"
+    return [value[:place] + digit + value[place + 1 :], value[:-1], value + "1", value[2:], value + "\n", " " + value,
+            "0X" + value[2:], int(value, 16), None, [value], ""]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_member_of_the_payload_is_refused_or_changes_nothing_that_is_signed(step: str) -> None:
+    pick = random.Random(f"{SEED} {step} payload")
+    before = _good_digest(step)
+    for name in ("to", "from", "value", "chainId"):
+        for other in _changed(good(step, FOLDER)["requests"][0]["payload"][name], pick):
+            document = good(step, FOLDER)
+            document["requests"][0]["payload"][name] = other
+            if not judge(document, situation(FOLDER)):
+                case = case_of(document, situation(FOLDER))
+                assert case.digest == before, f"{name} became {other!r}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_dropped_or_added_member_is_refused(step: str) -> None:
+    for part in ("payload", "transaction"):
+        for name in good(step, FOLDER)["requests"][0][part]:
+            if name in ("description", "meta"):
+                continue
+            for change in ("drop", "case", "add"):
+                document = good(step, FOLDER)
+                node = document["requests"][0][part]
+                value = node[name]
+                if change != "add":
+                    del node[name]
+                if change != "drop":
+                    node[name.upper() if change == "case" else name + "_"] = value
+                assert judge(document, situation(FOLDER)), f"{part}.{name}: {change}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_field_of_the_request_is_refused(step: str) -> None:
+    for name, value in good(step, FOLDER)["requests"][0]["fields"].items():
+        for other in (value + "0", value[:-1], value.swapcase() + " ", "", None, 5):
+            document = good(step, FOLDER)
+            document["requests"][0]["fields"][name] = other
+            assert judge(document, situation(FOLDER)), f"{name} became {other!r}"
+
+
+# ---- nothing falls --------------------------------------------------------------------------------------------------
+
+_HEX_TEXT = st.binary(max_size=200).map(lambda data: "0x" + data.hex())
+_CALLDATA = st.tuples(st.sampled_from(list(SELECTORS.values())), st.binary(max_size=420)).map(
+    lambda parts: "0x" + parts[0] + parts[1].hex()
+)
+_WRAPPED = st.tuples(st.binary(min_size=20, max_size=20), _CALLDATA).map(
+    lambda parts: "0x" + calldata("delegatedAction(address,bytes)", ["0x" + parts[0].hex(), parts[1]]).hex()
+)
+TRANSACTION_ODD = ODD | _HEX_TEXT | _CALLDATA | _WRAPPED
+NUMBERS = st.integers(0, 2**64 - 1) | st.integers(-(2**64), -1)
+
+
+def _changed_inside(document: dict[str, Any], data: st.DataObject) -> None:
+    """Change a transaction so that its reader takes it still: a lie in its form, for the checks.
+
+    Most of them leave calldata of a known call: another word of its arguments, or another step's calldata.
+    """
+    item = document["requests"][0]
+    payload = item["payload"]
+    for _ in range(data.draw(st.integers(1, 3))):
+        change = data.draw(st.sampled_from(["word", "word", "word", "other", "data", "member", "number", "field"]))
+        if change == "word":
+            payload["data"] = _other_word(payload["data"], data)
+        elif change == "other":
+            payload["data"] = _request(data.draw(st.sampled_from(STEPS))).payload["data"]
+        elif change == "data":
+            payload["data"] = data.draw(digits_of(payload["data"]) | _CALLDATA | _WRAPPED | _HEX_TEXT | READABLE_TEXT)
+        elif change == "member":
+            name = data.draw(st.sampled_from(["to", "from", "value", "description"]))
+            payload[name] = data.draw(of_its_kind(payload[name], READABLE_TEXT | _HEX_TEXT))
+        elif change == "number":
+            name = data.draw(st.sampled_from([*item["transaction"], "chainId"]))
+            (payload if name == "chainId" else item["transaction"])[name] = data.draw(NUMBERS)
+        else:
+            name = data.draw(st.sampled_from(sorted(item["fields"])))
+            item["fields"][name] = data.draw(of_its_kind(item["fields"][name], READABLE_TEXT))
+
+
+def _other_word(text: str, data: st.DataObject) -> str:
+    """Calldata with one of its 32-byte words another number: small, large, or one digit away."""
+    starts = range(10, len(text) - 63, 64)
+    if not starts:
+        return text
+    start = data.draw(st.sampled_from(starts))
+    word = text[start : start + 64]
+    number = st.integers(0, 300) | st.integers(0, 2**256 - 1)
+    return text[:start] + data.draw(digits_of(word) | number.map(lambda n: f"{n:064x}")) + text[start + 64 :]
+
+
+def _examine_and_confirm(document: Any) -> dict[str, str]:
+    """Return the results of the checks, none when the document's form is refused."""
+    try:
+        items = parse_requests(json.dumps(document).encode())[1]
+    except AirlockError:
+        return {}
+    results: dict[str, str] = {}
+    for item in items:
+        found = examined(item, situation(FOLDER))
+        verdicts = found.verdicts.all()
+        results |= {verdict.check: verdict.result for verdict in verdicts}
+        assert set(results.values()) <= RESULTS
+        assert all(str(verdict) for verdict in verdicts)
+        if not found.verdicts.stopping():
+            assert found.case is not None
+            confirm(found.case)
+            results["second opinion"] = "pass"
+    return results
+
+
+def test_no_transaction_that_lies_inside_its_form_makes_the_checks_or_the_second_opinion_fall() -> None:
+    """Nearly every input is read, and its checks run; a part passes them all and is confirmed."""
+    seen: Counter[str] = Counter()
+
+    @repeatable
+    @given(st.sampled_from(STEPS), st.data())
+    def judged(step: str, data: st.DataObject) -> None:
+        document = good(step, FOLDER)
+        _changed_inside(document, data)
+        results = _examine_and_confirm(document)
+        seen["tried"] += 1
+        seen["examined"] += bool(results)
+        seen["decoded"] += results.get("TX-SELECTOR") == "pass"
+        seen["confirmed"] += "second opinion" in results
+
+    judged()
+    assert seen["tried"] >= 400
+    assert seen["examined"] >= 0.97 * seen["tried"], seen
+    assert seen["decoded"] >= 0.6 * seen["tried"], seen
+    assert seen["confirmed"] >= 0.01 * seen["tried"], seen
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.data())
+def test_no_changed_document_of_a_transaction_makes_its_reader_fall(step: str, data: st.DataObject) -> None:
+    _examine_and_confirm(mutated(good(step, FOLDER), data, TRANSACTION_ODD))
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.sampled_from(STEPS), _CALLDATA | _WRAPPED | _HEX_TEXT | ANY_TEXT)
+def test_no_calldata_makes_the_checks_fall(step: str, other: str, text: str) -> None:
+    """Under every step, the step's own calldata, another step's, and any bytes after any selector."""
+    for data in (text, _request(other).payload["data"]):
+        document = good(step, FOLDER)
+        document["requests"][0]["payload"]["data"] = data
+        _examine_and_confirm(document)
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.dictionaries(st.sampled_from(["nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas"]),
+                                               st.integers() | st.integers(-(2**300), 2**300)))  # fmt: skip
+def test_no_numbers_make_the_checks_fall(step: str, numbers: dict[str, int]) -> None:
+    document = good(step, FOLDER)
+    document["requests"][0]["transaction"] |= numbers
+    _examine_and_confirm(document)
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.data())
+def test_no_changed_item_makes_the_reader_of_items_fall(step: str, data: st.DataObject) -> None:
+    for value in (mutated(good(step, FOLDER)["requests"][0], data, TRANSACTION_ODD), data.draw(ODD)):
+        try:
+            read_request(value)
+        except AirlockError:
+            continue
+
+
+def test_a_transaction_under_another_plan_s_steps_falls_nowhere() -> None:
+    """An approval where an intent is planned, and an intent where an approval is."""
+    for step in plan().steps:
+        for mine in STEPS:
+            document = good(mine, FOLDER)
+            document["requests"][0]["step"] = step
+            assert judge(document, situation())
+            intent = good(step)
+            intent["requests"][0]["step"] = mine
+            assert judge(json.loads(to_bytes(intent)), situation(FOLDER))

@@ -1,0 +1,187 @@
+"""Structs that an operator pins: checked like the catalogue's, decided by the plan's raw values."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_account.messages import _hash_eip191_message, encode_typed_data
+
+from airlock_shared.catalogue.intents import is_custom
+from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
+from airlock_shared.checks.case import IntentCase, Situation
+from airlock_shared.documents.requests import read_item
+from airlock_shared.errors import AirlockError
+from airlock_shared.plan.reader import parse_plan
+from shared.world import confirm, examined, situation
+
+ENCODE_TYPE = (
+    "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
+    "Target(address account,uint256 slot)"
+)
+PIN = {
+    "encode_type": ENCODE_TYPE, "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
+    "trader": "trader", "nonce": "nonce", "deadline": "deadline",
+}  # fmt: skip
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+OTHER = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
+PLAN = f"""
+format = "airlock/plan@1"
+[ceremony]
+id = "custom"
+title = "A struct of the venue's own"
+deployment = "venue"
+[limits]
+deadline_at_most = "30m"
+[signers.treasury]
+address = "{TRADER}"
+path = "m/44'/60'/0'/0/0"
+[[steps]]
+id = "move"
+action = "custom"
+signer = "treasury"
+[steps.fields]
+struct = "MoveReq"
+trader = "{TRADER}"
+"to.account" = "{OTHER}"
+"to.slot" = "7"
+urgent = true
+tag = "0xAABBCCDD"
+delta = "-5"
+note = "by hand"
+"""
+
+
+def _message(now_ms: int) -> dict[str, Any]:
+    return {
+        "trader": TRADER, "to": {"account": OTHER, "slot": "7"}, "urgent": True, "tag": "0xaabbccdd", "note": "by hand",
+        "delta": "-5", "deadline": str(now_ms + 600_000), "nonce": "11",
+    }  # fmt: skip
+
+
+def _situation() -> Situation:
+    return situation()._replace(plan=parse_plan(PLAN.encode()), structs=with_custom([PIN]))
+
+
+def _item(message: dict[str, Any]) -> dict[str, Any]:
+    where = _situation()
+    trading = where.deployment.document["domains"]["trading"]
+    types = {
+        "MoveReq": [
+            {"name": n, "type": t}
+            for t, n in (m.split(" ") for m in ENCODE_TYPE[len("MoveReq(") :].split(")")[0].split(","))
+        ],
+        "Target": [{"name": "account", "type": "address"}, {"name": "slot", "type": "uint256"}],
+    }
+    domain = [{"name": n, "type": t} for n, t in (("name", "string"), ("version", "string"), ("chainId", "uint256"),
+                                                  ("verifyingContract", "address"))]  # fmt: skip
+    numbers = message | {"to": message["to"] | {"slot": int(message["to"]["slot"])}}
+    numbers |= {name: int(message[name]) for name in ("delta", "deadline", "nonce")}
+    full = {"types": {"EIP712Domain": domain, **types}, "primaryType": "MoveReq", "domain": trading, "message": numbers}
+    values = (
+        numbers["trader"], tuple(numbers["to"].values()), numbers["urgent"], bytes.fromhex(numbers["tag"][2:]),
+        numbers["note"], numbers["delta"], numbers["deadline"], numbers["nonce"],
+    )  # fmt: skip
+    kind = "(address,(address,uint256),bool,bytes4,string,int256,uint256,uint256)"
+    payload = {
+        "intent": "MoveReq", "signerRule": "trader-only", "domain": trading, "primaryType": "MoveReq", "types": types,
+        "message": message, "digest": "0x" + _hash_eip191_message(encode_typed_data(full_message=full)).hex(),
+        "encodedIntent": "0x" + encode([kind], [values]).hex(),
+    }  # fmt: skip
+    return {
+        "step": "move", "action": "custom", "endpoint": "/v2/other", "fields": {}, "payload": payload,
+        "route": {"to": "relayer"}, "signer": {"address": TRADER, "path": "m/44'/60'/0'/0/0"},
+    }  # fmt: skip
+
+
+def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
+    return {v.check for v in examined(read_item(item), where or _situation()).verdicts.refused()}
+
+
+def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
+    found = examined(read_item(_item(_message(situation().now_ms))), _situation())
+    assert found.verdicts.stopping() == []
+    assert isinstance(found.case, IntentCase)
+    assert is_custom(found.case.intent)
+    confirm(found.case)
+
+
+def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:
+    item = _item(_message(situation().now_ms))
+    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(structs=situation().structs))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("to", {"account": OTHER, "slot": "8"}),
+        ("to", {"account": TRADER, "slot": "7"}),
+        ("urgent", False),
+        ("tag", "0xaabbccde"),
+        ("note", "By hand"),
+        ("delta", "5"),
+    ],
+)
+def test_every_leaf_of_a_pinned_struct_is_the_plans_to_decide(path: str, value: object) -> None:
+    assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
+
+
+def test_a_leaf_that_the_plan_leaves_out_is_undecided() -> None:
+    plan = parse_plan(PLAN.replace('note = "by hand"', "").encode())
+    assert _judge(_item(_message(situation().now_ms)), _situation()._replace(plan=plan)) == {"PLAN-UNDECIDED"}
+
+
+@pytest.mark.parametrize("left_ms", [-1, 30_000, 7_200_000])
+def test_the_deadline_of_a_pinned_struct_is_judged_like_any_other(left_ms: int) -> None:
+    message = _message(situation().now_ms) | {"deadline": str(situation().now_ms + left_ms)}
+    assert _judge(_item(message)) <= {"TIME-REMAINING", "TIME-HORIZON"} != set()
+
+
+def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
+    item = _item(_message(situation().now_ms))
+    item["payload"]["types"]["Target"][1]["name"] = "place"
+    assert "TYPES-PINNED" in _judge(item)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"encode_type": "MoveReq(address trader,uint256[] nonces)"},
+        {"encode_type": "MoveReq(address trader, uint256 nonce)"},
+        {"encode_type": "MoveReq(address trader,uint256 nonce"},
+        {"encode_type": "MoveReq(address trader,Target to,uint256 nonce)"},
+        {"encode_type": "MoveReq(address trader,uint nonce)"},
+        {"encode_type": ENCODE_TYPE + "Unused(bool x)"},
+        {"encode_type": "DelegateReq(address trader,uint256 nonce,uint256 deadline)"},
+        {"encode_type": "EIP712Domain(address trader,uint256 nonce,uint256 deadline)"},
+        {"encode_type": ""},
+        {"trader": "nonce"},
+        {"trader": "missing"},
+        {"nonce": "urgent"},
+        {"deadline": "note"},
+        {"domain": "other"},
+        {"signer_rule": "anybody"},
+        {"route": "batched-market"},
+        {"encode_type": 5},
+        {"more": "x"},
+    ],
+)
+def test_a_pin_that_is_no_struct_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(AirlockError):
+        custom_intent(PIN | change)
+
+
+def test_a_pin_round_trips_through_its_file_form() -> None:
+    assert custom_intent(json.loads(json.dumps(PIN))) == custom_intent(PIN)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ['{ trader = "x" }', "{ struct = 5 }", '{ struct = "MoveReq", note = { at_most = "1" } }', '"MoveReq"', "{}"],
+)
+def test_a_custom_step_that_is_no_list_of_raw_values_is_a_mistake_in_the_plan(fields: str) -> None:
+    start = PLAN.index("[steps.fields]")
+    with pytest.raises(AirlockError, match="PLAN-F"):
+        parse_plan((PLAN[:start] + f"fields = {fields}\n").encode())

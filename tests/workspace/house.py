@@ -1,0 +1,126 @@
+"""The structure of the sources, measured: modules, who imports whom, and which classes they define."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+DISTRIBUTIONS = {
+    "airlock_shared": "shared/src",
+    "airlock_online": "online/src",
+    "airlock_offline": "offline/src",
+    "airlock_rehearsal": "online/rehearsal/src",
+}
+Graph = Mapping[str, frozenset[str]]
+
+
+class Module(NamedTuple):
+    """A source file by its dotted name; ``package`` is what a relative import in it begins with."""
+
+    name: str
+    package: str
+    path: Path
+    tree: ast.Module
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Return every module of the four distributions by its dotted name; a package is its ``__init__``."""
+    return {module.name: module for source in DISTRIBUTIONS.values() for module in _read(ROOT / source)}
+
+
+def _read(source: Path) -> Iterator[Module]:
+    for path in sorted(source.rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        package = ".".join(parts[:-1])
+        name = package if parts[-1] == "__init__" else ".".join(parts)
+        yield Module(name, package, path, ast.parse(path.read_text()))
+
+
+@cache
+def imports() -> Graph:
+    """Return which of our modules each one imports, at its top or inside a function; not for type checking alone."""
+    known = modules()
+    return {name: imported(module, known) - {name} for name, module in known.items()}
+
+
+def imported(module: Module, known: Collection[str]) -> frozenset[str]:
+    """Return which of the known modules a module imports."""
+    return frozenset(_imported(module, known))
+
+
+def _imported(module: Module, known: Collection[str]) -> Iterator[str]:
+    for node in _run(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            above = module.package.split(".")[: len(module.package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield from [full for full in (f"{base}.{alias.name}", base) if full in known][:1]
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield every node but those under ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from _run(child)
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """Return each set of modules that import one another, straight or round about."""
+    reached = {name: _reached(name, graph) for name in graph}
+    found = {frozenset(b for b in reached[a] if a in reached[b]) for a in graph if a in reached[a]}
+    return sorted(sorted(circle) for circle in found)
+
+
+def _reached(start: str, graph: Graph) -> set[str]:
+    seen: set[str] = set()
+    waiting = [*graph[start]]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += graph[name]
+    return seen
+
+
+def longest_chain(graph: Graph) -> list[str]:
+    """Return the longest chain of imports in a graph without circles, from the module that imports to the last imported."""
+
+    @cache
+    def chain(name: str) -> tuple[str, ...]:
+        below: list[tuple[str, ...]] = [chain(other) for other in sorted(graph[name])]
+        return (name, *max(below, key=len, default=()))
+
+    chains: list[tuple[str, ...]] = [chain(name) for name in sorted(graph)]
+    return [*max(chains, key=len)]
+
+
+def inside(graph: Graph, distribution: str) -> Graph:
+    """Return the part of a graph that lies in one distribution."""
+    mine = {name for name in graph if name.split(".")[0] == distribution}
+    return {name: graph[name] & mine for name in mine}
+
+
+def modules_in_folders() -> Counter[Path]:
+    """Return how many modules stand in each package folder, its ``__init__`` not counted."""
+    paths = [module.path for module in modules().values()]
+    return Counter(path.parent.relative_to(ROOT) for path in paths if path.name != "__init__.py")
+
+
+def classes() -> dict[str, list[str]]:
+    """Return the modules that define each class at their top, by the class's name."""
+    found: dict[str, list[str]] = {}
+    for module in modules().values():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module.name)
+    return found

@@ -1,0 +1,130 @@
+"""The house stays as small as it was built: short chains of imports, no circles, small folders, one name for one thing."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import click
+import pytest
+
+from airlock_offline.cli import main as offline
+from airlock_online.cli import main as online
+from workspace.house import (
+    DISTRIBUTIONS,
+    ROOT,
+    Module,
+    circles,
+    classes,
+    imported,
+    imports,
+    inside,
+    longest_chain,
+    modules,
+    modules_in_folders,
+)
+
+MODULES_IN_A_FOLDER_AT_MOST = 16
+MODULES_TODAY: dict[str, int] = {}
+CHAIN_AT_MOST = {"airlock_shared": 9, "airlock_online": 8, "airlock_offline": 9, "airlock_rehearsal": 9}
+COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
+ONE_NAME_FOR_TWO_CLASSES = frozenset({"Limits", "Place", "Received", "Report", "Shown", "Step"})
+
+
+def test_the_sources_were_found() -> None:
+    assert {name.split(".")[0] for name in modules()} == set(DISTRIBUTIONS)
+    assert sum(map(len, imports().values())) > 1000
+
+
+def test_no_package_folder_holds_more_modules_than_a_reader_keeps_in_mind() -> None:
+    of_commands = {modules()[package].path.parent.relative_to(ROOT) for package in COMMAND_FOLDERS}
+    counted = {folder: count for folder, count in modules_in_folders().items() if folder not in of_commands}
+    assert len(counted) > 20
+    many = {str(folder): count for folder, count in counted.items() if count > MODULES_IN_A_FOLDER_AT_MOST}
+    assert {folder: count for folder, count in many.items() if count > MODULES_TODAY.get(folder, 0)} == {}
+
+
+@pytest.mark.parametrize("package", COMMAND_FOLDERS)
+def test_a_folder_of_commands_holds_one_file_a_command_and_what_they_share_holds_none(package: str) -> None:
+    commands = {name.replace("-", "_") for name in COMMAND_FOLDERS[package].COMMANDS} - {"rehearse"}  # another house's
+    files = {name.removeprefix(f"{package}.") for name in modules() if name.startswith(f"{package}.")} - {"main"}
+    assert commands - files == set(), "a command without a file of its name"
+    shared = files - commands
+    assert len(shared) <= MODULES_IN_A_FOLDER_AT_MOST
+    assert {name for name in shared if _commands_of(f"{package}.{name}")} == set(), "commands in a file of another name"
+
+
+def _commands_of(name: str) -> list[str]:
+    """Return the commands that a module defines."""
+    found = vars(importlib.import_module(name)).values()
+    commands = [value for value in found if isinstance(value, click.Command) and value.callback is not None]
+    return [str(command.name) for command in commands if command.callback.__module__ == name]
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(imports()) == []
+
+
+@pytest.mark.parametrize("distribution", CHAIN_AT_MOST)
+def test_no_chain_of_imports_is_longer_than_its_ceiling(distribution: str) -> None:
+    chain = longest_chain(inside(imports(), distribution))
+    assert len(chain) <= CHAIN_AT_MOST[distribution], " -> ".join(chain)
+
+
+def test_no_two_classes_share_a_name() -> None:
+    shared = {name: places for name, places in classes().items() if len(places) > 1}
+    assert {name: places for name, places in shared.items() if name not in ONE_NAME_FOR_TWO_CLASSES} == {}
+
+
+@pytest.mark.parametrize(
+    ("importer", "never"),
+    [
+        ("airlock_online", "airlock_offline"),
+        ("airlock_offline", "airlock_online"),
+        ("airlock_offline", "airlock_rehearsal"),
+        ("airlock_online", "airlock_rehearsal"),
+        ("airlock_rehearsal", "airlock_offline"),
+        *(("airlock_shared", other) for other in DISTRIBUTIONS if other != "airlock_shared"),
+    ],
+)
+def test_the_halves_never_import_each_other(importer: str, never: str) -> None:
+    found = {(name, other) for name, others in imports().items() for other in others}
+    mine = {(name, other.split(".")[0]) for name, other in found if name.split(".")[0] == importer}
+    assert mine
+    assert {name for name, distribution in mine if distribution == never} == set()
+
+
+# ---- the measures themselves ----------------------------------------------------------------------------------------
+
+SMALL = {"a": frozenset({"b", "c"}), "b": frozenset({"c"}), "c": frozenset[str]()}
+
+
+def test_a_circle_is_found_straight_and_round_about() -> None:
+    assert circles(SMALL) == []
+    assert circles(SMALL | {"c": frozenset({"a"})}) == [["a", "b", "c"]]
+    assert circles(SMALL | {"c": frozenset({"b"})}) == [["b", "c"]]
+
+
+def test_the_longest_chain_is_counted_in_modules() -> None:
+    assert longest_chain(SMALL) == ["a", "b", "c"]
+
+
+SOURCE = """
+import a.one
+from a import two, something
+from a.three import Thing
+from .four import Thing
+from . import five
+import json
+if TYPE_CHECKING:
+    from a.six import Thing
+def later():
+    from a import seven
+"""
+
+
+def test_imports_inside_functions_count_and_those_for_type_checking_do_not() -> None:
+    known = dict.fromkeys(["a", *(f"a.{n}" for n in "one two three four five six seven".split())])
+    module = Module("a.here", "a", Path("a/here.py"), ast.parse(SOURCE))
+    assert imported(module, known) == {"a", "a.one", "a.two", "a.three", "a.four", "a.five", "a.seven"}

@@ -1,0 +1,72 @@
+"""What the scripts of a desk rely on is there still: no command, option, check id, exit code or format was taken away.
+
+``tests/vectors/before/commands.json`` was read from that state with ``command_trees.py``. What is new stands in ``SINCE``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.cli.main import program as offline
+from airlock_online.cli.main import program as online
+from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.errors import ExitCode
+from workspace.command_trees import formats, tree
+
+ROOT = Path(__file__).parents[2]
+BEFORE: dict[str, Any] = json.loads((ROOT / "tests/vectors/before/commands.json").read_text())
+SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
+SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
+    "commands": {
+        "airlock-offline transcript void-seal",
+        "airlock-offline transcript void-seal --json",
+        "airlock-offline report make --pdf",
+    },
+    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION"},
+    "exit_codes": set(),
+    "formats": set(),
+}
+PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
+
+
+def _rows(node: dict[str, Any], words: str) -> Iterator[tuple[str, object]]:
+    """Yield a command and each of its parameters, by their words."""
+    yield words, "command" if "commands" not in node else "group"
+    for name, parameter in node["parameters"].items():
+        yield f"{words} {name}", parameter
+    for name, member in node.get("commands", {}).items():
+        yield from _rows(member, f"{words} {name}")
+
+
+THEN = {words: row for name, node in BEFORE["commands"].items() for words, row in _rows(node, name)}
+NOW = {words: row for name, program in PROGRAMS.items() for words, row in _rows(tree(program, name), name)}
+
+
+def test_every_command_option_and_argument_is_as_it_was_and_in_its_place() -> None:
+    assert len(THEN) > 250
+    assert {words: NOW.get(words) for words in THEN if NOW.get(words) != THEN[words]} == {}
+
+
+def test_every_check_id_exit_code_and_format_is_as_it_was() -> None:
+    assert sorted(set(BEFORE["checks"]) - set(CHECKS)) == []
+    assert {name: code for name, code in BEFORE["exit_codes"].items() if ExitCode.__members__.get(name) != code} == {}
+    assert sorted(set(BEFORE["formats"]) - set(formats(SOURCES))) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "then", "now"),
+    [
+        ("commands", set(THEN), set(NOW)),
+        ("checks", set(BEFORE["checks"]), set(CHECKS)),
+        ("exit_codes", set(BEFORE["exit_codes"]), set(ExitCode.__members__)),
+        ("formats", set(BEFORE["formats"]), set(formats(SOURCES))),
+    ],
+    ids=SINCE,
+)
+def test_what_was_added_since_is_listed(what: str, then: set[str], now: set[str]) -> None:
+    assert now - then == SINCE[what]
