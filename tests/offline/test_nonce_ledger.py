@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.clock import uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.stated_time import (
     Statement,
@@ -20,7 +21,7 @@ from airlock_offline.preflight.stated_time import (
 from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.case import Case, Verdict, verdict_of
-from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, clock_of, time_is_stated
+from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
@@ -265,3 +266,49 @@ def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[
     assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else failed)
     if not holds:
         assert "airlock-offline preflight --time" in verdict.what
+
+
+# ---- the clock and the time since the machine's start ---------------------------------------------------------------
+
+STATED_AT = Uptime("one start", 5 * HOUR)
+
+
+def _clock(after_ms: int, ran_ms: int, boot_id: str = "one start", event: str = STATED) -> Clock:
+    """Return the clock ``after_ms`` after a statement, on a machine that ran for ``ran_ms`` since then."""
+    entries = [next_entry(None, NOW_MS, event, Statement(NOW_MS, 60).as_data(NOW_MS, STATED_AT))]
+    return clock_of(entries, NOW_MS + after_ms, Uptime(boot_id, STATED_AT.boot_ms + ran_ms))
+
+
+@pytest.mark.parametrize("gap_ms", [-HOUR, -2001, -2000, -1, 0, 1, 2000, 2001, HOUR, 20 * HOUR])
+@pytest.mark.parametrize("ran_ms", [0, MINUTE, 3 * HOUR])
+def test_a_clock_that_was_set_since_the_time_was_stated_is_refused(ran_ms: int, gap_ms: int) -> None:
+    clock = _clock(max(0, ran_ms + gap_ms), max(0, ran_ms + gap_ms) - gap_ms)
+    verdict = verdict_of(time_is_stated, time_is_stated.run(clock))
+    fine = abs(gap_ms) <= 2000
+    assert verdict.result == ("pass" if fine else "refused")
+    assert clock.uncertainty_ms == (MINUTE if fine else None)
+    if not fine:
+        assert "preflight --time" in verdict.what
+        assert ("ahead" if gap_ms > 0 else "back") in str(verdict.got)
+
+
+def test_after_another_start_the_statement_alone_counts() -> None:
+    assert _clock(HOUR, -4 * HOUR, "another start").uncertainty_ms == MINUTE
+
+
+def test_a_statement_of_an_earlier_version_counts_as_it_did() -> None:
+    entries = [next_entry(None, NOW_MS, STATED, Statement(NOW_MS, 60).as_data(NOW_MS))]
+    assert clock_of(entries, NOW_MS + HOUR, STATED_AT).uncertainty_ms == MINUTE
+
+
+def test_a_contradicted_clock_stays_contradicted_whatever_ran() -> None:
+    clock = _clock(HOUR, 0, event=CONTRADICTED)
+    assert (clock.uncertainty_ms, clock.was_set) == (None, False)
+
+
+def test_the_machine_says_how_long_it_has_been_running() -> None:
+    first, second = uptime(), uptime()
+    assert first is not None
+    assert second is not None
+    assert first.boot_id == second.boot_id
+    assert 0 <= second.boot_ms - first.boot_ms < MINUTE

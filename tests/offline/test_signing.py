@@ -269,7 +269,7 @@ def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcr
     for known in (first.station.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
         assert sign_item(case(change=renonced), situation(), table.station).signed.why == "NONCE-USED"
-        assert table.sent == []
+        assert (table.asked, table.sent) == ([], [])
 
 
 def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from airlock_shared.cli.progress import working
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import make_folder, open_lock
@@ -51,9 +50,10 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
 
 def _waiting(account: str) -> Wait:
     def wait(descriptor: int) -> None:
-        with working(
-            f"Another airlock-offline signs with {account}; this one goes on when that is on record", first_s=0.2
-        ):
+        from airlock_shared.cli.progress import working  # nobody waits as a rule
+
+        what = f"Another airlock-offline signs with {account}; this one goes on when that is on record"
+        with working(what, first_s=0.2):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     return wait

@@ -90,8 +90,8 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     signed before stay signed, and the same command goes on from there.
     """
     examined = judge_item(request, situation, Known(used=station.used, proofs=station.proofs))
-    case = examined.case
-    if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+    case = _signable(examined)
+    if case is None:
         station.show(examined)
         return _refused(examined, station)
     if kept := station.state.signed("0x" + case.digest.hex()):
@@ -123,6 +123,13 @@ def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> Ite
         return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
 
 
+def _signable(examined: Examined) -> Case | None:
+    """Return the case when nothing stands in its way."""
+    if examined.verdicts.hinder() or examined.verdicts.not_judged():
+        return None
+    return examined.case
+
+
 def _named(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": "0x" + case.digest.hex()}
 
@@ -149,8 +156,8 @@ def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
 def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it."""
     examined = _judged_again(shown, station)
-    case = examined.case
-    if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+    case = _signable(examined)
+    if case is None:
         station.tell("After your Yes, by the transcript and the time of now:")
         for line in verdict_lines(examined.verdicts):
             station.tell(line)
