@@ -12,7 +12,8 @@ import pytest
 
 from airlock_rehearsal.services.faults import Faults
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
 
 
 def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
@@ -283,8 +284,12 @@ def test_a_signature_that_was_made_is_not_asked_for_again(desk: BothMachines, le
 
 def test_without_a_ledger_the_error_says_so(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
-    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
-    _refused(ended, 5, "Ledger")
+    words = ("--home", desk.path("offline-home"), "sign", requests, "--plan", plan, "-o", desk.path("out.json"))
+    terminal = Terminal(OFFLINE, *words)
+    while terminal.until_question() is not None:
+        terminal.press("Yes\n")
+    assert terminal.end() == 5
+    assert "Ledger" in terminal.shown
     assert not desk.path("out.json").exists()
 
 

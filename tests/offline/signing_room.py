@@ -74,7 +74,9 @@ class Room(NamedTuple):
 
     def place(self) -> Place:
         deployment = parse_deployment((self.folder / "deployment.json").read_bytes())
-        return Place("offline", self.state.transcript, lambda: NOW_MS, lambda _name: deployment.fingerprint)
+        return Place(
+            "offline", self.state.transcript, lambda: NOW_MS, lambda _name: deployment.fingerprint, lambda: True
+        )
 
     def commands(self) -> dict[str, Callable[[], object]]:
         """Return the five commands that run beside each other."""
@@ -108,8 +110,12 @@ def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answer_with(monkeypatch: pytest.MonkeyPatch, ask: Callable[[str], object], device: Callable[[], object]) -> None:
     """Have every question answered by ``ask``, which returns for a Yes, and every Ledger opened by ``device``."""
+
+    def answered(question: str, *, piped: bool) -> object:
+        return ask(question)
+
     for module in (sign, transcript, ceremony):
-        monkeypatch.setattr(module, "ask_yes", ask)
+        monkeypatch.setattr(module, "ask_yes", answered)
     monkeypatch.setattr(device_connection.Device, "_open", lambda _device: device())
 
 

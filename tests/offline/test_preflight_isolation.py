@@ -247,7 +247,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
     monkeypatch.setattr(f"{place}.opened", lambda *_: nullcontext(SimpleNamespace(app=Untouched)))
-    monkeypatch.setattr(f"{place}.ask_yes", lambda _question: None)
+    monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
         monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())

@@ -288,12 +288,12 @@ def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
 def test_only_the_exact_word_yes_goes_on(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(answer, newline=""))
     with pytest.raises(Declined):
-        ask_yes("Sign?")
+        ask_yes("Sign?", piped=True)
 
 
 def test_the_word_yes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n"))
-    ask_yes("Sign?")
+    ask_yes("Sign?", piped=True)
 
 
 def test_the_software_ledger_signs_in_a_rehearsal_alone() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS, SIDES
+from airlock_shared.cli.console import ask
 from airlock_shared.cli.plan import new_plan
 from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.examples import literal
@@ -218,6 +221,19 @@ def test_values_are_written_as_toml_reads_them() -> None:
 
 
 def _run(path: Path, answers: list[str], *words: str) -> Any:
+    """Answer by a pipe, for once; that the command itself takes answers from a terminal alone is tested in one."""
+    with mock.patch("airlock_shared.cli.plan._ask", partial(ask, piped=True)):
+        return _invoke(path, answers, *words)
+
+
+def test_a_pipe_answers_no_question_of_a_plan(tmp_path: Path) -> None:
+    ended = _invoke(tmp_path / "plan.toml", [*CEREMONY, *LIMITS, *DELEGATE, "", "Yes"])
+    assert isinstance(ended.exception, Declined)
+    assert "answers come from a terminal" in str(ended.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _invoke(path: Path, answers: list[str], *words: str) -> Any:
     return CliRunner().invoke(new_plan, ["-o", str(path), *words], input="".join(f"{answer}\n" for answer in answers))
 
 

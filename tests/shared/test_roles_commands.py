@@ -52,7 +52,7 @@ class Table:
         self.plan = folder / "plan.toml"
         self.plan.write_text(PLAN_TEXT)
         self.transcript = TranscriptFile(folder / "home" / "transcript.jsonl")
-        self.place = Place(half, self.transcript, lambda: 1_790_000_000_000, lambda name: "dd" * 32)
+        self.place = Place(half, self.transcript, lambda: 1_790_000_000_000, lambda name: "dd" * 32, lambda: True)
 
     def run(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
         plan = ("--plan", str(self.plan))

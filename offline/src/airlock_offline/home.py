@@ -9,10 +9,10 @@ from pathlib import Path
 
 from airlock_offline.confinement.enforced import UNCONFINED
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import append_line, make_folder, read_input, write_new
+from airlock_shared.host.files import append_line, current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
 
@@ -52,6 +52,14 @@ class OfflineHome:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
         return parse_deployment(read_input(path)) if path.exists() else None
+
+    def pins(self) -> list[Deployment]:
+        """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
+        return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
+
+    def rehearses(self) -> bool:
+        """Tell whether nothing but rehearsals are pinned: a pipe may then answer what only compares."""
+        return only_rehearsals(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
         """Return the pinned deployment of this name. Raises ``UsageError`` when there is none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from airlock_online.config import OnlineConfig, read_config
-from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
@@ -79,6 +79,10 @@ class OnlineHome:
         """Return every deployment that was fetched on this machine and not replaced."""
         paths = sorted((self.folder / "deployments").glob("*.json"))
         return [parse_deployment(read_input(path)) for path in paths if not path.name.endswith(".replaced.json")]
+
+    def rehearses(self) -> bool:
+        """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""
+        return only_rehearsals(self.deployments())
 
     def _deployment_path(self, name: str) -> Path:
         return self.folder / "deployments" / f"{name}.json"

@@ -17,6 +17,7 @@ from airlock_shared.cli.qr import animation
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.transfer import scan_message
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
@@ -33,6 +34,12 @@ from airlock_shared.wire.codec import fingerprint, to_json
 from bench.make_batch import make_batch
 from shared.world import DEPLOYMENT_TEXT, good, whole
 from shared.world import PLAN_TEXT as TOML
+
+REHEARSAL_TEXT = DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true')
+
+
+def rehearsals() -> list[Deployment]:
+    return [parse_deployment(REHEARSAL_TEXT.encode())]
 
 
 @pytest.fixture
@@ -58,7 +65,7 @@ def signatures(folder: Path) -> bytes:
 def document(kind: str, folder: Path) -> bytes:
     if kind == "signatures":
         return signatures(folder / "made")
-    return {"plan": TOML.encode(), "deployment": DEPLOYMENT_TEXT.encode(), "requests": to_json(whole())}[kind]
+    return {"plan": TOML.encode(), "deployment": REHEARSAL_TEXT.encode(), "requests": to_json(whole())}[kind]
 
 
 def frames(data: bytes, folder: Path, version: int = 20) -> list[Path]:
@@ -84,7 +91,7 @@ def test_each_kind_of_document_comes_back_as_it_was(
     (tmp_path / "file").write_bytes(data)
     show_file(home, tmp_path / "file", "png", tmp_path / "frames", None, True)
     shown = last_json(capsys)
-    scan_to_file(home, (str(tmp_path / "frames"),), output, restart=False, as_json=True)
+    scan_to_file(home, (str(tmp_path / "frames"),), output, known=rehearsals, restart=False, as_json=True)
     read = last_json(capsys)
     assert {name: shown[name] for name in ("kind", "ceremony", "fingerprint", "words")} == {
         name: read[name] for name in ("kind", "ceremony", "fingerprint", "words")
@@ -124,14 +131,16 @@ def test_both_screens_say_the_plans_own_fingerprint(
 ) -> None:
     (tmp_path / "plan.toml").write_text(TOML)
     show_file(home, tmp_path / "plan.toml", "png", tmp_path / "frames", None, False)
-    scan_to_file(home, (str(tmp_path / "frames"),), tmp_path / "back.toml", restart=False, as_json=False)
+    scan_to_file(
+        home, (str(tmp_path / "frames"),), tmp_path / "back.toml", known=rehearsals, restart=False, as_json=False
+    )
     words = capsys.readouterr().err
     assert words.count("plan fingerprint\n") == 2
 
 
 def test_what_came_by_light_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
     frames(to_json(good("desk-key")), tmp_path / "frames")
-    data = incoming(home, tmp_path / "frames", REQUESTS, "sign", qr=True, restart=False)
+    data = incoming(home, tmp_path / "frames", REQUESTS, "sign", known=rehearsals, qr=True, restart=False)
     (kept,) = (home / "qr").iterdir()
     assert kept.read_bytes() == data
     assert keep_file(home, REQUESTS, fingerprint(good("desk-key")), data) == kept
@@ -139,7 +148,7 @@ def test_what_came_by_light_is_kept_as_a_file(home: Path, tmp_path: Path, answer
 
 def test_without_light_a_document_is_a_file(home: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"anything")
-    assert incoming(home, tmp_path / "file", REQUESTS, "sign", qr=False, restart=False) == b"anything"
+    assert incoming(home, tmp_path / "file", REQUESTS, "sign", known=rehearsals, qr=False, restart=False) == b"anything"
     assert not home.exists()
 
 
@@ -207,7 +216,7 @@ def test_a_command_needs_a_place_for_its_result(tmp_path: Path) -> None:
 def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(home: Path, tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(b"mine")
     with pytest.raises(UsageError, match="exists already"):
-        scan_to_file(home, ("camera",), tmp_path / "there", restart=False, as_json=False)
+        scan_to_file(home, ("camera",), tmp_path / "there", known=rehearsals, restart=False, as_json=False)
     assert (tmp_path / "there").read_bytes() == b"mine"
 
 
@@ -218,7 +227,9 @@ def test_a_document_that_nobody_confirms_is_not_written_and_is_forgotten(
     answer(typed)
     frames(to_json(good("desk-key")), tmp_path / "frames")
     with pytest.raises(Declined):
-        scan_to_file(home, (str(tmp_path / "frames"),), tmp_path / "back", restart=False, as_json=False)
+        scan_to_file(
+            home, (str(tmp_path / "frames"),), tmp_path / "back", known=rehearsals, restart=False, as_json=False
+        )
     assert not (tmp_path / "back").exists()
     assert list((home / "scans").iterdir()) == []
 
@@ -226,7 +237,7 @@ def test_a_document_that_nobody_confirms_is_not_written_and_is_forgotten(
 def test_a_document_of_another_kind_is_refused_and_forgotten(home: Path, tmp_path: Path) -> None:
     frames(to_json(good("desk-key")), tmp_path / "frames")
     with pytest.raises(DocumentError) as caught:
-        incoming(home, tmp_path / "frames", SIGNATURES, "submit", qr=True, restart=False)
+        incoming(home, tmp_path / "frames", SIGNATURES, "submit", known=rehearsals, qr=True, restart=False)
     assert (caught.value.check, caught.value.got) == ("QR-ENVELOPE", f"'{REQUESTS}'")
     assert list((home / "scans").iterdir()) == []
     assert not (home / "qr").exists()
@@ -273,7 +284,9 @@ def test_foreign_codes_alone_are_no_document(home: Path, tmp_path: Path) -> None
     code = picture(matrix("HTTP://EXAMPLE.ORG", version_at_most=5), module_pixels=4)
     code.save(tmp_path / "frames/a.png")
     with pytest.raises(DocumentError) as caught:
-        scan_to_file(home, (str(tmp_path / "frames"),), tmp_path / "back", restart=False, as_json=False)
+        scan_to_file(
+            home, (str(tmp_path / "frames"),), tmp_path / "back", known=rehearsals, restart=False, as_json=False
+        )
     assert caught.value.check == "QR-INCOMPLETE"
 
 
@@ -283,7 +296,7 @@ def test_foreign_and_broken_pictures_between_do_not_matter(
     frames(to_json(whole()), tmp_path / "frames")
     picture(matrix("HTTP://EXAMPLE.ORG", version_at_most=5), module_pixels=4).save(tmp_path / "frames/a.png")
     (tmp_path / "frames/b.png").write_bytes(b"no picture")
-    scan_to_file(home, (str(tmp_path / "frames"),), tmp_path / "back", restart=False, as_json=False)
+    scan_to_file(home, (str(tmp_path / "frames"),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "left out: QR-IMAGE" in capsys.readouterr().err
 
@@ -291,7 +304,9 @@ def test_foreign_and_broken_pictures_between_do_not_matter(
 def test_a_source_that_is_not_there_is_a_mistake(home: Path, tmp_path: Path) -> None:
     for name in ("nowhere.png", "nowhere", "cameras"):
         with pytest.raises(UsageError):
-            scan_to_file(home, (str(tmp_path / name),), tmp_path / "back", restart=False, as_json=False)
+            scan_to_file(
+                home, (str(tmp_path / name),), tmp_path / "back", known=rehearsals, restart=False, as_json=False
+            )
 
 
 # ---- interrupted, incomplete, mixed -----------------------------------------------------------------------------------
@@ -312,9 +327,9 @@ def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
 ) -> None:
     first, others = halves(to_json(whole()), tmp_path)
     with pytest.raises(DocumentError) as caught:
-        scan_to_file(home, (str(first),), tmp_path / "back", restart=False, as_json=False)
+        scan_to_file(home, (str(first),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert (caught.value.check, caught.value.got) == ("QR-INCOMPLETE", "2 parts")
-    scan_to_file(home, (str(others),), tmp_path / "back", restart=False, as_json=False)
+    scan_to_file(home, (str(others),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "Going on with what an interrupted scan has read" in capsys.readouterr().err
 
@@ -332,10 +347,10 @@ def test_after_ctrl_c_the_same_command_goes_on(
 
     monkeypatch.setattr(picture_sources, "camera_frames", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        scan_to_file(home, ("camera:3",), tmp_path / "back", restart=False, as_json=False)
+        scan_to_file(home, ("camera:3",), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert len((home / "scans/scan.frames").read_text().splitlines()) == 2
     rest = tuple(str(path) for path in paths[2:])
-    scan_to_file(home, rest, tmp_path / "back", restart=False, as_json=False)
+    scan_to_file(home, rest, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
 
 
@@ -343,13 +358,13 @@ def test_a_restart_forgets_what_was_read(home: Path, tmp_path: Path) -> None:
     first, _ = halves(to_json(whole()), tmp_path)
     for restart in (False, True):
         with pytest.raises(DocumentError) as caught:
-            scan_to_file(home, (str(first),), tmp_path / "back", restart=restart, as_json=False)
+            scan_to_file(home, (str(first),), tmp_path / "back", known=rehearsals, restart=restart, as_json=False)
         assert caught.value.got == "2 parts"
     empty = tmp_path / "empty"
     empty.mkdir()
     Image.new("L", (100, 100), 255).save(empty / "blank.png")
     with pytest.raises(DocumentError) as caught:
-        scan_to_file(home, (str(empty),), tmp_path / "back", restart=True, as_json=False)
+        scan_to_file(home, (str(empty),), tmp_path / "back", known=rehearsals, restart=True, as_json=False)
     assert caught.value.got == "no QR code at all"
 
 
@@ -360,7 +375,7 @@ def test_two_documents_at_once_are_never_mixed(
     other["header"]["created_ms"] += 1
     ours, theirs = frames(to_json(whole()), tmp_path / "ours"), frames(to_json(other), tmp_path / "theirs")
     both = [str(path) for pair in zip(ours, theirs, strict=True) for path in pair]
-    scan_to_file(home, both, tmp_path / "back", restart=False, as_json=False)
+    scan_to_file(home, both, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "codes of another transfer are shown too" in capsys.readouterr().err
 
@@ -370,9 +385,9 @@ def test_another_document_after_an_interrupted_one_takes_its_place(
 ) -> None:
     first, _ = halves(to_json(whole()), tmp_path)
     with pytest.raises(DocumentError):
-        scan_to_file(home, (str(first),), tmp_path / "back", restart=False, as_json=False)
+        scan_to_file(home, (str(first),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     frames(to_json(good("desk-key")), tmp_path / "theirs")
-    scan_to_file(home, (str(tmp_path / "theirs"),), tmp_path / "back", restart=False, as_json=False)
+    scan_to_file(home, (str(tmp_path / "theirs"),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == good("desk-key")
 
 

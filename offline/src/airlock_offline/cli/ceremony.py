@@ -9,7 +9,7 @@ from airlock_shared.cli.ceremony.context import Place
 
 
 def _place(home: OfflineHome) -> Place:
-    return Place("offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint)
+    return Place("offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint, home.rehearses)
 
 
 ceremony = ceremony_group(_place)

@@ -101,7 +101,7 @@ def prove_command(
     _show_challenge(challenge)
     for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
         say(line)
-    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?")
+    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
     state.record_unenforced(now_ms())
     with opened(emulator_port, ledger_path) as device:
         app = isolation.guarded(device.app)()

@@ -44,4 +44,4 @@ def scan(
         return
     if step is not None:
         raise UsageError("--step is for what a wallet asks", do="add --plan PLAN")
-    scan_to_file(state.home, sources, output, restart=restart, as_json=as_json)
+    scan_to_file(state.home, sources, output, known=state.pins, restart=restart, as_json=as_json)

@@ -19,6 +19,7 @@ from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
+from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
@@ -27,8 +28,21 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ste
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.console import INPUT, ask_yes, finish, json_option, say, show_json, worst
+from airlock_shared.cli.console import (
+    INPUT,
+    MORE,
+    advice,
+    ask_yes,
+    explain,
+    finish,
+    json_option,
+    pause,
+    say,
+    show_json,
+    worst,
+)
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.keyboard import screen_rows
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.requests import FORMAT as REQUESTS
@@ -47,6 +61,7 @@ if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?"
+_ROWS_AROUND = 3  # what a reader keeps in sight of the page before
 ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of the plan's signer, on the table here?"
 
 
@@ -83,7 +98,8 @@ def sign(
     """
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
-    header, items, fingerprint = parse_requests(incoming(state.home, source, REQUESTS, "sign", qr=qr, restart=restart))
+    data = incoming(state.home, source, REQUESTS, "sign", known=state.pins, qr=qr, restart=restart)
+    header, items, fingerprint = parse_requests(data)
     deployment = state.require_pinned(header.deployment_name)
     require_rehearsal(emulator_port, deployment.rehearsal)
     isolation = Isolation(state.home, emulator_port, state.confinement)
@@ -101,14 +117,23 @@ def sign(
     for line in part_lines(plan, header.signer):
         say(line)
     if not qr:  # by light, it was asked when it came
-        ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT)
+        ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
     state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
-        results = _sign_all(items, situation, state, nonces_of(entries), isolation.guarded(device.app), model)
+        ask = partial(ask_yes, piped=isolation.is_rehearsal())
+        app = isolation.guarded(device.app)
+        results, stopped = _sign_all(items, situation, state, nonces_of(entries), app, model, ask)
+    if stopped is not None:
+        if not any(result.signed.result == "signed" for result in results):
+            raise stopped
+        try:
+            results += list(left_behind(items[len(results) :], stopped, state))
+        except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
+            raise stopped from None
     signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
-    _hand_over(results, signed_header, state, output, qr=qr, as_json=as_json)
+    _hand_over(results, signed_header, state, output, stopped, qr=qr, as_json=as_json)
 
 
 def _hand_over(
@@ -116,11 +141,15 @@ def _hand_over(
     header: SignaturesHeader,
     state: OfflineHome,
     output: Path | None,
+    stopped: AirlockError | None,
     *,
     qr: bool,
     as_json: bool,
 ) -> None:
-    """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish."""
+    """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish.
+
+    What ``stopped`` the command ends it, after what was signed before is handed over.
+    """
     data = write_signatures(header, [result.signed for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
@@ -135,7 +164,7 @@ def _hand_over(
         from airlock_shared.cli.qr.documents import outgoing
 
         codes = outgoing(state.home, data, as_json=as_json)
-    _end(results, output, fingerprint, codes, as_json)
+    _end(results, output, fingerprint, codes, stopped, as_json)
 
 
 def _check_document(verdicts: list[Verdict]) -> None:
@@ -153,14 +182,19 @@ def _sign_all(
     used: UsedNonces,
     app: Callable[[], EthereumApp],
     model: str,
-) -> list[ItemResult]:
+    ask: Callable[[str], None],
+) -> tuple[list[ItemResult], AirlockError | None]:
+    """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
+    rows = screen_rows()
+    text_rows = max(rows - _ROWS_AROUND, 1) if rows else None
     planned = list(situation.plan.steps)
 
     def show(examined: Examined) -> None:
         case, verdicts = examined.case, examined.verdicts
-        for line in review_lines(examined, planned.index(examined.received.request.step) + 1, len(planned)):
-            say(line)
+        position = planned.index(examined.received.request.step) + 1
+        for line in review_lines(examined, position, len(planned), text_rows):
+            pause() if line == MORE else say(line)
         planned_item = examined.planned
         if planned_item is not None and planned_item.step.action.name in REGISTRATIONS:
             from airlock_offline.signing.delegate_rows import proof_lines
@@ -183,20 +217,20 @@ def _sign_all(
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    station = SigningDesk(state, used, app, now_ms, clock, alone, show, ask_yes, say, proofs)
+    station = SigningDesk(state, used, app, now_ms, clock, alone, show, ask, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
             results.append(sign_item(item, fresh, station))
-        except AirlockError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
-            raise
+            return results, error_of(error, item.step)
         if results[-1].signed.result == "signed":
             signer = results[-1].signed.signer
             say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
-    return results
+    return results, None
 
 
 def _not_shown(case: Case, model: str) -> list[str]:
@@ -218,11 +252,21 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
         say("Nothing in it is signed; it says why. To sign after all, do the same again with another name after -o.")
 
 
-def _end(results: list[ItemResult], output: Path, fingerprint: str, codes: dict[str, Any], as_json: bool) -> None:
-    code = worst([result.code for result in results])
+def _end(
+    results: list[ItemResult],
+    output: Path,
+    fingerprint: str,
+    codes: dict[str, Any],
+    stopped: AirlockError | None,
+    as_json: bool,
+) -> None:
+    code = stopped.exit_code if stopped else worst([result.code for result in results])
+    if stopped is not None:
+        say(explain(stopped))
     if as_json:
         steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
         words = spoken(fingerprint)
         names = {"file": str(output), "fingerprint": fingerprint, "words": words}
-        show_json({"ok": code == 0, "steps": steps} | codes | names)
+        error = {"error": stopped.as_json() | {"do": advice(stopped)}} if stopped else {}
+        show_json({"ok": code == 0, "steps": steps} | codes | names | error)
     finish(code)

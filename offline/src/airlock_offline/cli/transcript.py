@@ -92,7 +92,7 @@ def seal_transcript(
     signer = choose_signer(plan, signer_name)
     with opened(emulator_port, ledger_path) as device:
         app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, app, model)) is None:
+        while (entry := _seal_once(state, plan, signer, app, model, piped=isolation.is_rehearsal())) is None:
             pass
     if as_json:
         data = entry.data
@@ -104,7 +104,7 @@ def seal_transcript(
 
 
 def _seal_once(
-    state: OfflineHome, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str
+    state: OfflineHome, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str, *, piped: bool
 ) -> Entry | None:
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
@@ -118,7 +118,7 @@ def _seal_once(
         say(line)
     for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
         say(line)
-    ask_yes("Seal the transcript with this head?")
+    ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_account(app(), signer.path, signer.address)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)
@@ -156,7 +156,7 @@ def void_seal(state: OfflineHome, as_json: bool) -> None:
         for entry in entries[seal.entries : number]:
             say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
     if late:
-        ask_yes("Declare void, for good?")
+        ask_yes("Declare void, for good?", piped=state.rehearses())
     for number, seal in late:
         state.transcript.record(VOID, {"entry": number, "entries": seal.entries, "head": seal.head}, now_ms())
     if not late:

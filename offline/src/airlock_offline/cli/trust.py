@@ -12,7 +12,7 @@ from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
-from airlock_shared.documents.deployment import FORMAT, Deployment, parse_deployment
+from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
 
 
 @click.command("trust")
@@ -29,14 +29,14 @@ def trust(state: OfflineHome, source: Path, qr: bool, restart: bool, as_json: bo
       airlock-offline trust deployment.json
       airlock-offline trust camera --qr
     """
-    data = incoming(state.home, source, FORMAT, "trust", qr=qr, restart=restart)
+    data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = parse_deployment(data)
     pinned = state.pinned(deployment.name)
     if pinned and pinned.fingerprint == deployment.fingerprint:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         _compare(deployment, pinned)
-        ask_yes(f"Pin {deployment.name} on this machine?")
+        ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:

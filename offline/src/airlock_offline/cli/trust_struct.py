@@ -48,7 +48,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     else:
         for line in _compared(deployment, intent.name, pin, old):
             say(line)
-        ask_yes("Is this, letter by letter, what the venue's contract defines?")
+        ask_yes("Is this, letter by letter, what the venue's contract defines?", piped=state.rehearses())
         state.pin_struct(deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:

@@ -87,7 +87,7 @@ def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
     """Return the document that a camera or pictures show."""
     from airlock_shared.cli.qr.file_or_light import incoming
 
-    return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", qr=True, restart=restart))
+    return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", known=state.pins, qr=True, restart=restart))
 
 
 def _items(

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.cli.keyboard import forget_typed, typed_line
 from airlock_shared.text.safe import WIDTH, harmless
 
 
@@ -35,5 +36,6 @@ def show_on_terminal(pages: list[Page]) -> bool:
 def ask_on_terminal(pages: list[Page]) -> bool:
     """Show the pages and approve when the whole word Yes is typed."""
     show_on_terminal(pages)
+    forget_typed()
     tell("SIMULATOR: approve on the software Ledger? Yes approves, anything else rejects:")
-    return sys.stdin.readline().rstrip("\n") == "Yes"
+    return typed_line().rstrip("\n") == "Yes"

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from airlock_offline.confinement.enforced import Confinement
+from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.interfaces import interface_lines, route_lines
 from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
-from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, only_rehearsals
 from airlock_shared.errors import Refusal
-from airlock_shared.host.files import current, read_input
 from airlock_shared.host.observed import (
     LOOK,
     REFUSED,
@@ -31,15 +31,9 @@ FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
 
 
-def pinned(home: Path) -> list[Deployment]:
-    """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
-    return [parse_deployment(read_input(path)) for path in current(home / "pins")]
-
-
 def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
     """Tell whether this is production: a real Ledger, a deployment that is no rehearsal, or none pinned."""
-    rehearsals = [pin.rehearsal for pin in pins]
-    return not (software_ledger and rehearsals and all(rehearsals))
+    return not (software_ledger and only_rehearsals(pins))
 
 
 def airgap_lines(world: World) -> list[Observed]:
@@ -74,13 +68,17 @@ class Isolation:
         world: World = World(),  # noqa: B008 (frozen)
     ) -> None:
         """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
-        self._pins = pinned(home)
+        self._pins = OfflineHome(home).pins()
         self._kernel = kernel
         self._software = emulator_port is not None
         self._world = world
 
     def _lines(self) -> list[Observed]:
         return [*airgap_lines(self._world), *kernel_lines(self._kernel)]
+
+    def is_rehearsal(self) -> bool:
+        """Tell whether this is a rehearsal with the software Ledger: a pipe may then answer in a person's place."""
+        return not is_production(self._pins, software_ledger=self._software)
 
     def begin(self, note: Callable[[str], None] = say) -> None:
         """Refuse in production before anything is reviewed; in a rehearsal, say what production would refuse.
@@ -99,7 +97,7 @@ class Isolation:
 
         def looked() -> _App:
             client = app()
-            if is_production(self._pins, software_ledger=self._software):
+            if not self.is_rehearsal():
                 require_isolation(self._lines())
             return client
 

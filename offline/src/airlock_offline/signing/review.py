@@ -1,15 +1,16 @@
 """The review screen: what is about to be signed, in human terms and raw, beside what the plan says.
 
 Pure text, 80 columns, no colour: every line can be read aloud. What the builder chose stands apart from what the plan
-decided; what is only claimed (``meta``) is marked as such and escaped.
+decided; what it only says is bounded and marked on every line. Of a refused item nothing is said that a check has not
+established: where it is another payload than the step's, or goes to another contract, values stand as they came.
 """
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from airlock_offline.signing.builder_words import builder_lines
 from airlock_offline.signing.row_layout import INDENT, hanging, row
 from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.catalogue.actions import DELEGATE_ACTIONS
@@ -17,6 +18,8 @@ from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
+from airlock_shared.cli.console import MORE
+from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.fingerprint_words import grouped
@@ -29,39 +32,86 @@ _GROUPS = (
     ("builder", "CHOSEN BY THE BUILDER, within the plan's limits"),
     ("nobody", "DECIDED BY NOBODY"),
 )
+_GROUPS_REFUSED = (
+    ("plan", "WHAT CAME, BESIDE WHAT THE PLAN DECIDES"),
+    ("fixed", "WHAT CAME WHERE ZERO IS EXPECTED, because the plan asks for nothing here"),
+    ("builder", "WHAT THE BUILDER CHOSE, beside the plan's limits"),
+    ("nobody", "DECIDED BY NOBODY"),
+)
+_REHEARSAL = "REHEARSAL: nothing here is worth anything."
+_AS_CAME = "WHAT CAME, compared with nothing"
+_READ_BY = ("PLAN-STEP", "PLAN-ACTION", "TX-TO", "TX-CHAIN")
+"""What gives a payload's values their meaning: it is the step's kind, at the pinned contract of the pinned chain."""
+
+_MOST_REFUSED = 2000
+"""Characters of a value that nobody will sign."""
 
 
-def review_lines(examined: Examined, position: int, count: int) -> Iterator[str]:
+def review_lines(examined: Examined, position: int, count: int, rows: int | None = None) -> Iterator[str]:
     """Yield the lines that show an examined item, the step of this number of so many in the plan.
 
-    The screens of the device are not part of them.
+    The screens of the device are not part of them. With ``rows``, a signed text of more rows has the line ``MORE`` after
+    each so many of them.
     """
     yield "=" * WIDTH
     yield f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"
     case = examined.case
     if case is None:
         yield "The payload cannot be shown in human terms; see what was refused below."
+        yield from _claims(examined.received.request)
         return
-    signer = case.step.signer
+    if examined.verdicts.hinder():
+        yield from _refused_lines(case, examined.verdicts)
+        return
     yield f"{case.title} ({case.step.action.name}, {case.step.action.result})"
     yield "=" * WIDTH
-    yield from row("signer", checksum_address(signer.address))
-    yield from row("", f"{signer.name} in the plan, {signer.path}")
-    if signer.delegate_of is not None:
-        yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
+    yield from _signer_rows(case, "signer")
     yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case)
-    yield from row("goes to", _route(case))
+    yield from row("goes to", _route(case.request))
     for decided_by, heading in _GROUPS:
         decisions = [d for d in case.decisions if d.decided_by == decided_by]
         if decisions:
             yield ""
             yield heading
             for decision in decisions:
-                yield from _decision(decision, case.situation.now_ms)
+                yield from _decision(decision, case.situation.now_ms, rows)
     if case.step.action.name in DELEGATE_ACTIONS:
         yield from _delegate_lines(case)
-    yield from _claims(case)
+    yield from _claims(case.request)
     yield from _warnings(case)
+
+
+def _refused_lines(case: Case, verdicts: Verdicts) -> Iterator[str]:
+    """Yield what came for a step and is not signed: said of it is only what its checks have established."""
+    failed = {verdict.check for verdict in verdicts.stopping()}
+    known = failed.isdisjoint(_READ_BY)
+    yield f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
+    yield "=" * WIDTH
+    yield from row("came", case.title)
+    yield from _signer_rows(case, "the plan's signer")
+    yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
+    yield from row("route as it came", _route(case.request))
+    groups = _GROUPS_REFUSED if known else (("", _AS_CAME),)
+    for decided_by, heading in groups:
+        decisions = [d for d in case.decisions if d.decided_by == decided_by or not known]
+        if decisions:
+            yield ""
+            yield heading
+            for decision in decisions:
+                yield from _refused_decision(decision, case.situation.now_ms) if known else _raw_value(decision)
+    yield from _claims(case.request)
+    for suspicion in text_suspicions(case):
+        yield from _note("WARNING", suspicion)
+    if case.situation.deployment.rehearsal:
+        yield from _note("NOTE", _REHEARSAL)
+
+
+def _signer_rows(case: Case, label: str) -> Iterator[str]:
+    signer = case.step.signer
+    yield from row(label, checksum_address(signer.address))
+    yield from row("", f"{signer.name} in the plan, {signer.path}")
+    if signer.delegate_of is not None:
+        yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
 
 
 def _under_domain(case: IntentCase) -> Iterator[str]:
@@ -70,24 +120,53 @@ def _under_domain(case: IntentCase) -> Iterator[str]:
     yield from row("", f"contract {checksum_address(domain.contract)}")
 
 
-def _transaction_rows(case: CallCase) -> Iterator[str]:
+def _transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
     from airlock_offline.signing.transaction_rows import transaction_rows
 
-    return transaction_rows(case)
+    return transaction_rows(case, failed)
 
 
-def _route(case: Case) -> str:
-    request = case.request
-    order = (
-        f", order type {request.order_type} ({safe(request.order_reason)})" if request.order_type is not None else ""
-    )
-    return f"{safe(request.route)}{order}"
+def _route(request: Request) -> str:
+    order = f", order type {request.order_type}" if request.order_type is not None else ""
+    return f"{safe(request.route, limit=200)}{order}"
 
 
-def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
+def _decision(decision: Decision, now_ms: int, rows: int | None) -> Iterator[str]:
+    """Yield a value with who decided it; a text is shown whole, however long, because it is signed."""
+    for number, line in enumerate(_value(decision, now_ms, limit=None)):
+        if rows is not None and number and number % rows == 0 and decision.field.unit is TEXT:
+            yield MORE
+        yield line
+    if decision.decided_by == "plan":
+        yield from row("", f"plan {safe(decision.expected)}: equal")
+    elif decision.decided_by == "builder":
+        yield from row("", f"limit {decision.expected}: kept")
+
+
+def _refused_decision(decision: Decision, now_ms: int) -> Iterator[str]:
+    """Yield a value beside what was expected of it; whether a limit of time or nonces is kept, the checks below say."""
+    yield from _value(decision, now_ms, limit=_MOST_REFUSED)
+    if decision.decided_by == "plan":
+        yield from row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
+    elif decision.decided_by == "builder":
+        yield from row("", f"limit {decision.expected}{'' if decision.ok else ': EXCEEDED'}")
+    elif not decision.ok:
+        yield from row("", f"expected {decision.expected}")
+
+
+def _raw_value(decision: Decision) -> Iterator[str]:
+    """Yield a value whose unit and meaning nobody has established, as it came."""
+    yield from row(_name(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
+
+
+def _name(decision: Decision) -> str:
+    return decision.field.path.rsplit(".", 1)[-1]
+
+
+def _value(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
     field, raw = decision.field, decision.raw
-    name = field.path.rsplit(".", 1)[-1]
-    shown = safe(shown_value(field, raw), limit=20_000)
+    name, text = _name(decision), shown_value(field, raw)
+    shown = safe(text, limit=len(text) if limit is None else limit)
     if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
         shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
@@ -100,12 +179,6 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     signed = raw_text(raw)
     if field.unit not in (TEXT, CODE) and signed.lower() != shown.lower():
         yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
-    if decision.decided_by == "plan":
-        yield from row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
-    elif decision.decided_by == "builder":
-        yield from row("", f"limit {decision.expected}: {'kept' if decision.ok else 'EXCEEDED'}")
-    elif not decision.ok:
-        yield from row("", f"expected {decision.expected}")
 
 
 def _delegate_lines(case: Case) -> Iterator[str]:
@@ -117,17 +190,9 @@ def _delegate_lines(case: Case) -> Iterator[str]:
             yield from row(label, text)
 
 
-def _claims(case: Case) -> Iterator[str]:
-    payload = case.request.payload
-    description, meta = payload.get("description"), payload.get("meta")
-    claims = ({"description": description} if description else {}) | (
-        meta if isinstance(meta, dict) else {"meta": meta}
-    )
-    if description or meta:
-        yield ""
-        yield "THE BUILDER SAYS (not signed, decides nothing)"
-        for name, value in claims.items():
-            yield from row(safe(name, limit=40), safe(json.dumps(value, ensure_ascii=False), limit=400))
+def _claims(request: Request) -> Iterator[str]:
+    if lines := list(builder_lines(request)):
+        yield from ("", "THE BUILDER SAYS (not signed, decides nothing)", *lines)
 
 
 def _warnings(case: Case) -> Iterator[str]:
@@ -146,13 +211,17 @@ def _warnings(case: Case) -> Iterator[str]:
     if case.step.signer.show == "hashes":
         notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
-        notes.append("REHEARSAL: nothing here is worth anything.")
+        notes.append(_REHEARSAL)
     for suspicion in suspicions:
-        yield ""
-        yield from textwrap.wrap(f"WARNING: {suspicion}", WIDTH)
+        yield from _note("WARNING", suspicion)
     for note in notes:
-        yield ""
-        yield from textwrap.wrap(f"NOTE: {note}", WIDTH)
+        yield from _note("NOTE", note)
+
+
+def _note(kind: str, text: str) -> Iterator[str]:
+    """Yield a sentence of ours; what it quotes never begins a line."""
+    yield ""
+    yield from textwrap.wrap(f"{kind}: {text}", WIDTH, subsequent_indent="  ")
 
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
@@ -204,5 +273,4 @@ def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
 def note_lines(notes: list[str]) -> Iterator[str]:
     """Yield the notes on what the device does not show in full."""
     for note in notes:
-        yield ""
-        yield from textwrap.wrap(f"NOTE: {safe(note, limit=400)}", WIDTH)
+        yield from _note("NOTE", safe(note, limit=400))

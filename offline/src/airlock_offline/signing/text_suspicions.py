@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from airlock_shared.checks.case import Case
 from airlock_shared.text.confusables import flags
-from airlock_shared.text.safe import safe
 from airlock_shared.units import CODE, TEXT
 
 _MOST_TEXTS = 50
@@ -18,6 +17,12 @@ def text_suspicions(case: Case) -> Iterator[str]:
     for name, text in _texts(case):
         for flag in flags(text[:_MOST_CHARACTERS]):
             yield f"{name}: {flag}."
+    said = [case.request.payload.get(name) for name in ("description", "meta")]
+    texts = " ".join([text[:_MOST_CHARACTERS] for text in _claimed(said, [_MOST_TEXTS])])
+    for flag in flags(
+        texts[:_MOST_CHARACTERS]
+    ):  # all of it together: what it says must not fill the screen with warnings
+        yield f"what the builder says: {flag}."
 
 
 def _texts(case: Case) -> Iterator[tuple[str, str]]:
@@ -32,22 +37,17 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
     for name, value in case.step.values.items():
         yield f"the plan's {name}", value.text
     yield "the reason of the order type", case.request.order_reason
-    claims = {name: case.request.payload.get(name) for name in ("description", "meta")}
-    yield from _claimed("the builder's", claims, [_MOST_TEXTS])
 
 
-def _claimed(name: str, value: object, left: list[int]) -> Iterator[tuple[str, str]]:
+def _claimed(value: object, left: list[int]) -> Iterator[str]:
     """Yield the texts within what the builder claims, names of members too, up to a number of them."""
-    if left[0] <= 0:
-        return
-    if isinstance(value, str):
+    if isinstance(value, str) and left[0] > 0:
         left[0] -= 1
-        yield name, value
-    elif isinstance(value, dict):
+        yield value
+    elif isinstance(value, dict) and left[0] > 0:
         for key, member in value.items():
-            place = f"{name} {safe(key, limit=40)}" if key.isascii() else f"{name} member"
-            yield from _claimed(f"{name} member's name", key, left) if not key.isascii() else ()
-            yield from _claimed(place, member, left)
-    elif isinstance(value, list):
+            yield from _claimed(key, left)
+            yield from _claimed(member, left)
+    elif isinstance(value, list) and left[0] > 0:
         for member in value:
-            yield from _claimed(name, member, left)
+            yield from _claimed(member, left)

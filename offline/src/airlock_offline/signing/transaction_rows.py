@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from airlock_offline.signing.row_layout import row
 from airlock_shared.checks.case import CallCase
+from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, NATIVE, to_human
 
 
-def transaction_rows(case: CallCase) -> Iterator[str]:
-    """Yield where a transaction goes, for whom, and what it can cost at most."""
+def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
+    """Yield where a transaction goes, for whom, and what it can cost at most.
+
+    ``failed`` are the checks that refused it or were not reached: what they would have established is not said.
+    """
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
         return
-    yield from row("calls", f"{case.call.call.name} on chain {payload['chainId']}")
-    yield from row("", f"contract {safe(payload['to'])}, pinned as {case.call.call.contract}")
+    chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
+    yield from row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}")
+    pinned = pinned_name(case.call)
+    at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
+    yield from row("", f"contract {safe(payload['to'], limit=100)}, {at}")
     if case.call.delegated_for is not None:
         yield from row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    yield from row("value", "0 (no native currency goes along)")
+    sent = "0 (no native currency goes along)"
+    yield from row("value", sent if "TX-VALUE" not in failed else f"{safe(payload['value'], limit=100)}, NOT zero")
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     yield from row("fee per gas", f"at most {fee}")
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)

@@ -9,7 +9,9 @@ from airlock_shared.cli.ceremony.context import Place
 
 
 def _place(home: OnlineHome) -> Place:
-    return Place("online", home.transcript, now_ms, lambda name: home.require_deployment(name).fingerprint)
+    return Place(
+        "online", home.transcript, now_ms, lambda name: home.require_deployment(name).fingerprint, home.rehearses
+    )
 
 
 ceremony = ceremony_group(_place)

@@ -36,4 +36,4 @@ def scan(
     if requests_file is not None:
         scan_answer(home, sources, requests_file, output, restart=restart, as_json=as_json)
         return
-    scan_to_file(home.folder, sources, output, restart=restart, as_json=as_json)
+    scan_to_file(home.folder, sources, output, known=home.deployments, restart=restart, as_json=as_json)

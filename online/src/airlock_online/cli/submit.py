@@ -64,7 +64,7 @@ def submit(
     Example:
       airlock-online submit signatures.json
     """
-    data = incoming(home.folder, source, FORMAT, "submit", qr=qr, restart=restart)
+    data = incoming(home.folder, source, FORMAT, "submit", known=home.deployments, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
     for line in fingerprint_lines("signatures", whole.signatures):
         say(line)

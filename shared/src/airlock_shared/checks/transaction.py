@@ -86,10 +86,15 @@ def chain_is_pinned(case: Received) -> Finding:
     return Finding(got == expected, got, expected)
 
 
+def pinned_name(call: Decoded) -> str:
+    """Return the name under which the contract is pinned that a call goes to: a delegated one to the trading router."""
+    return "tradingRouter" if call.delegated_for is not None else call.call.contract
+
+
 @check("TX-TO", READ, "not the pinned contract of this function", "A call to a contract of somebody else's.", STOP)
 def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
-    name = "tradingRouter" if case.call.delegated_for is not None else case.call.call.contract
+    name = pinned_name(case.call)
     expected = case.situation.deployment.contracts.get(name)
     return _same_address(case.request.payload["to"], expected, f"the pinned {name}")
 

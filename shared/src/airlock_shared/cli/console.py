@@ -6,7 +6,6 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,9 +14,15 @@ from typing import Any
 
 import click
 
+from airlock_shared.cli import keyboard
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 
+MORE = "-- Enter for more --"
+"""Stands alone on a line where the screen is full; only our own lines begin in the first column."""
+_AT_A_TERMINAL = (
+    "run the command in a terminal and type there; a pipe answers in a rehearsal with the software Ledger alone"
+)
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
@@ -50,24 +55,39 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def ask(question: str) -> str:
-    """Ask for a line on stderr, and return it without its end. Raises ``Declined`` when nobody can answer."""
+def ask(question: str, *, piped: bool) -> str:
+    """Ask for a line on stderr, and return it without its end. What was typed before the question counts for nothing.
+
+    Answers come from a terminal; ``piped`` says that this is a rehearsal, where a pipe may answer too. Raises ``Declined``
+    when nobody can answer.
+    """
+    keyboard.forget_typed()
     click.echo(harmless(question), err=True, nl=False)
-    answer = sys.stdin.readline() if sys.stdin is not None else ""
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not (piped or keyboard.at_a_terminal()):
+        say()
+        raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
+    answer = keyboard.typed_line()
+    if not keyboard.at_a_terminal():
         say(safe_again(answer.rstrip("\n")))
     if not answer:
         raise Declined("not answered: the input has ended", do="run the command again where somebody can answer")
     return answer.removesuffix("\n")
 
 
-def ask_yes(question: str) -> None:
-    """Ask a question that only the whole word ``Yes`` answers.
+def ask_yes(question: str, *, piped: bool) -> None:
+    """Ask a question that only the whole word ``Yes`` answers; ``piped`` as for :func:`ask`.
 
     Raises ``Declined`` for any other answer, or when nobody can answer.
     """
-    if ask(f"{_filled(question)}\nType Yes to go on, anything else to stop: ") != "Yes":
+    if ask(f"{_filled(question)}\nType Yes to go on, anything else to stop: ", piped=piped) != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def pause() -> None:
+    """Wait until a person at the terminal presses Enter, after the press: what was typed before counts for nothing."""
+    keyboard.forget_typed()
+    click.echo(MORE, err=True, nl=False)
+    keyboard.typed_line()
 
 
 def explain(error: AirlockError) -> str:

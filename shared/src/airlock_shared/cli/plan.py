@@ -143,7 +143,7 @@ def new_plan(output: Path, as_json: bool) -> None:
     if not output.parent.is_dir():
         raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
     try:
-        table = ask_plan(People(ask, say, _explained))
+        table = ask_plan(People(_ask, say, _explained))
         text = write_plan(table)
         plan = parse_plan(text.encode())
         for line in plan_lines(plan):
@@ -161,9 +161,15 @@ def new_plan(output: Path, as_json: bool) -> None:
         say(f"  plan show {safe(output.name)}")
 
 
+def _ask(question: str) -> str:
+    return ask(question, piped=False)  # a plan is what everything else is judged by: people write it, at a terminal
+
+
 def _ask_to_write(output: Path) -> None:
     """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
-    while (answer := ask(f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: ")) != "Yes":
+    while (
+        answer := _ask(f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: ")
+    ) != "Yes":
         if answer.strip().lower() in ("no", "n"):
             raise Declined("not confirmed: the answer was no", do="nothing was written; begin again with another plan")
 

@@ -9,6 +9,7 @@ intent payload".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -70,6 +71,12 @@ class Deployment(NamedTuple):
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
         found = [pair for pair in self.pairs.values() if _plain(pair.name) == _plain(name)]
         return found[0] if len(found) == 1 else None
+
+
+def only_rehearsals(deployments: Iterable[Deployment]) -> bool:
+    """Tell whether a machine that knows these deployments rehearses: it knows one, and none is of production."""
+    known = [deployment.rehearsal for deployment in deployments]
+    return bool(known) and all(known)
 
 
 @lru_cache(maxsize=1024)

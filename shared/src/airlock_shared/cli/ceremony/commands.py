@@ -5,7 +5,6 @@ Each machine records them in its own transcript; the decisions are in :mod:`airl
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,12 @@ from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.context import Place, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.console import ask_yes, json_option, paint, plan_option, rows, say, show_json
+from airlock_shared.cli.console import ask, ask_yes, json_option, plan_option, rows, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import safe
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")
@@ -70,7 +69,7 @@ def begin(place: Place, plan_file: Path, given: tuple[str, ...], as_json: bool) 
             say(
                 f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; what was confirmed there ends here."
             )
-        ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?")
+        ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
         place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         say("Begun.")
     if as_json:
@@ -96,12 +95,11 @@ def _in_words(names: dict[str, str]) -> str:
 
 def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
     """Return the name that is typed for a role. Raises ``UsageError`` when nobody can type."""
-    if not sys.stdin.isatty():
+    if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
                          do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
-    paint(f"Who is the {safe(role)}? (empty: nobody) ", err=True, end="")
-    return sys.stdin.readline().strip()
+    return ask(f"Who is the {role}? (empty: nobody) ", piped=False).strip()
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
@@ -138,7 +136,7 @@ def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
-        ask_yes("Has each of them compared it, and is it so?")
+        ask_yes("Has each of them compared it, and is it so?", piped=place.rehearses())
         place.record(CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record})
         say("Confirmed.")
         for line in place.standing(plan).missing:

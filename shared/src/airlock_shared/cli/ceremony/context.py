@@ -16,12 +16,13 @@ from airlock_shared.plan.reader import parse_plan
 
 
 class Place(NamedTuple):
-    """One of the two machines: its transcript, its clock, and the fingerprint of its deployment of a name."""
+    """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses."""
 
     half: Half
     transcript: TranscriptFile
     now_ms: Callable[[], int]
     deployment: Callable[[str], str]
+    rehearses: Callable[[], bool]
 
     def standing(self, plan: Plan) -> Standing:
         """Return how the ceremony of a plan stands here."""

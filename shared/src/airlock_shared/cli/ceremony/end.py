@@ -57,7 +57,10 @@ def end(place: Place, plan_file: Path, as_json: bool) -> None:
         missing = [line for line in stands.missing if line != NOT_ENDED]
         for line in missing:
             say(f"missing: {line}")
-        ask_yes("End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.")
+        ask_yes(
+            "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
+            piped=place.rehearses(),
+        )
         place.record(ENDED, plan, {"complete": not missing, "missing": missing})
         stands = place.standing(plan)
     _hand_over(place, plan, stands, as_json=as_json)

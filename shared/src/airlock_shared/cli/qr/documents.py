@@ -13,6 +13,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.transfer import (
     HOWS,
+    Deployments,
     How,
     density_option,
     kept_frames,
@@ -52,11 +53,13 @@ def show_file(home: Path, file: Path, how: How | None, output: Path | None, vers
         show_json({"ok": True} | shown.as_json())
 
 
-def scan_to_file(home: Path, sources: Sequence[str], output: Path, *, restart: bool, as_json: bool) -> None:
+def scan_to_file(
+    home: Path, sources: Sequence[str], output: Path, *, known: Deployments, restart: bool, as_json: bool
+) -> None:
     """Scan a document of any kind, have it confirmed, and write its file. Raises as ``scan_document``."""
     require_new(output)
     kept = kept_frames(home, "scan", restart=restart)
-    document = scan_document(sources, kept=kept)
+    document = scan_document(sources, kept=kept, known=known)
     write_new(output, document.data)
     kept.forget()
     say(f"Wrote {safe(str(output))}")

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airlock_shared.cli.console import say
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.text.safe import safe
 
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
-def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, restart: bool) -> bytes:
+
+def incoming(
+    home: Path, source: Path, kind: str, purpose: str, *, known: Callable[[], list[Deployment]], qr: bool, restart: bool
+) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
 
-    What came by light is kept as a file too, so that nobody has to show it again. Raises ``UsageError``, ``Declined`` and
+    What came by light is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
+    machine: where nothing but rehearsals are known, a pipe may confirm it. Raises ``UsageError``, ``Declined`` and
     ``DocumentError``.
     """
     if not qr:
@@ -21,7 +29,7 @@ def incoming(home: Path, source: Path, kind: str, purpose: str, *, qr: bool, res
     from airlock_shared.cli.qr.transfer import kept_frames, scan_document
 
     kept = kept_frames(home, purpose, restart=restart)
-    document = scan_document((str(source),), kind, kept=kept)
+    document = scan_document((str(source),), kind, kept=kept, known=known)
     path = keep_file(home, document.kind, document.fingerprint, document.data)
     say(f"It is kept as {safe(str(path))}")
     kept.forget()

@@ -19,6 +19,8 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
+from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
+from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Declined, DocumentError, UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.host.scan_progress import KeptFrames
@@ -203,9 +205,14 @@ def forgotten_when_wrong(kept: KeptFrames) -> Iterator[None]:
         raise
 
 
-def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames) -> Received:
+Deployments = Callable[[], list[Deployment]]
+"""What gives the deployments that a machine knows."""
+
+
+def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments) -> Received:
     """Scan a document of one of these kinds (any known one without), show its names, and have a person confirm them.
 
+    In a rehearsal, which the deployments that are ``known`` and the scanned one tell, a pipe may confirm them.
     Raises as :func:`scan_message` and :func:`airlock_shared.qr.documents.received`, and ``Declined``.
     """
     message = scan_message(sources, kept=kept)
@@ -215,5 +222,9 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames) -> Rece
             say(line)
         for line in fingerprint_lines("plan", document.plan) if document.plan else ():
             say(line)
-        ask_yes("Are they the same on the other machine's screen, read aloud by a second person?")
+        also = [parse_deployment(document.data)] if document.kind == DEPLOYMENT else []
+        ask_yes(
+            "Are they the same on the other machine's screen, read aloud by a second person?",
+            piped=only_rehearsals([*known(), *also]),
+        )
     return document

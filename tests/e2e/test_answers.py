@@ -1,0 +1,145 @@
+"""Who answers: a person at a terminal, after the question. A pipe answers in a rehearsal alone."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import struct
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from airlock_shared.cli.console import MORE
+from e2e.conftest import OFFLINE, BothMachines, Ledger
+from e2e.terminal import Terminal
+from shared.world import DEPLOYMENT_TEXT
+
+TO_STOP = "Type Yes to go on, anything else to stop"
+
+
+def _signing(desk: BothMachines, ledger: Ledger, ceremony: str, rows: int = 0) -> Terminal:
+    """Begin to sign at a terminal of so many rows; 0: nobody knows how many."""
+    plan, requests = desk.prepare(ceremony)
+    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
+    terminal = Terminal(OFFLINE, "--home", desk.path("offline-home"), *words)
+    fcntl.ioctl(terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    return terminal
+
+
+def _events(desk: BothMachines) -> list[str]:
+    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
+    return [json.loads(line)["event"] for line in lines]
+
+
+def test_yes_typed_after_each_question_signs(desk: BothMachines, ledger: Ledger) -> None:
+    terminal = _signing(desk, ledger, "delegate-key")
+    asked = 0
+    while (question := terminal.until_question()) is not None:
+        assert question == TO_STOP
+        asked += 1
+        terminal.press("Yes\n")
+    assert (terminal.end(), asked) == (0, 2), terminal.shown
+    assert _events(desk).count("signed") == 1
+
+
+@pytest.mark.parametrize("ahead", ["Yes\nYes\nYes\n", "Yes\n" * 500, "\nYes", "Yes\nYes\nYes\nYe"])
+def test_what_was_typed_before_the_question_signs_nothing(desk: BothMachines, ledger: Ledger, ahead: str) -> None:
+    terminal = _signing(desk, ledger, "delegate-key")
+    terminal.press(ahead)
+    assert terminal.until_question() == TO_STOP
+    terminal.press("no\n")
+    assert terminal.end() == 6
+    assert "signed" not in _events(desk)
+    assert not desk.path("out.json").exists()
+
+
+def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Ledger) -> None:
+    """Three typed at the first question, in one go, answer the first alone."""
+    terminal = _signing(desk, ledger, "delegate-key")
+    assert terminal.until_question() == TO_STOP
+    terminal.press("Yes\nYes\nYes\n")
+    assert terminal.until_question() == TO_STOP
+    time.sleep(0.2)  # long enough for what was typed ahead to be taken for an answer
+    assert "signed" not in _events(desk)
+    terminal.press("no\n")
+    assert terminal.end() == 6
+    assert "signed" not in _events(desk)
+
+
+def test_a_signed_text_longer_than_the_screen_waits_for_enter(desk: BothMachines, ledger: Ledger) -> None:
+    terminal = _signing(desk, ledger, "delegate-key", rows=6)
+    questions = 0
+    waited = 0
+    while terminal.more():
+        if terminal.shown.endswith(MORE):
+            waited += 1
+            terminal.press("\n")
+        elif terminal.shown.endswith(": "):
+            questions += 1
+            terminal.press("Yes\n")
+    assert (terminal.end(), questions) == (0, 2), terminal.shown
+    assert waited == terminal.shown.count(MORE) >= 0
+
+
+# ---- pipes ------------------------------------------------------------------------------------------------------------
+
+
+def _production(desk: BothMachines) -> Path:
+    path: Path = desk.path("production.json")
+    path.write_text(DEPLOYMENT_TEXT)
+    return path
+
+
+def test_a_pipe_pins_no_production_deployment(desk: BothMachines) -> None:
+    ended = desk.offline("trust", _production(desk), typed="Yes\n" * 3)
+    assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)
+    assert not desk.path("offline-home/pins/venue.json").exists()
+
+
+def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: BothMachines) -> None:
+    pins = desk.path("offline-home/pins")
+    (pins / "venue.json").write_text(DEPLOYMENT_TEXT)
+    rehearsal = desk.path("other.json")
+    rehearsal.write_text(DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true'))
+    assert desk.offline("trust", rehearsal, typed="Yes\n").code == 6
+    assert (pins / "venue.json").read_text() == DEPLOYMENT_TEXT
+
+
+def test_a_terminal_pins_a_production_deployment(desk: BothMachines) -> None:
+    home = desk.path("offline-home")
+    terminal = Terminal(OFFLINE, "--home", home, "trust", _production(desk))
+    assert terminal.until_question() == TO_STOP
+    terminal.press("Yes\n")
+    assert terminal.end() == 0
+    assert (home / "pins/venue.json").read_text() == DEPLOYMENT_TEXT
+
+
+def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    desk.path("offline-home/pins/venue.json").write_text(DEPLOYMENT_TEXT)
+    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
+    before = _events(desk)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code in (3, 6), ended.err  # 3: a machine that is not cut off, and is of production now
+    assert _events(desk) == before
+
+
+def test_a_pipe_signs_nothing_with_a_real_ledger(desk: BothMachines) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
+    assert (ended.code, "answers come from a terminal" in ended.err) == (6, True)
+    assert "signed" not in _events(desk)
+
+
+def test_an_answer_is_read_past_pythons_own_buffer() -> None:
+    """Nothing of the commands reads stdin otherwise: a second reader would keep what was typed ahead."""
+    root = Path(__file__).parents[2]
+    readers = [
+        str(path.relative_to(root))
+        for folder in ("shared/src", "offline/src", "online/src")
+        for path in (root / folder).rglob("*.py")
+        if "sys.stdin" in path.read_text() and ".readline" in path.read_text()
+    ]
+    assert readers == ["shared/src/airlock_shared/cli/keyboard.py"]

@@ -1,0 +1,228 @@
+"""Honest requests altered at random, mostly sealed again, so that they come as far as they can."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any, NamedTuple
+
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.errors import DocumentError
+from offline.signing_world import FOLDERS, document
+from shared.make_payloads import seal
+
+HALF = "\ud800"
+TEXTS = (
+    "", " ", "DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "\n" * 50, "\x1b[2J\x1b]0;owned\x07",
+    "\u202eslaE", "x" * 70_000, "a b " * 6_000, "\\", "Signed.", "builder | builder | ", "\U0010ffff" * 400,
+)  # fmt: skip
+NUMBERS = (0, 1, -1, 2, 255, 2**32, 2**53, 2**63, 2**64 - 1, 2**255, 2**256 - 1, 2**256, -(2**255), 10**80, 10**400)
+
+
+class Altered(NamedTuple):
+    """A document with altered items: its bytes, whose plan it is for, and the steps of its items."""
+
+    data: bytes
+    folder: str
+    steps: list[str]
+
+
+@cache
+def _honest(folder: str) -> str:
+    return json.dumps(document(folder))
+
+
+@cache
+def _items() -> list[dict[str, Any]]:
+    return [item for folder in FOLDERS for item in json.loads(_honest(folder))["requests"]]
+
+
+def altered_documents(pick: random.Random, count: int) -> Iterator[Altered]:
+    """Yield documents of a whole plan in which so many items are altered, each by itself, in all of them together.
+
+    An item that cannot even be read stands in a document of its own: it takes everything beside it along.
+    """
+    while count > 0:
+        folder = pick.choice(FOLDERS)
+        made = json.loads(_honest(folder))
+        for place, item in enumerate(made["requests"]):
+            if count <= 0 or pick.random() < 0.1:
+                continue  # some stay honest
+            count -= 1
+            other = alter(item, pick)
+            if _is_read({**other, "step": item["step"]}):
+                made["requests"][place] = {**other, "step": item["step"]}
+            else:
+                alone = json.loads(_honest(folder))
+                alone["requests"][place] = other
+                yield _document(alone, folder, pick)
+        yield _document(made, folder, pick)
+
+
+def _is_read(item: dict[str, Any]) -> bool:
+    alone = json.loads(_honest(FOLDERS[0]))
+    alone["header"]["count"] = 1
+    try:
+        parse_requests(json.dumps({**alone, "requests": [item]}).encode())
+    except DocumentError:
+        return False
+    return True
+
+
+def _document(made: dict[str, Any], folder: str, pick: random.Random) -> Altered:
+    text = json.dumps(made)
+    if pick.random() < 0.02:  # a member twice, which no parsed value can hold
+        text = text.replace('"payload": {', '"payload": {"description": "x", "description": "y", ', 1)
+    steps = [str(item.get("step")) for item in made["requests"]]
+    return Altered(text.encode(), folder, steps)
+
+
+def alter(item: dict[str, Any], pick: random.Random) -> dict[str, Any]:
+    """Return a copy of an item with one to three things altered."""
+    item = copy.deepcopy(item)
+    for _ in range(pick.choice((1, 1, 1, 2, 3))):
+        pick.choice(_ALTERATIONS)(item, pick)
+    payload = item.get("payload")
+    if isinstance(payload, dict) and "message" in payload and pick.random() < 0.75:
+        with suppress(Exception):  # what cannot have a digest keeps the honest one
+            seal(payload)
+    return item
+
+
+# ---- one alteration each ------------------------------------------------------------------------------------------------
+
+
+def _nodes(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every container with each of its keys or places, at any depth."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in list(keys):
+        yield value, key
+        yield from _nodes(value[key])
+
+
+def _somewhere(item: dict[str, Any], pick: random.Random) -> tuple[Any, Any]:
+    within = pick.choice([part for part in (item, item.get("payload"), item["payload"].get("message")) if part]) if (
+        isinstance(item.get("payload"), dict)) else item  # fmt: skip
+    nodes = list(_nodes(within))
+    return pick.choice(nodes) if nodes else (item, "payload")
+
+
+def _a_number(item: dict[str, Any], pick: random.Random) -> None:
+    places = [(node, key) for node, key in _nodes(item) if str(node[key]).lstrip("-").isdecimal()]
+    if places:
+        node, key = pick.choice(places)
+        old = node[key]
+        new = pick.choice((*NUMBERS, int(old) + 1, int(old) * 10, int(old) ^ 1 << pick.randrange(64)))
+        node[key] = str(new) if isinstance(old, str) else new if pick.random() < 0.9 else float(min(abs(new), 2**50))
+
+
+def _an_address(item: dict[str, Any], pick: random.Random) -> None:
+    places = [(node, key) for node, key in _nodes(item) if isinstance(node[key], str) and node[key].startswith("0x")]
+    if not places:
+        return
+    node, key = pick.choice(places)
+    text = node[key]
+    at = pick.randrange(2, max(len(text), 3))
+    strangers = ["0x" + "ab" * 20, "0x" + "00" * 20, text.upper(), text[:-1], text + "0", "0x", text.lower()]
+    node[key] = pick.choice([text[:at] + pick.choice("0123456789abcdef") + text[at + 1 :], *strangers])
+
+
+def _a_type(item: dict[str, Any], pick: random.Random) -> None:
+    """Alter a type definition, or a value's own type."""
+    node, key = _somewhere(item, pick)
+    types = item["payload"].get("types") if isinstance(item.get("payload"), dict) else None
+    if isinstance(types, dict) and types and pick.random() < 0.5:
+        name = pick.choice(list(types))
+        members = types[name]
+        if isinstance(members, list) and members:
+            change = pick.randrange(4)
+            if change == 0:
+                members.pop(pick.randrange(len(members)))
+            elif change == 1:
+                members.append(copy.deepcopy(pick.choice(members)))
+            elif change == 2:
+                members[pick.randrange(len(members))] = {
+                    "name": "x",
+                    "type": pick.choice(("uint8[]", name, "bytes", "")),
+                }
+            else:
+                pick.shuffle(members)
+    else:
+        node[key] = pick.choice((None, True, [], {}, [node[key]], {"value": node[key]}, 1.5, str(node[key])))
+
+
+def _a_name(item: dict[str, Any], pick: random.Random) -> None:
+    """Give what names something the name of something else that is known."""
+    other = pick.choice(_items())
+    name = pick.choice(("action", "endpoint", "route", "signer", "fields", "delegation", "transaction"))
+    if name in other:
+        item[name] = copy.deepcopy(other[name])
+    if isinstance(item.get("payload"), dict) and pick.random() < 0.5:
+        item["payload"]["primaryType"] = pick.choice(
+            ("DelegateReq", "OpenTradeReq", "EIP712Domain", "Trade", "nothing")
+        )
+
+
+def _a_member(item: dict[str, Any], pick: random.Random) -> None:
+    """Remove, add, rename or repeat a member, or say a text in it."""
+    node, key = _somewhere(item, pick)
+    change = pick.randrange(4)
+    if isinstance(node, list):
+        node[key] = pick.choice(TEXTS)
+    elif change == 0:
+        del node[key]
+    elif change == 1:
+        node[pick.choice(TEXTS) or "more"] = pick.choice((*TEXTS, 1, None, {"a": [1]}))
+    elif change == 2:
+        node[pick.choice(("x", f"{key}2", HALF))] = node.pop(key)
+    else:
+        node[key] = pick.choice(TEXTS)
+
+
+def _another_payload(item: dict[str, Any], pick: random.Random) -> None:
+    other = copy.deepcopy(pick.choice(_items()))
+    item["payload"] = other["payload"]
+    if pick.random() < 0.7:
+        item.pop("transaction", None)
+        item |= {name: other[name] for name in ("transaction", "delegation") if name in other}
+    if pick.random() < 0.5:
+        item |= {name: other[name] for name in ("action", "endpoint", "fields", "route")}
+
+
+def _what_the_builder_says(item: dict[str, Any], pick: random.Random) -> None:
+    payload = item.get("payload")
+    if not isinstance(payload, dict):
+        return
+    many = {f"DECIDED BY THE PLAN {n}": "CHECKS: 37 passed" for n in range(pick.choice((3, 60, 3000)))}
+    deep: Any = "x"
+    for _ in range(pick.choice((3, 12))):
+        deep = [deep] if pick.random() < 0.5 else {"x": deep}
+    payload["meta"] = pick.choice((many, {"deep": deep}, {text: text for text in TEXTS}, {"x": 1e300, "y": None}))
+    if pick.random() < 0.05:
+        payload["meta"] = {"half": f"a character {HALF}"}
+    if "message" not in payload:
+        payload["description"] = pick.choice(TEXTS)
+
+
+def _a_fee(item: dict[str, Any], pick: random.Random) -> None:
+    if isinstance(item.get("transaction"), dict) and item["transaction"]:
+        item["transaction"][pick.choice(list(item["transaction"]))] = pick.choice(NUMBERS)
+    if isinstance(item.get("payload"), dict) and "value" in item["payload"]:
+        item["payload"]["value"] = pick.choice(("0x1", "1", "0x", "0x00", "0x" + "f" * 300, "-1", HALF))
+
+
+def _calldata(item: dict[str, Any], pick: random.Random) -> None:
+    payload = item.get("payload")
+    if isinstance(payload, dict) and isinstance(payload.get("data"), str):
+        data = payload["data"]
+        at = pick.randrange(len(data) + 1)
+        payload["data"] = pick.choice((data[:at], data + "00" * 32, data[:at] + "f" * 64 + data[at + 64 :], data[:10]))
+
+
+_ALTERATIONS = (
+    _a_number, _an_address, _a_type, _a_name, _a_member, _another_payload, _what_the_builder_says, _a_fee, _calldata,
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""Whole requests documents through ``sign`` itself, in this process: a fresh folder, a rehearsal, the software Ledger."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from airlock_offline.cli.main import program
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.preflight.stated_time import Statement
+from airlock_shared.checks.clock import STATED
+from airlock_shared.checks.possession import PROVED, challenge_of, registrations
+from airlock_shared.cli.program import run
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.plan.reader import parse_plan
+from offline.signing_room import stop_the_clock
+from offline.test_signing import SEED
+from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, patched, whole
+
+DESK_PATHS = ("m/44'/60'/1'/0/0", "m/44'/60'/0'/0/1")
+FOLDERS = ("requests", "transactions")
+ENDS = {0, 3, 4, 7}
+"""The exit codes of a document that was signed, refused, not readable, or too late."""
+
+DECIDED = ("signed", "refused", "declined")
+
+
+class Ended(NamedTuple):
+    """A run of ``sign``: its exit code, what it said, the transcript's events of it, and the results that it wrote."""
+
+    code: int
+    err: str
+    events: list[tuple[str, dict[str, Any]]]
+    results: dict[str, str] | None
+
+    def count(self, *events: str) -> int:
+        return sum(event in events for event, _ in self.events)
+
+
+def plan_text(folder: str) -> str:
+    """Return a plan of the vectors; the desk's key is where the phrase has it."""
+    return PLAN_TEXTS[folder].replace(*DESK_PATHS)
+
+
+@cache
+def rehearsal_text() -> str:
+    """Return the vectors' deployment as a rehearsal."""
+    return json.dumps(patched(json.loads(DEPLOYMENT_TEXT), [{"at": "rehearsal", "set": True}]))
+
+
+def document(folder: str) -> dict[str, Any]:
+    """Return the good requests of a whole plan under the rehearsal deployment."""
+    made: dict[str, Any] = json.loads(json.dumps(whole(folder)).replace(*DESK_PATHS))
+    made["header"] |= {"deployment": fingerprint(json.loads(rehearsal_text())), "rehearsal": True}
+    made["header"]["plan"] = plan_fingerprint(plan_text(folder))
+    return made
+
+
+def ended_of(code: int, err: str, home: Path, before: int, output: Path) -> Ended:
+    """Return a run that has ended, with what it left in a machine's folder."""
+    entries = OfflineHome(home).transcript.entries()[before:]
+    results = None
+    if output.exists():
+        results = {item["step"]: item["result"] for item in json.loads(output.read_text())["signatures"]}
+    return Ended(code, err, [(entry.event, entry.data) for entry in entries], results)
+
+
+class World:
+    """The folder of a rehearsal, in which every document is signed on a fresh machine at the vectors' time."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        state = OfflineHome(folder / "fresh")
+        state.pin(parse_deployment(rehearsal_text().encode()), rehearsal_text().encode(), NOW_MS)
+        state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
+        for kind in FOLDERS:
+            (folder / f"{kind}.toml").write_text(plan_text(kind))
+            plan = parse_plan(plan_text(kind).encode())
+            for step in registrations(plan):
+                proved = challenge_of(plan, parse_deployment(rehearsal_text().encode()), step).as_data()
+                state.transcript.record(PROVED, proved, NOW_MS)
+        self._before = len(state.transcript.entries())
+        stop_the_clock(monkeypatch)
+        monkeypatch.setattr("airlock_offline.signing.stopped.now_ms", lambda: NOW_MS)
+        monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [])
+        monkeypatch.setattr("airlock_offline.cli.sign.opened", lambda *_: _device())
+
+    def sign(self, data: bytes, folder: str, answers: str = "Yes\n" * 40) -> Ended:
+        """Sign a document as ``airlock-offline sign`` does; what the program does not foresee comes out of it as it is."""
+        home, output = self.folder / "home", self.folder / "out.json"
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(self.folder / "fresh", home)
+        output.unlink(missing_ok=True)
+        (self.folder / "requests.json").write_bytes(data)
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(answers))
+        words = ["--home", str(home), "sign", str(self.folder / "requests.json")]
+        words += ["--plan", str(self.folder / f"{folder}.toml"), "-o", str(output), "--emulator", "9"]
+        code = run(program, words)
+        return ended_of(code, self._capsys.readouterr().err, home, self._before, output)
+
+
+@contextmanager
+def _device() -> Iterator[Any]:
+    ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True))
+    yield SimpleNamespace(app=lambda: open_app(ledger))
+
+
+def require_complete(ended: Ended, steps: list[str]) -> None:
+    """Assert that a run ended as it may, and that the record tells of every item what became of it."""
+    assert ended.code in ENDS, ended.err[-3000:]
+    assert "Traceback" not in ended.err
+    assert "fault of Airlock" not in ended.err, ended.err[-3000:]
+    if not ended.count("sign-begun"):  # the document as a whole could not be read, or is not the plan's
+        assert (ended.events, ended.results, ended.code in (3, 4, 7)) == ([], None, True)
+        return
+    decided = [(data["step"], event) for event, data in ended.events if event in DECIDED]
+    assert [step for step, _ in decided] == steps
+    assert dict(decided) == ended.results
+    assert ended.count("signatures-written") == 1
+    assert ended.count("sign-stopped", "signature-quarantined") == 0

@@ -1,0 +1,232 @@
+"""The review cannot be flooded or imitated, and says nothing of a refused item that is false of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from airlock_offline.signing.builder_words import MARK, MOST_BYTES, MOST_LINES, builder_lines
+from airlock_offline.signing.review import review_lines, verdict_lines
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.cli.console import MORE
+from airlock_shared.text.safe import WIDTH, columns
+from offline.signing_world import FOLDERS, document
+from shared.make_payloads import seal
+from shared.world import STEPS, examined, good, good_challenges, plan, request_of, situation
+
+OURS = (
+    "DECIDED BY THE PLAN",
+    "CHECKS: 37 passed, 0 refused",
+    "Signed.",
+    "  signer              0x00",
+    "=" * WIDTH,
+    MORE,
+)
+STRANGER = "0x" + "ab" * 20
+
+
+def _review(made: dict[str, Any], folder: str = "requests", rows: int | None = None) -> list[str]:
+    known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
+    item = examined(request_of(made), situation(folder), known=known)
+    return [*review_lines(item, 1, 1, rows), *verdict_lines(item.verdicts)]
+
+
+def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
+    made = good(step, folder)
+    made["requests"][0]["payload"].update(said)
+    return made
+
+
+# ---- what the builder says ----------------------------------------------------------------------------------------------
+
+
+FLOODS: dict[str, Any] = {
+    "20,000 members": {str(n): 1 for n in range(20_000)},
+    "thousands of our own lines": {f"{name} {n}": name for n in range(600) for name in OURS[:5]},
+    "our own lines": {name: name for name in OURS},
+    "long names": {"x" * 5000 + str(n): 1 for n in range(30)},
+    "one long text": {"note": "y" * 60_000},
+    "escapes": {str(n): "\U0010ffff" * 400 for n in range(100)},
+    "a long word and breaks": {"note": "z " * 500 + "\n".join(OURS)},
+    "a list": [list(OURS)] * 500,
+    "a text in place of an object": " ".join(OURS) * 50,
+    "nothing of ours": {"a": 1, "b": {"c": [None, True]}},
+}
+
+
+@pytest.mark.parametrize("said", FLOODS.values(), ids=FLOODS)
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -> None:
+    folder, step = "transactions", "approve"
+    quiet, made = _saying(step, folder, description="", meta={}), _saying(step, folder, description="", meta=said)
+    for each in (quiet, made):
+        if refused:
+            each["requests"][0]["payload"]["value"] = "0x1"
+    lines, silent = _review(made, folder), _review(quiet, folder)
+    marked = [line for line in lines if line.startswith(MARK)]
+    assert 0 < len(marked) <= MOST_LINES
+    assert sum(len(line.encode()) + 1 for line in marked) <= MOST_BYTES
+    assert max(map(columns, lines)) <= WIDTH
+    ours = [line for line in lines if not line.startswith(MARK)]
+    ours.remove("THE BUILDER SAYS (not signed, decides nothing)")
+    ours.remove("")
+    told = [line for line in ours if line not in silent]
+    assert all(line.startswith(("WARNING: what the builder says: ", "  ")) or not line for line in told)
+    assert len(told) <= 20
+    assert not any(line.startswith(MARK) for line in silent)
+
+
+def test_what_is_left_out_is_counted_and_hashed() -> None:
+    request = request_of(_saying("approve", "transactions", description="", meta={str(n): 1 for n in range(20_000)}))
+    lines = list(builder_lines(request))
+    shown = len(lines) - 2
+    assert lines[-2] == f"{MARK}… {20_000 - shown} more members; SHA-256 of all that it says, as JSON:"
+    said = json.dumps([[str(n), 1] for n in range(20_000)])
+    assert lines[-1] == MARK + hashlib.sha256(said.encode()).hexdigest()
+
+
+def test_what_fits_is_shown_whole_without_a_hash() -> None:
+    request = request_of(
+        _saying("approve", "transactions", description="Approve", meta={"description": "another", "n": 1})
+    )
+    assert list(builder_lines(request)) == [
+        f'{MARK}description: "Approve"', f'{MARK}description: "another"', f"{MARK}n: 1",
+    ]  # fmt: skip
+
+
+def test_a_value_that_is_cut_has_the_hash_of_all_of_it() -> None:
+    lines = list(builder_lines(request_of(_saying("approve", "transactions", description="x" * 401, meta={}))))
+    assert lines[-2].startswith(f"{MARK}… 0 more members; SHA-256")
+
+
+def test_the_reason_of_an_order_type_stands_with_what_the_builder_says() -> None:
+    made = good("open")
+    made["requests"][0]["route"]["reason"] = "DECIDED BY THE PLAN " * 100
+    lines = _review(made)
+    assert lines.count("DECIDED BY THE PLAN") == 1
+    assert any(line.startswith(f"{MARK}reason of the order type: ") for line in lines)
+
+
+# ---- what is signed -----------------------------------------------------------------------------------------------------
+
+
+def _with_terms(text: str) -> dict[str, Any]:
+    made = good("desk-key")
+    payload = made["requests"][0]["payload"]
+    payload["message"]["tnc"] = text
+    seal(payload)
+    return made
+
+
+@pytest.mark.parametrize("characters", [1, 500, 20_000])
+def test_a_signed_text_is_never_cut(characters: int) -> None:
+    text = "".join(chr(ord("a") + n % 26) for n in range(characters))
+    lines = _review(_with_terms(text))
+    assert text in "".join(line.strip() for line in lines)
+    assert MORE not in lines
+
+
+@pytest.mark.parametrize("rows", [1, 7, 20])
+def test_a_signed_text_longer_than_the_screen_is_paged_and_nothing_else(rows: int) -> None:
+    text = "word " * 400
+    whole, paged = _review(_with_terms(text)), _review(_with_terms(text), rows=rows)
+    assert [line for line in paged if line != MORE] == whole
+    places = [number for number, line in enumerate(paged) if line == MORE]
+    assert places
+    assert all(later - earlier == rows + 1 for earlier, later in pairwise(places))
+    assert MORE not in _review(good("open"), rows=rows)
+
+
+def test_a_text_that_nobody_signs_is_cut() -> None:
+    made = _with_terms("word " * 3000)
+    made["requests"][0]["payload"]["signerRule"] = "trader-or-delegate"
+    assert len(_review(made)) < 120
+    assert any("characters, " in line for line in _review(made))
+
+
+# ---- refused items ------------------------------------------------------------------------------------------------------
+
+
+def _changed(step: str, **members: Any) -> list[str]:
+    return _review(_saying(step, "transactions", **members), "transactions")
+
+
+def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit() -> None:
+    honest, lines = _changed("approve"), _changed("approve", to=STRANGER)
+    assert any("pinned as usdc" in line for line in honest)
+    text = " ".join(" ".join(lines).split())
+    assert "pinned as" not in text
+    assert f"contract {STRANGER}, NOT the pinned usdc" in text
+    assert "DECIDED BY THE PLAN" not in text
+    assert not [line for line in lines if line.endswith("USDC")]
+    assert "WHAT CAME, compared with nothing" in lines
+
+
+def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
+    assert any("0 (no native currency goes along)" in line for line in _changed("approve"))
+    lines = _changed("approve", value="0x1")
+    assert not any("no native currency" in line for line in lines)
+    assert "  value               0x1, NOT zero" in lines
+
+
+def test_another_chain_is_called_another() -> None:
+    lines = _changed("approve", chainId=1)
+    assert "  calls               approve on chain 1, not the pinned one" in lines
+    assert "compared with nothing" in "\n".join(lines)
+
+
+def test_a_delegated_call_is_at_the_trading_router() -> None:
+    lines = _changed("referral-adopt-desk")
+    assert any(line.endswith("pinned as tradingRouter") for line in lines)
+
+
+def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -> None:
+    made = good("approve-unlimited", "transactions")
+    made["requests"][0]["step"] = "approve"
+    text = "\n".join(_review(made, "transactions"))
+    assert "The plan asks for it" not in text
+    assert "NOT WHAT THE PLAN SAYS" in text
+
+
+def _is_deadline(member: str) -> bool:
+    return member.strip("_") == "deadline"
+
+
+@pytest.mark.parametrize(
+    "step", [step for step in STEPS if any(map(_is_deadline, good(step)["requests"][0]["payload"]["message"]))]
+)
+def test_a_time_out_of_its_limit_is_not_said_to_keep_it(step: str) -> None:
+    made = good(step)
+    payload = made["requests"][0]["payload"]
+    name = next(filter(_is_deadline, payload["message"]))
+    payload["message"][name] = "1"
+    seal(payload)
+    lines = _review(made)
+    assert any("REFUSED  TIME-" in line for line in lines)
+    assert not any(line.endswith(": kept") for line in lines)
+
+
+CLAIMS = ("DECIDED BY THE PLAN", "FIXED (zero", "within the plan's limits", ": kept", "THE LEDGER WILL SHOW",
+          "WHAT THIS DELEGATE", "The plan asks for it", "switch it off again")  # fmt: skip
+"""What the review says of an item that every check has passed, and of no other."""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_payload_under_another_step_is_compared_with_nothing(folder: str) -> None:
+    items = [item for kind in FOLDERS for item in document(kind)["requests"]]
+    for step in plan(folder).steps:
+        made = good(step, folder)
+        for brought in items:
+            if brought["action"] == made["requests"][0]["action"]:
+                continue
+            lines = _review({**made, "requests": [{**brought, "step": step}]}, folder)
+            text = "\n".join(line for line in lines if not line.startswith(MARK))
+            assert not [claim for claim in CLAIMS if claim in text], (step, brought["step"])
+            assert "REFUSED" in text
+            assert "equal" not in text
+            assert "PLAN-ACTION" in text

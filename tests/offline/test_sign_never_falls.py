@@ -1,0 +1,127 @@
+"""``sign`` meets every payload under every step, and requests altered at random: it signs or refuses, and never falls."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.signing import sign_item
+from airlock_shared.checks.case import Case
+from airlock_shared.checks.second_opinion import compare
+from airlock_shared.errors import Refusal
+from offline.altered_requests import altered_documents
+from offline.signing_world import FOLDERS, World, document, require_complete
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    return World(tmp_path, monkeypatch, capsys)
+
+
+def _bytes(made: dict[str, Any]) -> bytes:
+    return json.dumps(made).encode()
+
+
+PAYLOADS = [(folder, item) for folder in FOLDERS for item in document(folder)["requests"]]
+OF_AN_ITEM = ("step", "action", "signer")
+"""What an item says of its step: kept as the step's, or brought along with the payload."""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_what_is_honest_is_signed(folder: str, world: World) -> None:
+    made = document(folder)
+    steps = [item["step"] for item in made["requests"]]
+    ended = world.sign(_bytes(made), folder)
+    require_complete(ended, steps)
+    assert (ended.code, ended.results) == (0, dict.fromkeys(steps, "signed")), ended.err[-2000:]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize(("came_from", "brought"), PAYLOADS, ids=[item["step"] for _, item in PAYLOADS])
+def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
+    folder: str, came_from: str, brought: dict[str, Any], world: World
+) -> None:
+    for kept in (OF_AN_ITEM, ("step",)):
+        made = document(folder)
+        crossed = [item for item in made["requests"] if item["action"] != brought["action"]]
+        for item in crossed:
+            own = {name: item[name] for name in kept}
+            item.clear()
+            item.update(copy.deepcopy(brought) | own)
+        ended = world.sign(_bytes(made), folder)
+        require_complete(ended, [item["step"] for item in made["requests"]])
+        assert ended.results is not None
+        assert {ended.results[item["step"]] for item in crossed} == {"refused"}
+        assert ended.code == 3
+
+
+# ---- requests altered at random -----------------------------------------------------------------------------------------
+
+SEED = os.environ.get("AIRLOCK_ALTERED_SEED", "812")
+COUNT = int(os.environ.get("AIRLOCK_ALTERED", "1500"))
+"""How many requests are altered; ``AIRLOCK_ALTERED=6000`` before a release."""
+
+
+def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: World) -> None:
+    print(f"AIRLOCK_ALTERED_SEED={SEED} AIRLOCK_ALTERED={COUNT}")
+    pick, codes = random.Random(SEED), Counter[int]()
+    for made in altered_documents(pick, COUNT):
+        ended = world.sign(made.data, made.folder)
+        require_complete(ended, made.steps)
+        codes[ended.code] += 1
+    assert set(codes) >= {3, 4}, codes
+
+
+# ---- what fails inside an item ------------------------------------------------------------------------------------------
+
+
+def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None:
+    """Have the second opinion on the item of this number fail."""
+    seen: list[Case] = []
+
+    def fails(case: Case, answer: bytes) -> None:
+        seen.append(case)
+        if len(seen) == at:
+            raise error
+        compare(case, answer)
+
+    monkeypatch.setattr(sign_item, "compare", fails)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"), [(KeyError("amountUsdc"), "Fault"), (Refusal("DIGEST-DISAGREE", "no"), "DIGEST-DISAGREE")]
+)
+def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
+    error: Exception, why: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = document("requests")
+    steps = [item["step"] for item in made["requests"]]
+    _failing(monkeypatch, error, 3)
+    ended = world.sign(_bytes(made), "requests")
+    assert ended.code == 3
+    assert ended.results == dict.fromkeys(steps[:2], "signed") | dict.fromkeys(steps[2:], "refused")
+    stopped = [data for event, data in ended.events if event == "sign-stopped"]
+    assert stopped == [{"step": steps[2], "why": type(error).__name__}]
+    whys = [data["why"] for event, data in ended.events if event == "refused"]
+    assert whys == [why, *["not begun"] * (len(steps) - 3)]
+    assert ended.events[-1][0] == "signatures-written"
+    assert ("fault of Airlock: KeyError" in ended.err) == (why == "Fault")
+    assert "amountUsdc" not in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _failing(monkeypatch, RuntimeError("x"), 1)
+    ended = world.sign(_bytes(document("requests")), "requests")
+    assert (ended.code, ended.results) == (3, None)
+    assert [event for event, _ in ended.events][-2:] == ["sign-begun", "sign-stopped"]
+    assert "fault of Airlock: RuntimeError" in ended.err
