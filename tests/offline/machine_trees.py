@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from airlock_shared.host.observed import World
+from airlock_shared.host.observed import MachineProbes
 
 ROUTE_HEADING = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
 _DEV_HEADING = "Inter-|   Receive\n face |bytes    packets\n"
@@ -20,9 +20,9 @@ def write(path: Path, text: str) -> Path:
 
 def machine(
     root: Path, *, loopback: tuple[str, str] = ("0x9", "unknown"), routes: str = "", routes_six: str = ""
-) -> World:
+) -> MachineProbes:
     """Return a machine with loopback alone, no radio and no camera."""
-    world = World(root)
+    world = MachineProbes(root)
     write(root / "proc/net/dev", _DEV_HEADING)
     write(root / "proc/net/route", f"{ROUTE_HEADING}\n{routes}")
     write(root / "proc/net/ipv6_route", routes_six)
@@ -31,7 +31,7 @@ def machine(
     return world
 
 
-def interface(world: World, name: str, flags: str, operstate: str, carrier: str, *, own: bool = True) -> None:
+def interface(world: MachineProbes, name: str, flags: str, operstate: str, carrier: str, *, own: bool = True) -> None:
     """Add an interface; an empty value is a file that cannot be read. ``own``: in the namespace of the process too."""
     folder = world.root / "sys/class/net" / name
     folder.mkdir(parents=True)
@@ -47,7 +47,7 @@ def route(name: str, *, destination: str = "000200C0", flags: str = "0001", mask
     return f"{name}\t{destination}\t00000000\t{flags}\t0\t0\t0\t{mask}\t0\t0\t0\n"
 
 
-def radio(world: World, kind: str, name: str, soft: str = "0", hard: str = "0") -> Path:
+def radio(world: MachineProbes, kind: str, name: str, soft: str = "0", hard: str = "0") -> Path:
     """Add the switch of a radio and return its folder."""
     switches = world.root / "sys/class/rfkill"
     folder = next(path for number in itertools.count() if not (path := switches / f"rfkill{number}").exists())

@@ -19,10 +19,10 @@ from airlock_offline.installation.manifest import examine_installation
 from airlock_offline.preflight import page
 from airlock_offline.signing.sign_item import SigningDesk
 from airlock_shared.cli.ceremony import commands as ceremony
-from airlock_shared.cli.ceremony.context import Place
+from airlock_shared.cli.ceremony.context import CeremonyMachine
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.host.machine import library_lines
-from airlock_shared.host.observed import World
+from airlock_shared.host.observed import MachineProbes
 from airlock_shared.units import utc_text
 from offline.opinions import SameProcess
 from offline.test_signing import SEED
@@ -72,9 +72,9 @@ class Room(NamedTuple):
         code = command.main([str(word) for word in words], obj=obj or self.state, standalone_mode=False)
         return int(code or 0)
 
-    def place(self) -> Place:
+    def place(self) -> CeremonyMachine:
         deployment = parse_deployment((self.folder / "deployment.json").read_bytes())
-        return Place(
+        return CeremonyMachine(
             "offline", self.state.transcript, lambda: NOW_MS, lambda _name: deployment.fingerprint, lambda: True
         )
 
@@ -101,7 +101,7 @@ def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "now_ms", lambda: NOW_MS)
     for module in (sign, preflight):
         monkeypatch.setattr(module, "uptime", lambda: None)
-    found, libraries = examine_installation(), list(library_lines(World()))
+    found, libraries = examine_installation(), list(library_lines(MachineProbes()))
     monkeypatch.setattr(preflight, "examine_installation", lambda: found)
     monkeypatch.setattr(page, "library_lines", lambda *_: libraries)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)

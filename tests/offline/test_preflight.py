@@ -20,7 +20,7 @@ from airlock_shared.host.observed import (
     LOOK,
     OK,
     REFUSED,
-    World,
+    MachineProbes,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machine_trees import interface, machine, radio, route, zbar_of
@@ -34,7 +34,7 @@ KIT = Installation("airlock-offline-kit-0.1.0-cp311-x86_64", "ab" * 32, 1234, ()
 CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline/home.py", "changed", "00", "11")
 
 
-def look(home: Path, world: World, told: Mapping[str, Any] | None = None) -> PreflightResult:
+def look(home: Path, world: MachineProbes, told: Mapping[str, Any] | None = None) -> PreflightResult:
     statement = {"stated_ms": NOW_MS, "machine_ms": NOW_MS, "uncertainty_s": 60}
     usual = PreflightInputs(
         NOW_MS, statement, None, READY, "/etc/udev/rules.d/70-airlock-ledger.rules", False, KIT, None, ENFORCED
@@ -52,14 +52,14 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path) -> MachineProbes:
     return machine(tmp_path / "machine")._replace(load=lambda _soname: zbar_of(0, 23, 93), spec=lambda name: name)
 
 
 # ---- the result -------------------------------------------------------------------------------------------------------
 
 
-def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: World) -> None:
+def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachineProbes) -> None:
     result = look(home, world)
     assert [line for line in result.lines if line.verdict != OK] == []
     assert (result.production, result.report["refused"]) == (True, [])
@@ -69,7 +69,7 @@ def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: World) -> 
     ]  # fmt: skip
 
 
-def worst_case(home: Path, world: World) -> PreflightResult:
+def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
         interface(world, name, "0x1003", "up", "1")
     with (world.root / "proc/net/route").open("a") as file:
@@ -88,7 +88,7 @@ def _no_library(soname: str) -> object:
     raise OSError(soname)
 
 
-def test_the_page_fits_eighty_columns_and_every_line_has_a_verdict(home: Path, world: World) -> None:
+def test_the_page_fits_eighty_columns_and_every_line_has_a_verdict(home: Path, world: MachineProbes) -> None:
     result = worst_case(home, world)
     lines = list(page_lines(result.lines))
     assert max(map(len, lines)) <= 80
@@ -98,7 +98,7 @@ def test_the_page_fits_eighty_columns_and_every_line_has_a_verdict(home: Path, w
 
 
 @pytest.mark.parametrize("production", [True, False])
-def test_the_usual_page_is_one_page(home: Path, world: World, production: bool) -> None:
+def test_the_usual_page_is_one_page(home: Path, world: MachineProbes, production: bool) -> None:
     if not production:
         (home / "pins/venue.json").unlink()
         pin(home, rehearsal=True)
@@ -107,21 +107,21 @@ def test_the_usual_page_is_one_page(home: Path, world: World, production: bool) 
     assert len(list(page_lines(result.lines))) <= 59
 
 
-def test_everything_that_is_refused_is_in_the_result(home: Path, world: World) -> None:
+def test_everything_that_is_refused_is_in_the_result(home: Path, world: MachineProbes) -> None:
     result = worst_case(home, world)
     assert result.report["refused"] == ["AIRGAP-INTERFACE", "AIRGAP-RADIO", "AIRGAP-ROUTE", "KIT-INSTALLED"]
     assert len(result.report["installed"]["findings"]) == 40  # the page shows the first few
     assert result.report["lines"] == [line.as_json() for line in result.lines]
 
 
-def test_the_result_can_be_recorded(home: Path, world: World) -> None:
+def test_the_result_can_be_recorded(home: Path, world: MachineProbes) -> None:
     transcript = TranscriptFile(home / "transcript.jsonl")
     result = worst_case(home, world)
     transcript.record("preflight", result.report, NOW_MS)
     assert transcript.entries()[-1].data == result.report
 
 
-def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world: World) -> None:
+def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world: MachineProbes) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True)
     interface(world, "eth0", "0x1003", "up", "1")
@@ -131,7 +131,7 @@ def test_in_a_rehearsal_what_is_not_cut_off_is_to_be_looked_at(home: Path, world
     assert look(home, world, {"installation": SOURCE}).report["refused"] == ["AIRGAP-INTERFACE"]  # a real Ledger
 
 
-def test_a_changed_file_is_refused_in_a_rehearsal_too(home: Path, world: World) -> None:
+def test_a_changed_file_is_refused_in_a_rehearsal_too(home: Path, world: MachineProbes) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True)
     told = {"software_ledger": True, "installation": KIT._replace(findings=(CHANGED,))}
@@ -150,14 +150,14 @@ def test_a_changed_file_is_refused_in_a_rehearsal_too(home: Path, world: World) 
     ],
 )
 def test_what_is_not_as_it_should_be_is_to_be_looked_at_and_says_what_to_do(
-    home: Path, world: World, told: dict[str, Any], what: str
+    home: Path, world: MachineProbes, told: dict[str, Any], what: str
 ) -> None:
     [line] = [line for line in look(home, world, told).lines if line.verdict != OK]
     assert (line.what, line.verdict) == (what, LOOK)
     assert line.do
 
 
-def test_an_earlier_statement_of_the_time_that_holds_is_shown(home: Path, world: World) -> None:
+def test_an_earlier_statement_of_the_time_that_holds_is_shown(home: Path, world: MachineProbes) -> None:
     lines = look(home, world, {"statement": None, "valid_ms": 60_000}).lines
     assert "agreed within 60 s, in the last 24 hours" in [line.found for line in lines]
 
@@ -174,7 +174,9 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "\xff", '{"format": "airlock/deployment@9"}'])
-def test_a_damaged_pin_is_refused_and_makes_the_machine_one_of_production(home: Path, world: World, text: str) -> None:
+def test_a_damaged_pin_is_refused_and_makes_the_machine_one_of_production(
+    home: Path, world: MachineProbes, text: str
+) -> None:
     (home / "pins/venue.json").unlink()
     pin(home, rehearsal=True, name="practice")
     (home / "pins/venue.json").write_text(text, encoding="latin-1")
@@ -189,7 +191,7 @@ def test_a_replaced_pin_is_not_one(home: Path) -> None:
     assert (line.found, line.verdict, line.do) == ("none yet", LOOK, "trust one")
 
 
-def test_a_broken_chain_ends_the_preflight(home: Path, world: World) -> None:
+def test_a_broken_chain_ends_the_preflight(home: Path, world: MachineProbes) -> None:
     path = home / "transcript.jsonl"
     path.write_bytes(path.read_bytes().replace(b"pinned", b"forged"))
     assert transcript_line(TranscriptFile(path)).check == "DOC-CHAIN"
@@ -210,7 +212,7 @@ def test_a_whole_kit_says_its_fingerprint_and_a_changed_one_which_file(tmp_path:
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
 
 
-def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: World, tmp_path: Path) -> None:
+def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: MachineProbes, tmp_path: Path) -> None:
     found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
     result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
     assert result.report["refused"] == ["KIT-MANIFEST"]

@@ -12,8 +12,8 @@ from airlock_shared.host.observed import (
     LOOK,
     OK,
     REFUSED,
+    MachineProbes,
     Observed,
-    World,
 )
 from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write
 
@@ -22,7 +22,7 @@ def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
     return {(line.verdict, line.check) for line in lines}
 
 
-def refused_interfaces(world: World) -> list[str]:
+def refused_interfaces(world: MachineProbes) -> list[str]:
     lines = list(interface_lines(world))
     assert {line.check for line in lines if line.verdict == REFUSED} <= {"AIRGAP-INTERFACE"}
     return [line.what for line in lines if line.verdict == REFUSED]
@@ -102,11 +102,11 @@ def test_an_interface_of_which_nobody_can_tell_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) -> None:
-    assert verdicts(list(interface_lines(World(tmp_path)))) == {(REFUSED, "AIRGAP-INTERFACE")}
-    assert verdicts(list(route_lines(World(tmp_path)))) == {(REFUSED, "AIRGAP-ROUTE")}
-    assert verdicts(list(radio_lines(World(tmp_path)))) == {(REFUSED, "AIRGAP-RADIO")}
+    assert verdicts(list(interface_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-INTERFACE")}
+    assert verdicts(list(route_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-ROUTE")}
+    assert verdicts(list(radio_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-RADIO")}
     for lines in (interface_lines, route_lines, radio_lines):
-        assert all("cannot be told" in line.found for line in lines(World(tmp_path)))
+        assert all("cannot be told" in line.found for line in lines(MachineProbes(tmp_path)))
 
 
 def test_without_proc_the_interfaces_of_sys_are_judged(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from airlock_shared.host.observed import (
     LOOK,
     OK,
     REFUSED,
-    World,
+    MachineProbes,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from offline.machine_trees import machine
@@ -109,7 +109,7 @@ def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, t
     changed = KitFinding("KIT-INSTALLED", "bin/airlock-offline", "changed")
     installation = Installation("kit", "ab" * 32, 10, (changed,))
     missing = Library("libairlock-has-no-such.so.7", "libairlock7", "everything")
-    world = machine(tmp_path / "machine")._replace(load=World().load)
+    world = machine(tmp_path / "machine")._replace(load=MachineProbes().load)
     lines = {line.what: line for line in health_lines(OfflineHome(home), installation, (missing,), None, world)}
     assert (lines["files"].check, lines["files"].code) == ("KIT-INSTALLED", ExitCode.REFUSED)
     assert (lines[missing.soname].verdict, lines[missing.soname].code) == (FAULT, ExitCode.USAGE)

@@ -19,8 +19,8 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.host.observed import (
     LOOK,
     REFUSED,
+    MachineProbes,
     Observed,
-    World,
 )
 from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
@@ -45,12 +45,12 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cut_off(tmp_path: Path) -> World:
+def cut_off(tmp_path: Path) -> MachineProbes:
     return machine(tmp_path / "machine")
 
 
 @pytest.fixture
-def connected(cut_off: World) -> World:
+def connected(cut_off: MachineProbes) -> MachineProbes:
     interface(cut_off, "eth0", "0x1003", "up", "1")
     return cut_off
 
@@ -89,13 +89,13 @@ def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
         assert name in caught.value.got
 
 
-def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: World) -> None:
+def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: MachineProbes) -> None:
     [line, *_] = as_rehearsal(airgap_lines(connected))
     assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
     assert line.do.startswith("in production this is refused; ")
 
 
-def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: World) -> None:
+def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: MachineProbes) -> None:
     lines = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(connected)]
     assert [line.verdict for line in as_rehearsal(lines) if line.check] == [
         line.verdict for line in lines if line.check
@@ -107,7 +107,9 @@ def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: World) -> None:
 
 
 @pytest.mark.parametrize("port", [None, 9999])
-def test_production_is_refused_before_anything_is_reviewed(home: Path, connected: World, port: int | None) -> None:
+def test_production_is_refused_before_anything_is_reviewed(
+    home: Path, connected: MachineProbes, port: int | None
+) -> None:
     pin(home, rehearsal=True, name="practice")
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-INTERFACE"):
@@ -127,25 +129,27 @@ def test_each_of_the_three_is_enough(home: Path, tmp_path: Path, what: str) -> N
 
 
 @pytest.mark.parametrize("real", [True, False])
-def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(home: Path, cut_off: World, real: bool) -> None:
+def test_in_production_a_kernel_that_refuses_no_sockets_is_refused(
+    home: Path, cut_off: MachineProbes, real: bool
+) -> None:
     pin(home, rehearsal=False)
     with pytest.raises(Refusal, match="AIRGAP-SECCOMP"):
         Isolation(home, None if real else 9999, UNCONFINED, cut_off).begin()
 
 
-def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: World) -> None:
+def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
     Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
     assert said == ["NOTE: this machine is not cut off (AIRGAP-SECCOMP); outside a rehearsal that is refused."]
 
 
-def test_a_missing_landlock_stops_nothing(home: Path, cut_off: World) -> None:
+def test_a_missing_landlock_stops_nothing(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
     Isolation(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
 
 
-def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: World) -> None:
+def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
     said: list[str] = []
     isolation = Isolation(home, None, ENFORCED, cut_off)
@@ -153,7 +157,7 @@ def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Pa
     assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
 
 
-def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: World) -> None:
+def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=False)
     isolation = Isolation(home, None, ENFORCED, cut_off)
     isolation.begin()
@@ -164,7 +168,7 @@ def test_a_cable_that_is_plugged_in_later_is_noticed_before_the_ledger(home: Pat
         app()
 
 
-def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
+def test_in_a_rehearsal_it_is_a_note(home: Path, connected: MachineProbes) -> None:
     pin(home, rehearsal=True)
     said: list[str] = []
     isolation = Isolation(home, 9999, ENFORCED, connected)
@@ -173,7 +177,7 @@ def test_in_a_rehearsal_it_is_a_note(home: Path, connected: World) -> None:
     assert isolation.guarded(lambda: "app")() == "app"
 
 
-def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: World) -> None:
+def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, connected: MachineProbes) -> None:
     pin(home, rehearsal=True)
     isolation = Isolation(home, None, ENFORCED, connected)
     isolation.begin(lambda _: None)
@@ -181,7 +185,7 @@ def test_a_real_ledger_is_refused_even_under_a_rehearsal_deployment(home: Path, 
         isolation.guarded(lambda: "app")()
 
 
-def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: World) -> None:
+def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: MachineProbes) -> None:
     pin(home, rehearsal=True)
     (home / "pins/other.json").write_text("{}")
     with pytest.raises(DocumentError):

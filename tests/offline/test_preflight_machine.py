@@ -23,8 +23,8 @@ from airlock_shared.host.observed import (
     FAULT,
     LOOK,
     OK,
+    MachineProbes,
     Observed,
-    World,
 )
 from offline.machine_trees import zbar_of
 
@@ -79,7 +79,7 @@ def test_a_disk_that_is_full_or_read_only_is_a_fault(
         asked.append(path)
         return statvfs(**changed)
 
-    line = disk_line(tmp_path / "not/yet/there", World(disk=disk))
+    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disk))
     assert (line.verdict, said in line.found, asked) == (verdict, True, [tmp_path])
 
 
@@ -87,7 +87,7 @@ def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
     def disk(path: Path) -> os.statvfs_result:
         raise PermissionError(13, "Permission denied")
 
-    line = disk_line(tmp_path, World(disk=disk))
+    line = disk_line(tmp_path, MachineProbes(disk=disk))
     assert (line.verdict, line.found) == (LOOK, "cannot be told: Permission denied")
 
 
@@ -96,7 +96,7 @@ def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
 
 def test_the_libraries_are_really_loaded() -> None:
     missing = Library("libairlock-has-no-such.so.7", "libairlock7", "nothing")
-    good, bad = list(library_lines(World(), [missing, LIBRARIES[0]]))[::-1]
+    good, bad = list(library_lines(MachineProbes(), [missing, LIBRARIES[0]]))[::-1]
     assert (bad.verdict, bad.code, bad.do) == (FAULT, 2, "install Debian's package libairlock7")
     assert (good.found, good.verdict) == (LIBRARIES[0].soname, OK)
 
@@ -108,7 +108,7 @@ def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -
             raise OSError(soname)
         return zbar_of(0, 23, 93)
 
-    [line] = [line for line in library_lines(World(load=load)) if line.verdict != OK]
+    [line] = [line for line in library_lines(MachineProbes(load=load)) if line.verdict != OK]
     assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
     assert library.package in line.do
 
@@ -148,7 +148,7 @@ def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
     (tmp_path / "var/lib/dpkg").mkdir(parents=True)
     (tmp_path / "var/lib/dpkg/status").write_text(entry("libc6", "2.36") + status + entry("zlib1g", "1.2"))
     library = next(one for one in LIBRARIES if one.soname == "libzbar.so.0")
-    world = World(tmp_path, load=lambda _soname: zbar_of(*version))
+    world = MachineProbes(tmp_path, load=lambda _soname: zbar_of(*version))
     [line] = library_lines(world, [library])
     assert (line.verdict, "left out" in line.found) == ((OK, False) if sound else (LOOK, True))
     assert sound or "libzbar0" in line.do
@@ -169,12 +169,12 @@ def test_a_camera_is_found_with_what_reads_it(
     (tmp_path / "dev").mkdir()
     if device:
         (tmp_path / "dev" / device).touch()
-    line = camera_line(World(tmp_path, spec=lambda name: name if opencv else None))
+    line = camera_line(MachineProbes(tmp_path, spec=lambda name: name if opencv else None))
     assert (line.verdict, said in line.found) == (verdict, True)
 
 
 def test_a_machine_without_dev_is_not_said_to_have_no_camera(tmp_path: Path) -> None:
-    assert "cannot be told" in camera_line(World(tmp_path)).found
+    assert "cannot be told" in camera_line(MachineProbes(tmp_path)).found
 
 
 # ---- versions -------------------------------------------------------------------------------------------------------

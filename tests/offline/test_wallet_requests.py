@@ -23,7 +23,7 @@ from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.recovery import recover
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.ur.eth import DataType, Keypath, SignRequest, Step
+from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY
 from shared.world import PLAN_TEXTS, VECTORS, deployment, examined, good, refusals
 from shared.world import request_of as vector_request
@@ -127,7 +127,7 @@ BAD: dict[str, tuple[SignRequest, str]] = {
         asks(typed("desk-key"), data_type=DataType.PERSONAL_MESSAGE), "PLAN-ACTION"),
     "another account": (asks(typed("desk-key"), address=bytes(20)), "SIGNER-PLANNED"),
     "another path": (asks(typed("desk-key"), path=Keypath.of("m/44'/60'/0'/0/1")), "SIGNER-PLANNED"),
-    "a path of many": (asks(typed("desk-key"), path=Keypath((*Keypath.of(PATH).steps[:4], Step(None, False)))),
+    "a path of many": (asks(typed("desk-key"), path=Keypath((*Keypath.of(PATH).steps[:4], PathStep(None, False)))),
                        "SIGNER-PLANNED"),
     "another chain said": (asks(typed("desk-key"), chain_id=1), "DOMAIN-CHAIN"),
     "another chain signed": (asks(typed("desk-key", domain=DOMAIN | {"chainId": 1})), "DOMAIN-CHAIN"),

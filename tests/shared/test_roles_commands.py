@@ -19,7 +19,7 @@ from airlock_shared.ceremony.sections import (
     EXCEPTION,
 )
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
-from airlock_shared.cli.ceremony.context import Place
+from airlock_shared.cli.ceremony.context import CeremonyMachine
 from airlock_shared.errors import Declined, PlanError, Refusal, UsageError
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
@@ -52,7 +52,9 @@ class Table:
         self.plan = folder / "plan.toml"
         self.plan.write_text(PLAN_TEXT)
         self.transcript = TranscriptFile(folder / "home" / "transcript.jsonl")
-        self.place = Place(half, self.transcript, lambda: 1_790_000_000_000, lambda name: "dd" * 32, lambda: True)
+        self.place = CeremonyMachine(
+            half, self.transcript, lambda: 1_790_000_000_000, lambda name: "dd" * 32, lambda: True
+        )
 
     def run(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
         plan = ("--plan", str(self.plan))

@@ -16,7 +16,7 @@ from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.candidates import MOST, Candidates
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, Report, scan
+from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, ScanReport, scan
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder, Progress
@@ -35,7 +35,7 @@ def images_of(transfer: Transfer, version: int = 15) -> list[Image.Image]:
     return [image_of(text) for text in cycle_texts(transfer, version)]
 
 
-def nothing(_report: Report) -> None:
+def nothing(_report: ScanReport) -> None:
     """Tell nobody."""
 
 
@@ -95,7 +95,7 @@ def test_it_looks_at_no_more_pictures_than_it_needs() -> None:
 
 def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
     images, count = images_of(whole_plan()), ideal_count(whole_plan(), 15)
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     scan([images[0], images[0], BLANK, image_of("FOREIGN"), *images[1:]], Decoder(), reports.append)
     assert [report.pictures for report in reports] == list(range(1, len(reports) + 1))
     assert reports[3].line() == f"{100 // count:3} %  1 of {count} parts, 1 repeated, 1 foreign"
@@ -104,13 +104,13 @@ def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
 
 
 def test_a_line_of_progress_fits_80_columns() -> None:
-    line = Report(10**9, Progress(4096, 10**6, 10**6, 10**6, 10**6, 4096, 100), "").line()
+    line = ScanReport(10**9, Progress(4096, 10**6, 10**6, 10**6, 10**6, 4096, 100), "").line()
     assert len(line) <= 80
-    assert Report(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "  0 %  0 of ? parts, 0 repeated, 0 foreign"
+    assert ScanReport(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "  0 %  0 of ? parts, 0 repeated, 0 foreign"
 
 
 def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     with pytest.raises(DocumentError, match="QR-INCOMPLETE"):
         scan([BLANK] * (4 * HINT_AFTER), Decoder(), reports.append, read=lambda _image: [])
     assert [report.hint for report in reports[: HINT_AFTER - 1]] == [""] * (HINT_AFTER - 1)
@@ -120,7 +120,7 @@ def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:
 
 
 def test_a_code_that_is_read_ends_the_hints() -> None:
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     texts: Iterator[list[str]] = iter([[]] * HINT_AFTER + [[cycle_texts(whole_plan(), 15)[0]], []])
     with pytest.raises(DocumentError):
         scan([BLANK] * (HINT_AFTER + 2), Decoder(), reports.append, read=lambda _image: next(texts))
@@ -128,7 +128,7 @@ def test_a_code_that_is_read_ends_the_hints() -> None:
 
 
 def test_a_foreign_code_says_what_it_is_not() -> None:
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     with pytest.raises(DocumentError):
         scan([image_of("HTTP://EXAMPLE.ORG")], Decoder(), reports.append)
     assert reports[0].hint == "a QR code that is not of a transfer (no ur:… text)"
@@ -136,7 +136,7 @@ def test_a_foreign_code_says_what_it_is_not() -> None:
 
 def test_another_transfer_shown_midway_is_ignored_and_named() -> None:
     images, others = images_of(whole_plan()), images_of(one_intent())
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     message = scan([*images[:3], others[0], *images[3:]], Decoder(), reports.append)
     assert message.cbor == whole_plan().cbor
     assert [report.hint for report in reports[:5]] == ["", "", "", MIXED, ""]
@@ -154,7 +154,7 @@ def test_stray_first_frames_of_other_transfers_block_nothing(strays: int, tmp_pa
 def test_a_stray_frame_before_every_picture_blocks_nothing() -> None:
     stray = images_of(batch(2)[0])[0]
     shown = [image for each in images_of(whole_plan()) for image in (stray, each)]
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     assert scan(shown, Decoder(), reports.append).cbor == whole_plan().cbor
     assert OTHER_TRANSFER in {report.hint for report in reports[:6]}
 
@@ -215,7 +215,7 @@ def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         scan(interrupted_after(images, 9), Decoder(), nothing, kept=kept)
     assert stat.S_IMODE((tmp_path / "scan.part").stat().st_mode) == 0o600
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     message = scan(images[9:], Decoder(), reports.append, kept=kept)
     assert message.cbor == whole_plan().cbor
     assert reports[0].progress.useful == 10
@@ -232,7 +232,7 @@ def test_a_whole_message_that_was_kept_needs_no_picture(tmp_path: Path) -> None:
 def test_a_frame_is_kept_before_anybody_is_told_of_it(tmp_path: Path) -> None:
     kept = KeptFrames(tmp_path / "scan.part")
 
-    def interrupt(_report: Report) -> None:
+    def interrupt(_report: ScanReport) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -252,7 +252,7 @@ def test_a_new_transfer_takes_the_place_of_kept_frames(tmp_path: Path) -> None:
     kept = KeptFrames(tmp_path / "scan.part")
     with pytest.raises(KeyboardInterrupt):
         scan(interrupted_after(images_of(whole_plan()), 5), Decoder(), nothing, kept=kept)
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     message = scan(images_of(one_intent()), Decoder(), reports.append, kept=kept)
     assert message.cbor == one_intent().cbor
     assert reports[0].hint == OTHER_TRANSFER
@@ -284,7 +284,7 @@ def test_a_damaged_file_of_kept_frames_costs_the_damaged_frames_alone(tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         scan(interrupted_after(images_of(whole_plan()), 9), Decoder(), nothing, kept=KeptFrames(path))
     path.write_bytes(damage(path.read_bytes()))
-    reports: list[Report] = []
+    reports: list[ScanReport] = []
     message = scan(images_of(whole_plan())[9:], Decoder(), reports.append, kept=KeptFrames(path))
     assert message.cbor == whole_plan().cbor
     assert reports[0].progress.useful >= 9

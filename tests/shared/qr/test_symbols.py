@@ -19,7 +19,7 @@ from airlock_shared.qr.symbol import (
     version_for,
 )
 from airlock_shared.qr.transfer import Transfer, cycle_texts, densities_of, endless_texts, ideal_count
-from airlock_shared.ur.decode import Decoder, Limits
+from airlock_shared.ur.decode import Decoder, TransferLimits
 from shared.qr.transfers import batch, one_intent, one_transaction, whole_plan
 
 VERSIONS = range(1, LARGEST_VERSION + 1)
@@ -66,7 +66,7 @@ def test_the_quiet_zone_is_four_modules_of_white_on_every_side() -> None:
 @pytest.mark.parametrize("version", [5, *DENSITIES])
 def test_every_frame_fits_its_density(version: int, ur_type: str) -> None:
     # the longest message that is received, so that every number in a part is as long as it gets
-    size = min(Limits().message_bytes, fragment_bytes_for(version, ur_type) * Limits().seq_len)
+    size = min(TransferLimits().message_bytes, fragment_bytes_for(version, ur_type) * TransferLimits().seq_len)
     transfer = Transfer(ur_type, bytes(size), "", "", "00" * 32)
     texts = endless_texts(transfer, version)
     assert max(len(next(texts)) for _ in range(20)) <= capacity(version)
@@ -120,4 +120,4 @@ def test_densities_that_a_receiver_would_not_take_are_not_offered() -> None:
 
 def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> None:
     with pytest.raises(UsageError, match="too many for codes"):
-        densities_of(Transfer("bytes", bytes(Limits().message_bytes + 1), "", "", "00" * 32))
+        densities_of(Transfer("bytes", bytes(TransferLimits().message_bytes + 1), "", "", "00" * 32))

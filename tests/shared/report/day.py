@@ -17,7 +17,7 @@ from airlock_shared.documents import signatures as signatures_document
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.report.evidence.redaction import withhold
-from airlock_shared.report.evidence.screens import Screens, Shown, write_screens
+from airlock_shared.report.evidence.screens import Screens, ShownPages, write_screens
 from airlock_shared.wire.stream import read_batch
 from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
@@ -154,7 +154,7 @@ def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any
 
 def screens_bytes() -> bytes:
     pages = [["Review typed ", "message"], [HOSTILE, "0x" + "EF" * 60], ["Sign message"]]
-    shown = tuple(Shown(each.step, each.digest, pages) for each in signed())
+    shown = tuple(ShownPages(each.step, each.digest, pages) for each in signed())
     return write_screens(Screens("nanosp", requests_fingerprint(), shown))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.decode import Decoder, Limits, Message, Progress, Taken
+from airlock_shared.ur.decode import Decoder, Message, Progress, Taken, TransferLimits
 from airlock_shared.ur.encode import frame_count, frames
 from shared.ur.messages import bytes_payload, repeatable
 
@@ -130,15 +130,17 @@ def test_frames_whose_two_numbers_differ_are_bad() -> None:
     assert decoder.progress.expected == 0
 
 
-@pytest.mark.parametrize("limits", [Limits(seq_len=10), Limits(message_bytes=1000)], ids=["frames", "bytes"])
-def test_a_message_beyond_the_limits_is_named_and_ignored(limits: Limits) -> None:
+@pytest.mark.parametrize(
+    "limits", [TransferLimits(seq_len=10), TransferLimits(message_bytes=1000)], ids=["frames", "bytes"]
+)
+def test_a_message_beyond_the_limits_is_named_and_ignored(limits: TransferLimits) -> None:
     decoder = received(FRAMES[:30], Decoder(limits))
     assert decoder.progress == Progress(0, 0, 0, 0, 30, 0, 0)
     assert decoder.reason.startswith("QR-LIMIT: too long for codes")
 
 
 def test_a_still_code_beyond_the_limits_is_named_and_ignored() -> None:
-    decoder = Decoder(Limits(message_bytes=999))
+    decoder = Decoder(TransferLimits(message_bytes=999))
     assert decoder.receive(next(frames("bytes", CBOR, fragment_bytes=2000))) is Taken.BAD
     assert decoder.result is None
 

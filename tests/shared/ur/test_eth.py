@@ -20,9 +20,9 @@ from airlock_shared.ur.eth import (
     DataType,
     HDKey,
     Keypath,
+    PathStep,
     Signature,
     SignRequest,
-    Step,
 )
 from airlock_shared.ur.part import parse_part
 from airlock_shared.wire.cbor import Tagged, write
@@ -98,14 +98,14 @@ def test_every_kind_of_data_comes_back_with_all_that_a_request_can_say(data_type
 
 
 def test_an_account_comes_back_with_all_that_it_can_say() -> None:
-    children = Keypath((Step(None, False), Step(None, True)))
+    children = Keypath((PathStep(None, False), PathStep(None, True)))
     key = HDKey(KEY, bytes(32), CoinInfo(60, 1), PATH, children, 1, "Airlock", "account.standard")
     assert HDKey.from_cbor(key.to_cbor()) == key
     assert str(children) == "m/*/*'"
 
 
 def test_a_path_with_all_that_it_can_say_is_a_payload_of_its_own() -> None:
-    path = Keypath((Step(44, True), Step(None, False)), 0xFFFFFFFF, 255)
+    path = Keypath((PathStep(44, True), PathStep(None, False)), 0xFFFFFFFF, 255)
     text = ur(KEYPATH_TYPE, path.to_cbor())
     assert Keypath.from_cbor(parse_part(text).payload) == path
 
@@ -113,7 +113,7 @@ def test_a_path_with_all_that_it_can_say_is_a_payload_of_its_own() -> None:
 @repeatable
 @given(st.lists(st.tuples(st.integers(0, 2_099_999_999), st.booleans()), min_size=1, max_size=10))
 def test_any_path_is_the_same_as_text_and_as_code(steps: list[tuple[int, bool]]) -> None:
-    path = Keypath(tuple(Step(*step) for step in steps))
+    path = Keypath(tuple(PathStep(*step) for step in steps))
     assert Keypath.of(str(path)) == path
     assert Keypath.from_cbor(path.to_cbor()) == path
 

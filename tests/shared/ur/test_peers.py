@@ -15,7 +15,7 @@ import pytest
 
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.encode import frame_count, frames
-from airlock_shared.ur.eth import DataType, HDKey, Keypath, Signature, SignRequest, Step
+from airlock_shared.ur.eth import DataType, HDKey, Keypath, PathStep, Signature, SignRequest
 from shared.ur.messages import bytes_payload
 
 PEER = Path(__file__).parent / "peer.cjs"
@@ -141,7 +141,7 @@ def test_an_account_is_the_same_on_both_sides() -> None:
         bytes.fromhex(asked["key"]),
         bytes.fromhex(asked["chain_code"]),
         origin=Keypath.of(asked["origin"], 0xE9181CF3),
-        children=Keypath((Step(None, False), Step(None, False))),
+        children=Keypath((PathStep(None, False), PathStep(None, False))),
         parent_fingerprint=0xD32E4508,
         name=asked["name"],
         note=asked["note"],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.context import Place
+from airlock_shared.cli.ceremony.context import CeremonyMachine
 
 
-def _place(home: OfflineHome) -> Place:
-    return Place("offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint, home.rehearses)
+def _place(home: OfflineHome) -> CeremonyMachine:
+    return CeremonyMachine(
+        "offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint, home.rehearses
+    )
 
 
 ceremony = ceremony_group(_place)

@@ -11,7 +11,7 @@ from airlock_offline.preflight.ledger import udev_rule
 from airlock_shared.cli.console import json_option, say
 from airlock_shared.cli.doctor import finish_doctor
 from airlock_shared.host.machine import Library
-from airlock_shared.host.observed import World
+from airlock_shared.host.observed import MachineProbes
 
 
 @click.command("doctor")
@@ -31,4 +31,4 @@ def doctor(state: OfflineHome, as_json: bool) -> None:
     say("Looking at every installed file ...")
     installation = examine_installation()
     libraries = tuple(Library(*row) for row in system_libraries())
-    finish_doctor(list(health_lines(state, installation, libraries, udev_rule(), World())), as_json=as_json)
+    finish_doctor(list(health_lines(state, installation, libraries, udev_rule(), MachineProbes())), as_json=as_json)

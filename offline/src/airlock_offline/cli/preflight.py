@@ -23,7 +23,7 @@ from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.machine import page_lines
-from airlock_shared.host.observed import REFUSED, World
+from airlock_shared.host.observed import REFUSED, MachineProbes
 
 
 @click.command("preflight")
@@ -72,7 +72,7 @@ def preflight(
     told = PreflightInputs(
         now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
     )
-    result = look_at(state.home, state.transcript, told, World())
+    result = look_at(state.home, state.transcript, told, MachineProbes())
     state.transcript.record("preflight", result.report, now_ms())
     _end(result, as_json=as_json)
 

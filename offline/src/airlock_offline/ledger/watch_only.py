@@ -13,12 +13,12 @@ from airlock_offline.ledger.ethereum_app import EthereumApp, ExtendedKey
 from airlock_offline.ledger.status import wrong_answer
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.ur.eth import CoinInfo, HDKey, Keypath, Step
+from airlock_shared.ur.eth import CoinInfo, HDKey, Keypath, PathStep
 
 ETHEREUM = 60  # SLIP-44
 NAME = "Airlock"
 NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
-CHILDREN = (Step(0, False), Step(None, False))
+CHILDREN = (PathStep(0, False), PathStep(None, False))
 FIRST = (0, 0)
 
 

@@ -30,8 +30,8 @@ from airlock_shared.host.machine import (
 )
 from airlock_shared.host.observed import (
     LOOK,
+    MachineProbes,
     Observed,
-    World,
     fault,
 )
 from airlock_shared.host.settings import FILE
@@ -41,7 +41,11 @@ REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a 
 
 
 def health_lines(
-    state: OfflineHome, installation: Installation, libraries: tuple[Library, ...], rule: str | None, world: World
+    state: OfflineHome,
+    installation: Installation,
+    libraries: tuple[Library, ...],
+    rule: str | None,
+    world: MachineProbes,
 ) -> Iterator[Observed]:
     """Yield every line of ``doctor``, without changing anything and without talking to a Ledger."""
     yield program_line("airlock-offline")

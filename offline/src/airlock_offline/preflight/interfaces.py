@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.host.observed import REFUSED, Observed, World
+from airlock_shared.host.observed import REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
 
 IFF_UP = 0x1
@@ -31,7 +31,7 @@ class Interface(NamedTuple):
     found: str
 
 
-def interface_lines(world: World) -> Iterator[Observed]:
+def interface_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge every interface but loopback. ``AIRGAP-INTERFACE`` for one that is up, or of which nobody can tell."""
     named, own = _named(world.root / "sys/class/net"), _own(world.root / "proc/net/dev")
     if named is None and own is None:
@@ -63,7 +63,7 @@ def _own(file: Path) -> set[str] | None:
     return None if text is None else {line.partition(":")[0].strip() for line in text.splitlines()[2:] if ":" in line}
 
 
-def _look(world: World, name: str, own: set[str] | None) -> Interface:
+def _look(world: MachineProbes, name: str, own: set[str] | None) -> Interface:
     folder = world.root / "sys/class/net" / name
     state, flags = _text(folder / "operstate"), _number(_text(folder / "flags"))
     elsewhere = "" if own is None or name in own else ", seen from another network namespace"
@@ -90,7 +90,7 @@ def _number(text: str | None) -> int | None:
 # ---- routes -----------------------------------------------------------------------------------------------------------
 
 
-def route_lines(world: World) -> Iterator[Observed]:
+def route_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge the routes of this process' namespace: ``AIRGAP-ROUTE`` for any that does not end in this machine."""
     four = _text(world.root / "proc/net/route")
     if four is None:

@@ -23,8 +23,8 @@ from airlock_shared.errors import Refusal
 from airlock_shared.host.observed import (
     LOOK,
     REFUSED,
+    MachineProbes,
     Observed,
-    World,
 )
 
 FAMILY = "AIRGAP-"
@@ -36,7 +36,7 @@ def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
     return not (software_ledger and only_rehearsals(pins))
 
 
-def airgap_lines(world: World) -> list[Observed]:
+def airgap_lines(world: MachineProbes) -> list[Observed]:
     """Look at interfaces, routes and radios, and judge them as for production."""
     return [*interface_lines(world), *route_lines(world), *radio_lines(world)]
 
@@ -65,7 +65,7 @@ class Isolation:
         home: Path,
         emulator_port: int | None,
         kernel: Confinement,
-        world: World = World(),  # noqa: B008 (frozen)
+        world: MachineProbes = MachineProbes(),  # noqa: B008 (frozen)
     ) -> None:
         """Read which deployments are pinned. Raises ``DocumentError`` for one that is damaged."""
         self._pins = OfflineHome(home).pins()

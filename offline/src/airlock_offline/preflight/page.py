@@ -32,8 +32,8 @@ from airlock_shared.host.observed import (
     FAULT,
     LOOK,
     REFUSED,
+    MachineProbes,
     Observed,
-    World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.units import utc_text
@@ -74,7 +74,7 @@ class PreflightResult(NamedTuple):
     production: bool
 
 
-def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world: World) -> PreflightResult:
+def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world: MachineProbes) -> PreflightResult:
     """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)

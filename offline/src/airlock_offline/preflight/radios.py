@@ -15,8 +15,8 @@ from typing import NamedTuple
 from airlock_shared.host.observed import (
     LOOK,
     REFUSED,
+    MachineProbes,
     Observed,
-    World,
 )
 from airlock_shared.text.safe import safe
 
@@ -38,7 +38,7 @@ class Switch(NamedTuple):
     blocked: str | None
 
 
-def radio_lines(world: World) -> Iterator[Observed]:
+def radio_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge every radio: ``AIRGAP-RADIO`` for one that is not blocked, or of which nobody can tell."""
     classes = world.root / "sys/class"
     try:

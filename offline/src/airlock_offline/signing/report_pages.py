@@ -6,7 +6,7 @@ from airlock_offline.ledger.models import shown_models
 from airlock_offline.signing.device_pages import pages_of
 from airlock_shared.report.consistency import ELSEWHERE, models_told
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.evidence.screens import Screens, Shown
+from airlock_shared.report.evidence.screens import Screens, ShownPages
 from airlock_shared.report.reexamined import judge
 
 
@@ -22,5 +22,5 @@ def screens_of(evidence: Evidence, model: str) -> Screens:
         signed, case = each.answer.signed if each.answer else None, each.examined.case
         if signed is not None and case is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
             pages = [list(page) for page in pages_of(case, model, by_hashes=signed.shown == "hashes")]
-            shown.append(Shown(case.request.step, each.digest, pages))
+            shown.append(ShownPages(case.request.step, each.digest, pages))
     return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))

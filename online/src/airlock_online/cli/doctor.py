@@ -25,7 +25,7 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import Observed, World, fault
+from airlock_shared.host.observed import MachineProbes, Observed, fault
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
@@ -52,7 +52,7 @@ def doctor(home: OnlineHome, as_json: bool) -> None:
 
 
 def _own_lines(home: OnlineHome) -> Iterator[Observed]:
-    world = World()
+    world = MachineProbes()
     yield program_line("airlock-online")
     yield closure_line(REQUIREMENTS)
     yield home_line(home.folder)

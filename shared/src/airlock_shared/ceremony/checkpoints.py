@@ -16,7 +16,7 @@ _FACILITATOR, _SIGNER = ("facilitator", "witness"), ("signer", "witness")  # who
 _BOTH: Mapping[Half, tuple[str, ...]] = {"online": _FACILITATOR, "offline": _SIGNER}
 
 
-class Station(NamedTuple):
+class Checkpoint(NamedTuple):
     """A place of the day at which people compare something.
 
     ``by`` holds the machines on which it is confirmed, each with the roles that confirm it there at least, if the plan names
@@ -34,25 +34,25 @@ class Station(NamedTuple):
 STATIONS = {
     station.name: station
     for station in (
-        Station("plan", _BOTH, "The plan's fingerprint is the same on both screens and on everybody's paper.",
+        Checkpoint("plan", _BOTH, "The plan's fingerprint is the same on both screens and on everybody's paper.",
                 earlier=True),
-        Station("deployment", _BOTH, "The deployment's fingerprint is the same on both screens.",
+        Checkpoint("deployment", _BOTH, "The deployment's fingerprint is the same on both screens.",
                 {"deployment-pinned": "fingerprint"}, earlier=True),
-        Station("preflight", {"offline": _FACILITATOR},
+        Checkpoint("preflight", {"offline": _FACILITATOR},
                 "Every line of the preflight page was read; the time is that of the watch.", {"preflight": ""}),
-        Station("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
+        Checkpoint("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
                 {"address": "address"}),
-        Station("requests", _BOTH, "The requests fingerprint is the same on both screens, read aloud.",
+        Checkpoint("requests", _BOTH, "The requests fingerprint is the same on both screens, read aloud.",
                 {"prepared": "requests", "sign-begun": "requests"}),
-        Station("review", {"offline": _SIGNER},
+        Checkpoint("review", {"offline": _SIGNER},
                 "Every item was read against the plan, and the Ledger showed the pages listed here.",
                 {"signatures-written": "requests"}),
-        Station("signatures", _BOTH, "The signatures fingerprint is the same on both screens.",
+        Checkpoint("signatures", _BOTH, "The signatures fingerprint is the same on both screens.",
                 {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"}),
-        Station("outcome", {"online": _FACILITATOR},
+        Checkpoint("outcome", {"online": _FACILITATOR},
                 "What became of every step was read, and what was read back afterwards.",
                 {"submit-begun": "", "exported": "", "outcome": ""}),
-        Station("seal", {"offline": _SIGNER},
+        Checkpoint("seal", {"offline": _SIGNER},
                 "The head that the Ledger showed and sealed is the one on the screen and on paper.",
                 {"sealed": "head"}),
     )
@@ -60,12 +60,12 @@ STATIONS = {
 """The stations in the order of the day."""
 
 
-def stations_of(half: Half) -> list[Station]:
+def stations_of(half: Half) -> list[Checkpoint]:
     """Return the stations that are confirmed on a machine, in the order of the day."""
     return [station for station in STATIONS.values() if half in station.by]
 
 
-def last_on_record(section: Iterable[Entry], plan: Plan, station: Station) -> str | None:
+def last_on_record(section: Iterable[Entry], plan: Plan, station: Checkpoint) -> str | None:
     """Return the last of what a station is about, among the entries of a ceremony: what names it, or the entry's own hash.
 
     Where each signer has a document of its own, the last of each, with blanks between. None when nothing of it happened.

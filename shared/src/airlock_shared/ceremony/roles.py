@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from airlock_shared.ceremony.checkpoints import STATIONS as STATIONS
-from airlock_shared.ceremony.checkpoints import Half, Station, last_on_record, stations_of
+from airlock_shared.ceremony.checkpoints import Checkpoint, Half, last_on_record, stations_of
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, ENDED, EXCEPTION, read_entry, section_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
@@ -109,7 +109,7 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
 # ---- stations and people ---------------------------------------------------------------------------------------------
 
 
-def _confirmations(section: list[Entry], station: Station, plan: Plan) -> tuple[Confirmation, ...]:
+def _confirmations(section: list[Entry], station: Checkpoint, plan: Plan) -> tuple[Confirmation, ...]:
     """Return a station's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
     record = last_on_record(section, plan, station)
     return tuple(

@@ -16,13 +16,13 @@ from airlock_shared.host.files import make_folder, read_input, require_new, writ
 from airlock_shared.report.evidence.artefacts import FILES, HTML, JSON, PDF
 
 if TYPE_CHECKING:
-    from airlock_shared.report.verify import Report
+    from airlock_shared.report.verify import MadeReport
 
 ARTEFACTS = "artefacts"
 MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
 
 
-def write_folder(folder: Path, report: Report, files: Mapping[str, bytes]) -> None:
+def write_folder(folder: Path, report: MadeReport, files: Mapping[str, bytes]) -> None:
     """Write a new evidence folder. Raises ``UsageError`` when it exists, or cannot be written."""
     require_new(folder)
     made = make_folder(folder.with_name(f".{folder.name}.{secrets.token_hex(6)}"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.host import zbar_library
-from airlock_shared.host.observed import LOOK, OK, Observed, World, fault
+from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, fault
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
@@ -63,7 +63,7 @@ def home_line(home: Path) -> Observed:
     return Observed("disk", "folder", f"{safe(str(home))}, private (0700)")
 
 
-def disk_line(home: Path, world: World) -> Observed:
+def disk_line(home: Path, world: MachineProbes) -> Observed:
     """Look at the file system on which the folder is, or would be made: room, and whether it can be written."""
     try:
         there = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
@@ -82,7 +82,7 @@ def disk_line(home: Path, world: World) -> Observed:
 # ---- libraries, camera ----------------------------------------------------------------------------------------------
 
 
-def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Iterator[Observed]:
+def library_lines(world: MachineProbes, libraries: Iterable[Library] = LIBRARIES) -> Iterator[Observed]:
     """Load each shared library that the wheels leave to the system, and name the package of one that cannot be."""
     good = []
     for library in libraries:
@@ -105,7 +105,7 @@ def library_lines(world: World, libraries: Iterable[Library] = LIBRARIES) -> Ite
         yield Observed("libraries", "loaded", ", ".join(good))
 
 
-def camera_line(world: World) -> Observed:
+def camera_line(world: MachineProbes) -> Observed:
     """Look for a camera that can be opened, and for what reads it. No camera is no fault: documents travel as files."""
     folder = world.root / "dev"
     if not os.access(folder, os.R_OK):

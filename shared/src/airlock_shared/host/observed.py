@@ -15,7 +15,7 @@ OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
 """Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""
 
 
-class World(NamedTuple):
+class MachineProbes(NamedTuple):
     """The machine: where its file tree begins, how a shared library is loaded, and what is known of a file system."""
 
     root: Path = Path("/")

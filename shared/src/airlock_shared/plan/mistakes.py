@@ -32,7 +32,7 @@ from airlock_shared.plan.reader import (
     read_toml,
     signer_of,
 )
-from airlock_shared.plan.toml_positions import Place, Span, nearest, places
+from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, places
 from airlock_shared.plan.values import LINE, plan_error, read_values, require_known
 from airlock_shared.wire.members import NAME
 
@@ -90,7 +90,7 @@ def _for_syntax(line: str) -> str:
     return ""
 
 
-def _placed(error: PlanError, table: dict[str, Any], found: dict[str, Place], lines: list[str]) -> Mistake:
+def _placed(error: PlanError, table: dict[str, Any], found: dict[str, TomlPosition], lines: list[str]) -> Mistake:
     _, place = nearest(found, error.where)
     wrong_name = error.check == "PLAN-FIELD" and error.what == "unknown name"
     span = place.name if wrong_name else place.value

@@ -27,31 +27,31 @@ class Span(NamedTuple):
     length: int
 
 
-class Place(NamedTuple):
+class TomlPosition(NamedTuple):
     """Where a name stands, and its value; for a table or an array's element both are where it begins."""
 
     name: Span
     value: Span
 
 
-def places(text: str) -> dict[str, Place]:
+def places(text: str) -> dict[str, TomlPosition]:
     """Return the place of every table, name, array element and value, by its path. ``tomllib`` has read the text before."""
     scanner = _Scanner(text.replace("\r\n", "\n"))
     scanner.document()
     return scanner.found
 
 
-def nearest(found: dict[str, Place], path: str) -> tuple[str, Place]:
+def nearest(found: dict[str, TomlPosition], path: str) -> tuple[str, TomlPosition]:
     """Return the path itself with its place, or those of the innermost table around it; the first line at worst."""
     while path and path not in found:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     start = Span(1, 1, 0)
-    return path, found.get(path, Place(start, start))
+    return path, found.get(path, TomlPosition(start, start))
 
 
 class _Scanner:
     def __init__(self, text: str) -> None:
-        self.found: dict[str, Place] = {}
+        self.found: dict[str, TomlPosition] = {}
         self._text = text
         self._at = 0
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -78,10 +78,10 @@ class _Scanner:
             count = self._counts.get(path, 0)
             self._counts[path] = count + 1
             span = self._span(start)
-            self.found.setdefault(path, Place(span, span))
+            self.found.setdefault(path, TomlPosition(span, span))
             path = f"{path}[{count}]"
         span = self._span(start)
-        self.found[path] = Place(span, span)
+        self.found[path] = TomlPosition(span, span)
         return path
 
     def _joined(self, parts: list[str], header: Span) -> str:
@@ -89,7 +89,7 @@ class _Scanner:
         base = ""
         for part in parts:
             base = f"{base}.{part}".lstrip(".")
-            self.found.setdefault(base, Place(header, header))
+            self.found.setdefault(base, TomlPosition(header, header))
             if base in self._counts:
                 base = f"{base}[{self._counts[base] - 1}]"
         return base
@@ -102,10 +102,10 @@ class _Scanner:
         self._skip(_SPACE)
         for part in parents:
             base = f"{base}.{part}".lstrip(".")
-            self.found.setdefault(base, Place(name, name))
+            self.found.setdefault(base, TomlPosition(name, name))
         path = f"{base}.{last}".lstrip(".")
         value = self._value(path)
-        self.found[path] = Place(name, value)
+        self.found[path] = TomlPosition(name, value)
 
     def _key(self) -> list[str]:
         """Return a key's parts, and stand at what follows it."""
@@ -148,7 +148,7 @@ class _Scanner:
             if closing == "]":
                 element = f"{path}[{count}]"
                 span = self._value(element)
-                self.found[element] = Place(span, span)
+                self.found[element] = TomlPosition(span, span)
                 count += 1
             else:
                 self._pair(path)

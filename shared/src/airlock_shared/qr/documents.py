@@ -26,7 +26,7 @@ from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_json
 PLAN_TEXT = "airlock/plan-text@1"
 
 
-class Received(NamedTuple):
+class ReceivedDocument(NamedTuple):
     """A document as it came, whole: ``data`` is its file, ``plan`` the fingerprint of a plan, or empty."""
 
     kind: str
@@ -50,7 +50,7 @@ def transfer_of(data: bytes) -> Transfer:
     return Transfer(UR_TYPE, wrap(text, ceremony=ceremony), kind, ceremony, fingerprint(document))
 
 
-def received(message: Message, *kinds: str) -> Received:
+def received(message: Message, *kinds: str) -> ReceivedDocument:
     """Return the document in a message, parsed as its kind to see that it is whole; without ``kinds``, any known one.
 
     Raises ``DocumentError``: ``QR-TYPE`` for a code of another kind, ``QR-ENVELOPE`` for a document of another kind or
@@ -68,7 +68,7 @@ def received(message: Message, *kinds: str) -> Received:
     if envelope.kind == PLAN_TEXT:
         data = _text_of(envelope.document_json)
         plan = parse_plan(data).fingerprint
-    return Received(envelope.kind, envelope.ceremony, envelope.fingerprint, data, plan)
+    return ReceivedDocument(envelope.kind, envelope.ceremony, envelope.fingerprint, data, plan)
 
 
 def file_name(kind: str, fingerprint: str) -> str:

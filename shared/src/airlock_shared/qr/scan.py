@@ -27,7 +27,7 @@ MIXED = (
 )
 
 
-class Report(NamedTuple):
+class ScanReport(NamedTuple):
     """How a scan stands after a picture: ``pictures`` tried, frames by kind, and a ``hint`` (empty when all is well)."""
 
     pictures: int
@@ -45,7 +45,7 @@ class Report(NamedTuple):
 def scan(
     pictures: Iterable[Any],
     decoder: Decoder,
-    on_progress: Callable[[Report], None],
+    on_progress: Callable[[ScanReport], None],
     *,
     kept: KeptFrames | None = None,
     read: Callable[[Any], list[str]] = texts_in,
@@ -69,7 +69,7 @@ def scan(
             resumed = resumed and taken not in (Taken.USEFUL, Taken.REPEATED)
             hint = said or hint
         decoder = seen.leader.decoder
-        on_progress(Report(count, decoder.progress, hint or _hint(idle)))
+        on_progress(ScanReport(count, decoder.progress, hint or _hint(idle)))
         if decoder.result is not None:
             return decoder.result
     raise _incomplete(decoder, count)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from airlock_shared.errors import UsageError
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
-from airlock_shared.ur.decode import Limits
+from airlock_shared.ur.decode import TransferLimits
 from airlock_shared.ur.encode import frame_count, frames
 from airlock_shared.ur.envelope import UR_TYPE
 from airlock_shared.ur.fragments import choose_fragments
@@ -43,8 +43,10 @@ def densities_of(transfer: Transfer) -> list[int]:
     """
     counts = {version: ideal_count(transfer, version) for version in DENSITIES}
     still = [version for version, count in counts.items() if count == 1][1:]  # the smallest carries it all
-    versions = [version for version, count in counts.items() if count <= Limits().seq_len and version not in still]
-    if not versions or len(transfer.cbor) > Limits().message_bytes:
+    versions = [
+        version for version, count in counts.items() if count <= TransferLimits().seq_len and version not in still
+    ]
+    if not versions or len(transfer.cbor) > TransferLimits().message_bytes:
         raise UsageError(f"{len(transfer.cbor)} bytes are too many for codes", do="carry it as a file")
     return versions
 

@@ -32,7 +32,7 @@ Judge = Callable[[Evidence], Sequence[Judged]]
 """What judges the requests again: :func:`airlock_shared.report.reexamined.judge`, given by the command."""
 
 
-class Report(NamedTuple):
+class MadeReport(NamedTuple):
     """A report: its value, and the files of its folder apart from the artefacts."""
 
     value: Row
@@ -47,10 +47,10 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
-def make(files: Mapping[str, bytes], judge: Judge) -> Report:
+def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
     value, text = _value(read_evidence(files), judge)
-    return Report(value, text, page(value))
+    return MadeReport(value, text, page(value))
 
 
 def _value(evidence: Evidence, judge: Judge) -> tuple[Row, bytes]:

@@ -19,7 +19,7 @@ from airlock_shared.ur.solve import Added, Solver
 from airlock_shared.wire.codec import damaged
 
 
-class Limits(NamedTuple):
+class TransferLimits(NamedTuple):
     """The longest message that is received: twelve minutes of frames at five a second."""
 
     seq_len: int = 4096
@@ -66,8 +66,8 @@ class Message(NamedTuple):
 class Decoder:
     """Collects frames until ``result`` is there. ``restart`` forgets everything, at any moment."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: TransferLimits | None = None) -> None:
+        self._limits = limits or TransferLimits()
         self.restart()
 
     def restart(self) -> None:

@@ -16,7 +16,7 @@ from airlock_shared.ur.hdkey import (
     CoinInfo,
     HDKey,
     Keypath,
-    Step,
+    PathStep,
 )
 from airlock_shared.ur.members import field_error, is_uint, read_map, read_uuid, untag, write_uuid
 from airlock_shared.wire.cbor import Tagged, write
@@ -30,9 +30,9 @@ __all__ = [
     "DataType",
     "HDKey",
     "Keypath",
+    "PathStep",
     "SignRequest",
     "Signature",
-    "Step",
 ]
 
 SIGN_REQUEST_TYPE, SIGNATURE_TYPE = "eth-sign-request", "eth-signature"

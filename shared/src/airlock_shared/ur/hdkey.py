@@ -17,7 +17,7 @@ _MAX_CHILD = 1 << 31
 _MAX_UINT32 = (1 << 32) - 1
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One step of a path; ``child`` is a number below 2**31, or ``None`` for all of them, written ``*``."""
 
     child: int | None
@@ -27,7 +27,7 @@ class Step(NamedTuple):
 class Keypath(NamedTuple):
     """A derivation path, the fingerprint of the key that it starts from, and its depth, where they are known."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     source_fingerprint: int | None = None
     depth: int | None = None
 
@@ -36,7 +36,7 @@ class Keypath(NamedTuple):
         """Return the path of a text such as ``m/44'/60'/0'/0/0``. Raises ``DocumentError("QR-FIELD")``."""
         if not DERIVATION_PATH.fullmatch(path):
             raise field_error("not a derivation path", got=repr(path)[:80], expected="m/44'/60'/…")
-        steps = tuple(Step(int(name.rstrip("'")), name.endswith("'")) for name in path.split("/")[1:])
+        steps = tuple(PathStep(int(name.rstrip("'")), name.endswith("'")) for name in path.split("/")[1:])
         return cls(steps, source_fingerprint)
 
     def __str__(self) -> str:
@@ -74,14 +74,14 @@ class Keypath(NamedTuple):
         return cls.from_map(untag(cbor, KEYPATH_TAG))
 
 
-def _step(child: Any, hardened: Any) -> Step:
+def _step(child: Any, hardened: Any) -> PathStep:
     if type(hardened) is not bool:
         raise field_error("a step that does not say whether it is hardened")
     if child == []:
-        return Step(None, hardened)
+        return PathStep(None, hardened)
     if type(child) is not int or not 0 <= child < _MAX_CHILD:
         raise field_error("a step that is no child number", got=repr(child)[:80], expected="0 to 2^31 - 1, or all")
-    return Step(child, hardened)
+    return PathStep(child, hardened)
 
 
 class CoinInfo(NamedTuple):

@@ -22,7 +22,7 @@ from airlock_shared.ceremony.roles import (
     require_open,
 )
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
-from airlock_shared.cli.ceremony.context import Place, plan_with_roles
+from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
 from airlock_shared.cli.console import ask, ask_yes, json_option, plan_option, rows, say, show_json
@@ -40,7 +40,7 @@ from airlock_shared.text.fingerprint_words import grouped
 )
 @json_option
 @click.pass_obj
-def begin(place: Place, plan_file: Path, given: tuple[str, ...], as_json: bool) -> None:
+def begin(place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], as_json: bool) -> None:
     r"""Begin a ceremony on this machine: who holds each role of the plan.
 
     Asks for the roles that were not given. Begin on both machines, with the same names, before anything else: what
@@ -108,7 +108,7 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
 @json_option
 @click.pass_obj
-def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
+def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
     r"""Confirm STATION: say what is compared there and what stands on record, and ask Yes.
 
     The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
@@ -147,7 +147,7 @@ def confirm(place: Place, station: str, plan_file: Path, by: tuple[str, ...], as
         show_json(facts | {"head": place.transcript.head()})
 
 
-def _to_compare(place: Place, plan: Plan, station: str) -> str:
+def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
     """Return what stands on record for a station. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
     found = on_record(place.transcript.entries(), plan, station)
     if station == "deployment":
@@ -166,7 +166,7 @@ def _to_compare(place: Place, plan: Plan, station: str) -> str:
 @click.option("--reason", required=True, help="What was otherwise than planned, and why, in one line.")
 @json_option
 @click.pass_obj
-def exception(place: Place, plan_file: Path, station: str, by: str, reason: str, as_json: bool) -> None:
+def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, reason: str, as_json: bool) -> None:
     r"""Record a deviation with its reason. It explains, and completes nothing.
 
     \b
@@ -192,7 +192,7 @@ def exception(place: Place, plan_file: Path, station: str, by: str, reason: str,
 CEREMONY_COMMANDS = (begin, confirm, exception, show_ceremony, end)
 
 
-def ceremony_group(place_of: Callable[[Any], Place]) -> click.Group:
+def ceremony_group(place_of: Callable[[Any], CeremonyMachine]) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on."""
 
     @click.group("ceremony")

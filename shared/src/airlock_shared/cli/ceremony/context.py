@@ -15,7 +15,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 
 
-class Place(NamedTuple):
+class CeremonyMachine(NamedTuple):
     """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses."""
 
     half: Half

@@ -8,7 +8,7 @@ import click
 
 from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
 from airlock_shared.ceremony.sections import ENDED
-from airlock_shared.cli.ceremony.context import Place, plan_with_roles
+from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines
 from airlock_shared.cli.console import advice, ask_yes, explain, finish, json_option, plan_option, say, show, show_json
 from airlock_shared.errors import Refusal
@@ -19,7 +19,7 @@ from airlock_shared.plan.model import Plan
 @plan_option
 @json_option
 @click.pass_obj
-def show_ceremony(place: Place, plan_file: Path, as_json: bool) -> None:
+def show_ceremony(place: CeremonyMachine, plan_file: Path, as_json: bool) -> None:
     r"""Show who holds which role, what was confirmed by whom and when, and what is missing.
 
     \b
@@ -39,7 +39,7 @@ def show_ceremony(place: Place, plan_file: Path, as_json: bool) -> None:
 @plan_option
 @json_option
 @click.pass_obj
-def end(place: Place, plan_file: Path, as_json: bool) -> None:
+def end(place: CeremonyMachine, plan_file: Path, as_json: bool) -> None:
     r"""End the ceremony on this machine, and record whether it is complete.
 
     Exit code 3 when it is INCOMPLETE: it is ended all the same, and the record says what is missing.
@@ -66,7 +66,7 @@ def end(place: Place, plan_file: Path, as_json: bool) -> None:
     _hand_over(place, plan, stands, as_json=as_json)
 
 
-def _hand_over(place: Place, plan: Plan, stands: Standing, *, as_json: bool) -> None:
+def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json: bool) -> None:
     """Show how the ceremony ended, and the head to write down; leave with the code of a refusal when it is incomplete."""
     head = place.transcript.head()
     incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",

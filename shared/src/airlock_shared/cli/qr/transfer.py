@@ -24,8 +24,8 @@ from airlock_shared.documents.deployment import Deployment, only_rehearsals, par
 from airlock_shared.errors import Declined, DocumentError, UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.qr.documents import Received, file_name, received
-from airlock_shared.qr.scan import Report, scan
+from airlock_shared.qr.documents import ReceivedDocument, file_name, received
+from airlock_shared.qr.scan import ScanReport, scan
 from airlock_shared.qr.sources import CAMERA, Reader, texts_of
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
@@ -38,7 +38,7 @@ HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
 _ENDINGS = {"page": ".html", "gif": ".gif", "sheet": ".pdf"}
 
 
-class Shown(NamedTuple):
+class ShownTransfer(NamedTuple):
     """How a transfer was shown: by ``how``, in so many ideal ``frames``, in ``path`` unless it was in the terminal."""
 
     transfer: Transfer
@@ -65,7 +65,7 @@ def show_transfer(
     folder: Path,
     version: int | None,
     as_json: bool = False,
-) -> Shown:
+) -> ShownTransfer:
     """Show a transfer; without ``how``, in the terminal when it fits there, otherwise as a page in ``folder``.
 
     With ``as_json`` stdout is not for codes, and the caller prints the JSON. Ctrl-C ends an animation in the terminal: that
@@ -80,7 +80,7 @@ def show_transfer(
             do = "leave out --json and -o" if as_json or output is not None else animation.advice()
             raise UsageError("the code cannot be shown in the terminal", do=do)
         animation.play(transfer, fits)
-        return Shown(transfer, how, ideal_count(transfer, fits), None)
+        return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
     return _in_file(transfer, how, output, folder, version)
 
 
@@ -91,10 +91,10 @@ def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
         yield from fingerprint_lines("document", fingerprint)
 
 
-def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, version: int | None) -> Shown:
+def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, version: int | None) -> ShownTransfer:
     density = _density(transfer, version)
     path = output or _default_path(transfer, how, folder, version)
-    shown = Shown(transfer, how, ideal_count(transfer, density), path)
+    shown = ShownTransfer(transfer, how, ideal_count(transfer, density), path)
     if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
         say(f"{safe(str(path))} is there already")
     else:
@@ -180,7 +180,7 @@ class _Screen:
     def __init__(self) -> None:
         self._tenth, self._hint, self._live = -1, "", sys.stderr.isatty()
 
-    def tell(self, report: Report) -> None:
+    def tell(self, report: ScanReport) -> None:
         """Show how the scan stands after a picture."""
         if report.hint and report.hint != self._hint:
             if self._live:
@@ -209,7 +209,7 @@ Deployments = Callable[[], list[Deployment]]
 """What gives the deployments that a machine knows."""
 
 
-def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments) -> Received:
+def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments) -> ReceivedDocument:
     """Scan a document of one of these kinds (any known one without), show its names, and have a person confirm them.
 
     In a rehearsal, which the deployments that are ``known`` and the scanned one tell, a pipe may confirm them.

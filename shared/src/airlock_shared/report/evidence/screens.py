@@ -20,7 +20,7 @@ _MANY = 20_000
 Page = list[str]
 
 
-class Shown(NamedTuple):
+class ShownPages(NamedTuple):
     """The pages for one step."""
 
     step: str
@@ -33,7 +33,7 @@ class Screens(NamedTuple):
 
     model: str
     requests: str
-    steps: tuple[Shown, ...]
+    steps: tuple[ShownPages, ...]
 
     def of(self, digest: str) -> list[Page]:
         """Return the pages of what has this digest; none when it is not there."""
@@ -58,7 +58,7 @@ def parse_screens(data: bytes) -> Screens:
     return Screens(value["model"], value["requests"], tuple(_read(row, n) for n, row in enumerate(rows)))
 
 
-def _read(row: object, position: int) -> Shown:
+def _read(row: object, position: int) -> ShownPages:
     where = f"screens.steps[{position}]"
     value = read_members(row, where, {"step": str, "digest": str, "pages": list})
     read_matching(value["step"], f"{where}.step", NAME, "a step's id")
@@ -67,4 +67,4 @@ def _read(row: object, position: int) -> Shown:
         for line in read_list(page, f"{where}.pages[{number}]", _MANY):
             if type(line) is not str:
                 raise DocumentError("DOC-FIELD", f"a line of {where}.pages[{number}] is no text")
-    return Shown(value["step"], value["digest"], value["pages"])
+    return ShownPages(value["step"], value["digest"], value["pages"])
