@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from airlock_offline.preflight.stated_time import (
     read_time,
     stated_text,
 )
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.case import Case, Verdict, verdict_of
-from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, clock_of, time_is_stated, uncertainty_ms
+from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, clock_of, time_is_stated
 from airlock_shared.checks.judge import Examined
-from airlock_shared.checks.nonces import nonces_of, read_use
+from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess
@@ -45,6 +47,7 @@ class FakeApp:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.asked = 0
+        self.may_have_signed = False
 
     def app_and_version(self) -> Any:
         return type("Found", (), {"version": "1.22.0"})
@@ -66,6 +69,31 @@ def _item(step: str, **message: Any) -> Case:
     return case_of(document)
 
 
+def _desk(state: OfflineHome, ledger: UsedNonces, app: FakeApp) -> SigningDesk:
+    """Return a desk at which somebody says Yes to everything, with a clock that was stated just now."""
+    state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
+
+    def say_nothing(_said: object) -> None: ...
+
+    def clock(entries: list[Entry]) -> Clock:
+        return clock_of(entries, NOW_MS)
+
+    device: Any = app
+    alone = partial(account_lock, state.home)
+    return SigningDesk(
+        state,
+        ledger,
+        lambda: device,
+        lambda: NOW_MS,
+        clock,
+        alone,
+        say_nothing,
+        say_nothing,
+        say_nothing,
+        opinion=SameProcess,
+    )
+
+
 def _sign(state: OfflineHome, case: Case, told: list[str] | None = None) -> tuple[ItemResult, list[Verdict], int]:
     """Sign one item as a command that starts now would."""
     app, shown = FakeApp(case), []
@@ -76,8 +104,7 @@ def _sign(state: OfflineHome, case: Case, told: list[str] | None = None) -> tupl
     tell = (lambda _text: None) if told is None else told.append
     ledger = nonces_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-    clock, ask = (lambda: case.situation.now_ms), (lambda _question: None)
-    station = SigningDesk(state, ledger, lambda: app, clock, show, ask, tell, proofs, SameProcess)  # type: ignore[arg-type, return-value]
+    station = _desk(state, ledger, app)._replace(show=show, tell=tell, proofs=proofs)
     return sign_item(case.request, case.situation, station), shown, app.asked
 
 
@@ -148,8 +175,7 @@ def test_within_one_run_the_ledger_grows_with_each_signature(state: OfflineHome)
     codes = []
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
-        silent = (lambda _: None, lambda _: None, lambda _: None)
-        station = SigningDesk(state, ledger, lambda app=app: app, lambda: NOW_MS, *silent)  # type: ignore[misc]
+        station = _desk(state, ledger, app)
         codes.append(sign_item(case.request, case.situation, station).signed.why)
     assert codes == ["", "NONCE-PENDING"]
 
@@ -232,7 +258,7 @@ def _entries(*events: tuple[str, int]) -> list[Entry]:
 )
 def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[str, int]], holds: bool) -> None:
     entries = _entries(*events)
-    assert uncertainty_ms(entries, NOW_MS) == (MINUTE if holds else None)
+    assert clock_of(entries, NOW_MS).uncertainty_ms == (MINUTE if holds else None)
     verdict = verdict_of(time_is_stated, time_is_stated.run(clock_of(entries, NOW_MS)))
     known_wrong = bool(entries) and entries[-1].event == CONTRADICTED
     failed = "refused" if known_wrong else "not-judged"

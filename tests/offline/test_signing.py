@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from airlock_offline.ledger.status import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.review import review_lines, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
 from airlock_shared.checks.case import IntentCase
@@ -48,6 +50,8 @@ class Table:
         self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: UsedNonces | None = None
     ) -> None:
         self.state = OfflineHome(home)
+        self.state.transcript.record(STATED, Statement(NOW_MS, 60).as_data(NOW_MS), NOW_MS)
+        self.now_ms = NOW_MS
         self.asked: list[str] = []
         self.told: list[str] = []
         self.sent: list[bytes] = []
@@ -55,7 +59,8 @@ class Table:
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.station = SigningDesk(
-            self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: NOW_MS, lambda _examined: None,
+            self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: self.now_ms,
+            lambda entries: clock_of(entries, self.now_ms), partial(account_lock, home), lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip
 
@@ -73,7 +78,7 @@ class Table:
 
     @property
     def events(self) -> list[str]:
-        return [entry.event for entry in self.state.transcript.entries()]
+        return [entry.event for entry in self.state.transcript.entries() if entry.event != STATED]
 
     def kept(self) -> list[Path]:
         return list((self.state.home / "signed").glob("*"))
@@ -100,7 +105,7 @@ def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Pat
     table = Table(tmp_path, ledger())
     result = sign_item(case(), situation(), table.station)
     assert (result.code, result.signed.result, result.signed.shown) == (ExitCode.DONE, "signed", "fields")
-    assert table.events == ["signed"]
+    assert table.events == ["signing", "signed"]
     assert len(table.kept()) == len(table.asked) == 1
 
 
@@ -131,7 +136,7 @@ def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
 def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(screens=lambda _: False))
     assert sign_item(case(), situation(), table.station).signed.result == "declined"
-    assert (table.kept(), table.events) == ([], ["declined"])
+    assert (table.kept(), table.events) == ([], ["signing", "not-signed", "declined"])
 
 
 def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> None:
@@ -164,7 +169,7 @@ def test_a_signature_of_something_else_is_neither_kept_nor_returned(
         other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
     monkeypatch.setattr(ceremony, "_ask_device", lying)
     assert refusal_of(table, item) in ("SIG-SIGNER", "SIG-RANGE")
-    assert (table.kept(), table.events) == ([], ["signature-quarantined"])
+    assert (table.kept(), table.events) == ([], ["signing", "signature-quarantined"])
 
 
 def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

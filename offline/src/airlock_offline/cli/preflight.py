@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
@@ -19,7 +19,7 @@ from airlock_offline.preflight.stated_time import (
     compare,
     read_time,
 )
-from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, uncertainty_ms
+from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.machine import page_lines
@@ -63,7 +63,7 @@ def preflight(
     """
     folder = _kit(kit, fingerprint)
     clock = _state_time(state, stated, uncertainty)
-    valid_ms = uncertainty_ms(state.transcript.entries(), now_ms())
+    valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path)
     say("Looking at every installed file ...")
     installation = examine_installation()
@@ -111,7 +111,7 @@ def heading(result: PreflightResult) -> str:
     return f"preflight of airlock-offline {result.report['airlock']}, {result.report['time_utc']}, {kind}"
 
 
-def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> dict[str, int] | None:
+def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> dict[str, Any] | None:
     """Compare the clock with what a person says, and record it; None when nobody says anything.
 
     Raises ``Expired`` when they differ by more than the uncertainty: then an earlier statement holds no longer either.
@@ -122,7 +122,7 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
     if stated is None or uncertainty_s is None:
         raise UsageError("the time and its uncertainty are stated together", do=advice())
     statement = Statement(read_time(stated), uncertainty_s)
-    data = statement.as_data(machine_ms)
+    data = statement.as_data(machine_ms, uptime())
     try:
         compare(statement, machine_ms)
     except Expired:

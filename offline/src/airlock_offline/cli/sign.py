@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
+from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import pages_of
 from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
@@ -90,7 +93,7 @@ def sign(
     entries = state.transcript.entries()
     if note := begun_note(entries, plan):
         say(note)
-    clock = clock_of(entries, now_ms())
+    clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
     judged = judge_header(header, situation, Known(clock))
     steps = judge_steps([item.step for item in items], situation, header.signer)
@@ -179,13 +182,15 @@ def _sign_all(
             say(line)
 
     proofs = proved(state.transcript.entries())
-    station = SigningDesk(state, used, app, now_ms, show, ask_yes, say, proofs)
+    clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
+    station = SigningDesk(state, used, app, now_ms, clock, alone, show, ask_yes, say, proofs)
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
             results.append(sign_item(item, fresh, station))
         except AirlockError as error:
-            state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
+            with suppress(AirlockError):  # when nothing can be written, what happened says it
+                state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             raise
         if results[-1].signed.result == "signed":

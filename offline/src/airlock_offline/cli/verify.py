@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import click
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
@@ -76,7 +76,7 @@ def verify(
             signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
             signatures.read_header(signed.header)
         entries = state.transcript.entries()
-        clock = clock_of(entries, now_ms())
+        clock = clock_of(entries, now_ms(), uptime())
         situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
         known = Known(clock, nonces_of(entries), proved(entries) if entries else None)
         report = _report_json if as_json else _report_text

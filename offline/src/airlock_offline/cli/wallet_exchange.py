@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.wallets.answers import answer_of
 from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
@@ -48,7 +48,7 @@ def scan_request(
     planned = choose_step(plan, step)
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)
-    clock = clock_of(entries, now_ms())
+    clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
     kept = kept_frames(state.home, "wallet-request", restart=restart)
     message = scan_message(sources, kept=kept)

@@ -34,7 +34,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     for parameter in context.command.params:
         is_output = isinstance(parameter, click.Option) and "-o" in parameter.opts
         (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
-    if "ledger_path" in words and words.get("emulator_port") is None:
+    if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
         outputs.append(own_temporary_folder() / "lock")
     return Needs(
         reads=tuple(path.absolute() for path in inputs),

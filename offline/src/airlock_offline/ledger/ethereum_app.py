@@ -79,6 +79,8 @@ class EthereumApp:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self.may_have_signed = False
+        """Whether the last command of a signature was sent, and the device has not said that it did not sign."""
 
     def app_and_version(self) -> AppAndVersion:
         """Ask which app is open. Also the home screen answers."""
@@ -137,6 +139,7 @@ class EthereumApp:
     def sign_typed_data(self, path: str, typed_data: TypedData) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
         doing = "sign the typed data"
+        self.may_have_signed = False
         flow = fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self._transport.exchange(first.encode(), person=False)
@@ -147,7 +150,7 @@ class EthereumApp:
             self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             self._require_silence(*self._transport.exchange(apdu.encode(), person=True), doing)
-        return _signature(self._ask(flow.sign, doing, person=True, setting=RAW_MESSAGES), 27, doing)
+        return _signature(self._ask_to_sign(flow.sign, doing, RAW_MESSAGES), 27, doing)
 
     def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> DeviceSignature:
         """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
@@ -159,7 +162,7 @@ class EthereumApp:
             raise ValueError(message)
         doing = "sign the typed data by its hashes"
         apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
-        return _signature(self._ask(apdu, doing, person=True), 27, doing)
+        return _signature(self._ask_to_sign(apdu, doing), 27, doing)
 
     def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
         """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
@@ -185,20 +188,29 @@ class EthereumApp:
         tlv = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
         data = encode_path(path) + len(tlv).to_bytes(2, "big") + tlv
         apdu = ethereum_apdu(Ins.SIGN_AUTHORIZATION, P1_AUTHORIZATION_FIRST, 0, data)
-        return _signature(self._ask(apdu, doing, person=True), 0, doing)
+        return _signature(self._ask_to_sign(apdu, doing), 0, doing)
 
     def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
+        self.may_have_signed = False
         pieces = chunks(payload)
         for index, piece in enumerate(pieces[:-1]):
             apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
             self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing, BLIND_SIGNING)
         last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else P1_FIRST, 0, pieces[-1])
-        return _signature(self._ask(last, doing, person=True), first_v, doing)
+        return _signature(self._ask_to_sign(last, doing), first_v, doing)
 
-    def _ask(self, apdu: Apdu, doing: str, *, person: bool = False, setting: str = BLIND_SIGNING) -> bytes:
+    def _ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING) -> bytes:
+        self.may_have_signed = True
+        reply, sw = self._transport.exchange(apdu.encode(), person=True)
+        if sw != SW_OK:
+            self.may_have_signed = False
+            raise error_for(sw, doing=doing, setting=setting)
+        return reply
+
+    def _ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         reply, sw = self._transport.exchange(apdu.encode(), person=person)
         if sw != SW_OK:
-            raise error_for(sw, doing=doing, setting=setting)
+            raise error_for(sw, doing=doing)
         return reply
 
     @staticmethod

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_offline.ledger.status import HeldByAnother
+from airlock_shared.host.files import open_lock
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
@@ -78,9 +79,8 @@ class DeviceLock:
         """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it."""
         folder = folder or Path(tempfile.gettempdir())
         name = f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._descriptor: int | None = os.open(folder / name, flags, 0o600)
+            self._descriptor: int | None = open_lock(folder / name)
         except OSError as error:
             raise HeldByAnother(
                 f"the lock file {folder / name} cannot be opened: {error.strerror}", do="look at who made it, remove it"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airlock_shared.checks.clock import advice
 from airlock_shared.host.observed import LOOK, Observed
 from airlock_shared.units import utc_text
 
 
-def clock_lines(machine_ms: int, statement: dict[str, int] | None, valid_ms: int | None) -> list[Observed]:
+def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int | None) -> list[Observed]:
     """Return the machine's time, and who vouches for it.
 
     ``statement`` is what was stated just now, ``valid_ms`` the uncertainty of an earlier statement that still holds.

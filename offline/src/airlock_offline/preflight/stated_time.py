@@ -6,8 +6,9 @@ For how long it vouches is in :mod:`airlock_shared.checks.clock`, which judges b
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from airlock_shared.checks.clock import Uptime
 from airlock_shared.errors import Expired, UsageError
 from airlock_shared.units import span_text, utc_text
 
@@ -20,9 +21,10 @@ class Statement(NamedTuple):
     stated_ms: int
     uncertainty_s: int
 
-    def as_data(self, machine_ms: int) -> dict[str, int]:
-        """Return the statement as the transcript records it, beside the machine's clock."""
-        return {"stated_ms": self.stated_ms, "machine_ms": machine_ms, "uncertainty_s": self.uncertainty_s}
+    def as_data(self, machine_ms: int, uptime: Uptime | None = None) -> dict[str, Any]:
+        """Return the statement as the transcript records it, beside the machine's clock and how long it has been running."""
+        said = {"stated_ms": self.stated_ms, "machine_ms": machine_ms, "uncertainty_s": self.uncertainty_s}
+        return said | (uptime._asdict() if uptime is not None else {})
 
 
 def read_time(text: str) -> int:

@@ -1,32 +1,41 @@
 """Signing one item at a time: examined, shown, confirmed by a person, signed by the device, recovered, kept.
 
 The order of things is the protection: nothing reaches the device that a check refused or a person did not confirm, and no
-signature leaves that does not recover to the plan's address over our own digest.
+signature leaves that does not recover to the plan's address over our own digest. From the person's Yes until what came of it
+is on record nobody else of this machine signs with the account, and what is judged is judged by the transcript and the time
+of then. Decided in ``docs/adr/0019-signed-once.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
+from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
-from airlock_shared.checks.case import Case, IntentCase, Situation
+from airlock_offline.signing.review import verdict_lines
+from airlock_shared.checks.case import Case, Check, IntentCase, Situation
+from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.judge import Examined, Known, judge_item
-from airlock_shared.checks.nonces import SIGNED, UsedNonces, record_of, use_of
+from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.checks.signature import check_signature
-from airlock_shared.checks.verdicts import exit_code_of
+from airlock_shared.checks.times import late_by
+from airlock_shared.checks.verdicts import Verdicts, exit_code_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
-from airlock_shared.errors import Declined, ExitCode
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
+from airlock_shared.units import utc_text
 
 
 class SigningDesk(NamedTuple):
@@ -35,14 +44,17 @@ class SigningDesk(NamedTuple):
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
-    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next; ``opinion`` begins to
-    ask somebody else what is to be signed.
+    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a
+    transcript says of the clock now, and ``alone`` keeps every other Airlock of the machine from signing with an account.
+    ``opinion`` begins to ask somebody else what is to be signed.
     """
 
     state: OfflineHome
     used: UsedNonces
     app: Callable[[], EthereumApp]
     now_ms: Callable[[], int]
+    clock: Callable[[list[Entry]], Clock]
+    alone: Callable[[bytes], AbstractContextManager[None]]
     show: Callable[[Examined], None]
     ask: Callable[[str], None]
     tell: Callable[[str], None]
@@ -84,9 +96,7 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
         return _refused(examined, station)
     if kept := station.state.signed("0x" + case.digest.hex()):
         station.show(examined)
-        check_signature(case, kept)
-        station.tell("This was signed before; the signature that was kept is used again.")
-        return ItemResult(kept, ExitCode.DONE)
+        return _kept(case, kept, station)
     opinion = station.opinion(document_of(case))  # it computes while the person reads
     try:
         station.show(examined)
@@ -96,7 +106,8 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
 
 
 def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
-    digest = "0x" + case.digest.hex()
+    if begun_ms := station.used.begun_ms("0x" + case.digest.hex()):
+        station.tell(f"A signature of this was begun at {utc_text(begun_ms)}; whether the Ledger made it is not known.")
     for earlier in station.used.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
@@ -104,16 +115,23 @@ def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> Ite
         station.tell("it may have been executed: ask the online machine before you sign it once more.")
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
-        signed = _sign(case, station, opinion)
+        with station.alone(case.step.signer.address):
+            return _sign_alone(case, station, opinion)
     except Declined as declined:
-        station.state.transcript.record("declined", {"step": case.request.step, "digest": digest}, station.now_ms())
+        station.state.transcript.record("declined", _named(case), station.now_ms())
         station.tell(f"Declined: {declined.what}.")
         return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
-    data = record_of(case) | {"shown": signed.shown, "app": signed.app}
-    station.state.transcript.record(SIGNED, data, station.now_ms())
-    station.used.add(use_of(case))
-    station.state.keep_signed(signed)
-    return ItemResult(signed, ExitCode.DONE)
+
+
+def _named(case: Case) -> dict[str, str]:
+    return {"step": case.request.step, "digest": "0x" + case.digest.hex()}
+
+
+def _kept(case: Case, kept: Signed, station: SigningDesk) -> ItemResult:
+    """Return the signature that was made before over this digest, recovered once more."""
+    check_signature(case, kept)
+    station.tell("This was signed before; the signature that was kept is used again.")
+    return ItemResult(kept, ExitCode.DONE)
 
 
 def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
@@ -125,25 +143,103 @@ def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
     return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
 
-def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> Signed:
+# ---- after the Yes, with nobody beside us ---------------------------------------------------------------------------
+
+
+def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
+    """Judge what was confirmed once more, have it signed, and put on record what came of it."""
+    examined = _judged_again(shown, station)
+    case = examined.case
+    if case is None or examined.verdicts.hinder() or examined.verdicts.not_judged():
+        station.tell("After your Yes, by the transcript and the time of now:")
+        for line in verdict_lines(examined.verdicts):
+            station.tell(line)
+        return _refused(examined, station)
+    if kept := station.state.signed("0x" + case.digest.hex()):
+        return _kept(case, kept, station)
+    return _sign(case, station, opinion)
+
+
+def _judged_again(shown: Case, station: SigningDesk) -> Examined:
+    """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
+    entries = station.state.transcript.entries()
+    station.used.read_again(entries)
+    clock = station.clock(entries)
+    examined = judge_item(shown.request, _at(clock, shown.situation), Known(clock, station.used, station.proofs))
+    checks, findings = examined.verdicts
+    return examined._replace(verdicts=Verdicts([*checks, time_is_stated], [*findings, time_is_stated.run(clock)]))
+
+
+def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
     compare(case, opinion.answer())
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
     require_account(app, signer.path, signer.address)
     station.tell("Now compare every page on the Ledger with the list above, then confirm or reject there.")
-    answer, shown = _ask_device(case, app)
-    signed = Signed(
-        step=case.request.step,
-        result="signed",
-        digest="0x" + case.digest.hex(),
-        signature="0x" + answer.rsv.hex(),
-        signer=checksum_address(signer.address),
-        shown=shown,
-        app=version,
-    )
-    require_signature(case, signed, station.state, station.now_ms())
-    return signed
+    answer, shown = _reserved(case, app, station)
+    with held_signals():  # from here until it is on record, whatever a person or the system wants
+        signed = Signed(
+            step=case.request.step,
+            result="signed",
+            digest="0x" + case.digest.hex(),
+            signature="0x" + answer.rsv.hex(),
+            signer=checksum_address(signer.address),
+            shown=shown,
+            app=version,
+        )
+        require_signature(case, signed, station.state, station.now_ms())
+        return _recorded(case, signed, station)
+
+
+def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[DeviceSignature, str]:
+    """Write down that the device is asked, then ask it; what is surely not signed is written down as that.
+
+    Without an end on record, what was begun counts as signed.
+    """
+    station.state.transcript.record(SIGNING, record_of(case), station.now_ms())
+    try:
+        return _ask_device(case, app)
+    except BaseException as error:
+        if app.may_have_signed:
+            station.tell("Whether the Ledger signed is not known: for this machine it counts as signed.")
+        else:
+            ended = _named(case) | {"why": type(error).__name__}
+            station.state.transcript.record(NOT_SIGNED, ended, station.now_ms())
+        raise
+
+
+def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
+    """Put on record what the device has signed; hand it on only when it is still in time."""
+    data = record_of(case) | {"shown": signed.shown, "app": signed.app}
+    try:
+        late = _late_by(case, station)
+        station.state.transcript.record(LATE if late else SIGNED, data, station.now_ms())
+    except AirlockError as error:
+        raise UsageError(
+            f"the Ledger has signed step {signed.step}, and that is NOT on record: {error.what}. The signature is not "
+            "handed over, and it counts as signed",
+            do="make the disk fit for writing, then run the same command again: it asks the Ledger for the same signature",
+        ) from error
+    station.used.add(use_of(case))
+    if late is None:
+        station.state.keep_signed(signed)
+        return ItemResult(signed, ExitCode.DONE)
+    station.tell(f"{late.id}: the Ledger signed, and too late. That is on record; the signature is not handed over.")
+    station.state.transcript.record("refused", {"step": signed.step, "checks": [late.id]}, station.now_ms())
+    return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
+
+
+def _late_by(case: Case, station: SigningDesk) -> Check | None:
+    clock = station.clock(station.state.transcript.entries())
+    stated = time_is_stated.run(clock)
+    if stated is None or not stated.ok:
+        return time_is_stated
+    return late_by(case._replace(situation=_at(clock, case.situation)))
+
+
+def _at(clock: Clock, situation: Situation) -> Situation:
+    return situation._replace(now_ms=clock.now_ms, clock_uncertainty_ms=clock.uncertainty_ms or 0)
 
 
 def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:

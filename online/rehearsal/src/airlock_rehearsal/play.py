@@ -62,6 +62,8 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
     offline(play, "plan", "show", plan_offline)
     participants = Participants(play, {"online": plan_online, "offline": plan_offline}, ceremony.recorded)
     participants.begin()
+    if ceremony.delegate_path:
+        _prove(play, ceremony, plan_offline)
     node = ("--rpc", play.urls["rpc"]) if ceremony.transaction else ()
     prepared = online(play, "prepare", plan_online, "-o", str(play.folder / "online" / requests), *node)
     participants.confirm("online", "requests")
@@ -83,11 +85,9 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
 
 
 def _sign(play: Play, ceremony: Ceremony, requests: str, plan: str, output: str) -> Ended:
-    """Have the delegate key prove itself where one is registered, set the Ledger up, review and sign."""
+    """Set the Ledger up, review and sign."""
     if ceremony.transaction:
         play.say("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
-    if ceremony.delegate_path:
-        _prove(play, ceremony, plan)
     device = ledger(play, blind=ceremony.transaction)
     return offline(play, "sign", requests, "--plan", plan, "-o", output, "--model", play.model, *device)
 

@@ -24,7 +24,7 @@ from airlock_shared.checks.case import (
     Received,
     check,
 )
-from airlock_shared.checks.delegation import registration_is_live
+from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields

@@ -4,6 +4,7 @@ Only the plan names an exception: a step may replace an earlier signature that h
 executes one of them at most.
 
 The record is made from the signing machine's own transcript, and grows with the items of a document as they are examined.
+What the device was about to be asked is in it beside what it has signed: a reservation without an end counts as signed.
 A nonce space belongs to a contract on a chain: trading and referral nonces are different numbers. Within it, some contracts
 keep the bitmap under the signer and some under the trader, so both are looked at. A transaction's nonce is its sender's
 count. Sources: DESIGN section 6; acceptance rule A29; the builder's specification, "Authentication".
@@ -12,7 +13,7 @@ count. Sources: DESIGN section 6; acceptance rule A29; the builder's specificati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.intents import leaf
@@ -24,8 +25,8 @@ from airlock_shared.wire.members import read_matching, read_some
 if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
 
-SIGNED = "signed"
-"""The transcript's event for a signature that the device made."""
+SIGNING, SIGNED, LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
+"""The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""
 
 Key = tuple[int, bytes, bytes, int]
 """Where a nonce is marked as used: chain id, contract (empty: the sender's own count), account, nonce."""
@@ -128,12 +129,28 @@ class UsedNonces:
 
     def __init__(self, signed: Iterable[Use] = (), *, knows_signed: bool = True) -> None:
         self.knows_signed = knows_signed
+        self._claims: dict[Key, tuple[str, str]] = {}
+        self._remember(signed, {})
+
+    def _remember(self, signed: Iterable[Use], begun: Mapping[str, int]) -> None:
         self._signed: dict[str, Use] = {}
         self._used: dict[Key, list[Use]] = {}
         self._steps: dict[tuple[int, str, str], list[Use]] = {}
-        self._claims: dict[Key, tuple[str, str]] = {}
+        self._begun = begun
         for use in signed:
             self.add(use)
+
+    def read_again(self, entries: Iterable[Entry]) -> None:
+        """Take the transcript as it is now for what was signed; what the document's items spend stays as it is.
+
+        Raises as :func:`read_use`.
+        """
+        uses, begun = _spent(entries)
+        self._remember(uses, begun)
+
+    def begun_ms(self, digest: str) -> int | None:
+        """Return when a signature over a digest was begun of which no end is on record (unix ms); None for any other."""
+        return self._begun.get(digest)
 
     def add(self, use: Use) -> None:
         """Remember a signature that was made; one that is on record already stays at its place in the order."""
@@ -193,8 +210,34 @@ def _before(use: Use, known: Sequence[Use]) -> list[Use]:
 
 def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
     """Return what a transcript says was signed. Raises as :func:`read_use`; what spends no nonce is not in it."""
-    signed = (entry.data for entry in entries if entry.event == SIGNED and "nonce" in entry.data)
-    return UsedNonces(read_use(data) for data in signed)
+    used = UsedNonces()
+    used.read_again(entries)
+    return used
+
+
+def _spent(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
+    """Return what counts as signed, in the order in which it was begun, and since when (unix ms) which of it is open.
+
+    Only ``not-signed`` frees a reservation, and it frees nothing that was signed at another time.
+    """
+    uses: dict[str, Use] = {}
+    begun: dict[str, int] = {}
+    signed: set[str] = set()
+    for entry in entries:
+        data = entry.data
+        if entry.event == NOT_SIGNED:
+            digest = str(data.get("digest"))
+            if begun.pop(digest, None) is not None and digest not in signed:
+                del uses[digest]
+        elif entry.event in (SIGNING, SIGNED, LATE) and "nonce" in data:
+            use = read_use(data)
+            uses.setdefault(use.digest, use)
+            if entry.event == SIGNING:
+                begun[use.digest] = entry.at_ms
+            else:
+                begun.pop(use.digest, None)
+                signed.add(use.digest)
+    return [*uses.values()], {digest: at_ms for digest, at_ms in begun.items() if digest not in signed}
 
 
 class Spending(NamedTuple):
@@ -233,6 +276,7 @@ def nonce_is_unused(spending: Spending) -> Finding:
         )
     what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
+    got += _if_begun(other, spending.used)
     if use.shares_nonce(other):
         got += f'; to replace that one, the plan says: replaces = "{other.digest}"'
     return Finding(False, got, "a nonce that was not signed before", "", what)
@@ -293,8 +337,16 @@ def earlier_is_over(spending: Spending) -> Finding:
             if other.deadline_ms is not None:
                 until = f"until {utc_text(other.deadline_ms + situation.clock_uncertainty_ms)}"
             got = f"signed before with nonce {other.nonce}, digest {other.digest}; it may execute {until}"
+            got += _if_begun(other, spending.used)
             return Finding(False, got, "nothing signed for this step that may still execute")
     return Finding(True, _NOTHING, _NOTHING)
+
+
+def _if_begun(earlier: Use, used: UsedNonces) -> str:
+    at_ms = used.begun_ms(earlier.digest)
+    if at_ms is None:
+        return ""
+    return f"; that signature was begun at {utc_text(at_ms)}, and whether the Ledger made it is not known"
 
 
 def may_execute(earlier: Use, situation: Situation) -> bool:

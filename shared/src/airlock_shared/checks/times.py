@@ -7,7 +7,7 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 from __future__ import annotations
 
 from airlock_shared.catalogue.intents import leaf, open_time_path
-from airlock_shared.checks.case import PLAN, READ, REBUILD, Finding, Read, ReadIntent, check
+from airlock_shared.checks.case import PLAN, READ, REBUILD, Case, Check, Finding, IntentCase, Read, ReadIntent, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 
@@ -26,7 +26,7 @@ def units_are_right(case: Read) -> Finding:
     return Finding(True, "as declared", "as declared")
 
 
-def _latest_ms(case: Read) -> int:
+def _latest_ms(case: Read | IntentCase) -> int:
     """Return the latest time that it may be, in unix ms."""
     return case.situation.now_ms + case.situation.clock_uncertainty_ms
 
@@ -36,7 +36,7 @@ def _ahead_ms(case: Read) -> int:
     return CLOCK_SKEW_MS + case.situation.clock_uncertainty_ms
 
 
-def _deadline_ms(case: ReadIntent) -> int | None:
+def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
     path = case.intent.deadline
     value = leaf(case.message, path) if path else None
     return value if type(value) is int else None
@@ -111,6 +111,22 @@ def position_is_past(case: ReadIntent) -> Finding | None:
     return Finding(value * 1000 <= latest_ms, lambda: utc_text(value * 1000), "in the past")
 
 
+def late_by(case: Case) -> Check | None:
+    """Return the check by which a signature that was made now comes after its time; None when it is in time.
+
+    The plan's margin is for the way that is left, and was judged before: here the deadline itself counts.
+    """
+    if isinstance(case, IntentCase):
+        deadline_ms = _deadline_ms(case)
+        if deadline_ms is not None and deadline_ms <= _latest_ms(case):
+            return deadline_is_ahead
+        stamp = stamp_is_fresh.run(case)
+        if stamp is not None and not stamp.ok:
+            return stamp_is_fresh
+    expiry = expiry_is_ahead.run(case)
+    return expiry_is_ahead if expiry is not None and not expiry.ok else None
+
+
 CHECKS = (
     units_are_right,
     deadline_is_ahead,
@@ -121,3 +137,13 @@ CHECKS = (
 )
 EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
+
+
+def registration_is_live(case: Case | Read, permission: str) -> Finding:
+    """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
+    read = case.request.delegation or {}
+    expiry_s = read.get("expiry", 0)
+    live = read.get("isEnabled") is True and read.get(permission, True) is True
+    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
+    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
+    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")

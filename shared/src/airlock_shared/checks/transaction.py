@@ -29,7 +29,7 @@ from airlock_shared.checks.case import (
     Received,
     check,
 )
-from airlock_shared.checks.delegation import registration_is_live
+from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address

@@ -146,6 +146,18 @@ def _append_whole(descriptor: int, data: bytes) -> None:
         raise
 
 
+def open_lock(file: Path) -> int:
+    """Return the descriptor of a file to lock (mode 0600), made when it is not there; in a folder that others write to, too.
+
+    Raises ``OSError``, also for a link and for somebody else's file.
+    """
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    if os.fstat(descriptor).st_uid != os.geteuid():
+        os.close(descriptor)
+        raise OSError(errno.EPERM, "it is somebody else's")
+    return descriptor
+
+
 def make_folder(path: Path) -> Path:
     """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING
 from airlock_shared.documents.transcript import Entry, read_entries
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.members import read_list, read_members, read_some
@@ -19,7 +20,7 @@ _FORMS: dict[str, dict[str, type]] = {
     "clock-stated": {"uncertainty_s": int},
     "outcome": {"digest": str},
     "struct-pinned": {"deployment": str},
-    "signed": {"step": str, "digest": str},
+    **{event: {"step": str, "digest": str} for event in (SIGNING, SIGNED, LATE, NOT_SIGNED)},
     READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
 }
 _PROMISE = {"what": str, "promised": str, "found": str}

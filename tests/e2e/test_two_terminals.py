@@ -1,0 +1,138 @@
+"""The installed commands beside each other on one home: two `sign`, a `seal`, a `confirm`, a `preflight`, and one signature.
+
+AIRLOCK_INTERLEAVINGS says how many times; each is started and answered at moments that its number decides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from shared.make_payloads import seal
+
+INTERLEAVINGS = int(os.environ.get("AIRLOCK_INTERLEAVINGS", "6"))
+DELAY_S = 2.5  # within which commands are started and answered: about as long as one takes
+ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """A command that is started after a delay and answered Yes after others, as by a person at a terminal."""
+
+    def __init__(self, home: Path, words: tuple[object, ...], delays_s: list[float]) -> None:
+        self._words = [str(OFFLINE), "--home", str(home), *map(str, words)]
+        self._delays_s = delays_s
+        self.done = Done(-1, "", "")
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        first, *others = self._delays_s
+        time.sleep(first)
+        with subprocess.Popen(
+            self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            for delay_s in others:
+                time.sleep(delay_s)
+                try:
+                    process.stdin.write("Yes\n")
+                    process.stdin.flush()
+                except BrokenPipeError:
+                    break
+            out, err = process.communicate(timeout=120)
+        self.done = Done(process.returncode, out, err)
+
+    def wait(self) -> Done:
+        self._thread.join()
+        return self.done
+
+
+@pytest.fixture
+def ledgers() -> Any:
+    """Return a Ledger for each command that needs one: nothing but Airlock keeps them apart."""
+    started = [start_ledger() for _ in range(4)]
+    yield started
+    for ledger in started:
+        stop_ledger(ledger)
+
+
+def two_documents(desk: BothMachines) -> tuple[Path, Path, Path]:
+    """Return a plan with a delegate's registration, and two requests documents for it with different nonces."""
+    plan, one = desk.write_plan("delegate-key"), desk.path("one.json")
+    text = plan.read_text()
+    assert "roles = []" in text
+    plan.write_text(text.replace("roles = []", 'roles = ["signer", "facilitator", "witness"]'))
+    desk.prove(plan)
+    prepared = desk.online("prepare", plan, "-o", one)
+    assert prepared.code == 0, prepared.err
+    document = json.loads(one.read_text())
+    payload = document["requests"][0]["payload"]
+    payload["message"]["nonce"] = "12345"
+    seal(payload)
+    two = desk.path("two.json")
+    two.write_text(json.dumps(document))
+    roles = [word for role in ROLES for word in ("--role", role)]
+    begun = desk.offline("ceremony", "begin", "--plan", plan, *roles, typed="Yes\n")
+    assert begun.code == 0, begun.err
+    return plan, one, two
+
+
+def beside_each_other(desk: BothMachines, home: Path, plan: Path, documents: tuple[Path, Path], ledgers: list[Ledger],
+                      seed: int) -> dict[str, Done]:  # fmt: skip
+    """Run the five commands, and return how each ended."""
+    drawn = random.Random(seed)
+    watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    signs = [
+        ("sign", requests, "--plan", plan, "-o", home / f"{name}.json", "--emulator", ledger.port)
+        for name, requests, ledger in zip(("one", "two"), documents, ledgers, strict=False)
+    ]
+    words: dict[str, tuple[tuple[object, ...], int]] = {
+        "one": (signs[0], 2),
+        "two": (signs[1], 2),
+        "seal": (("transcript", "seal", "--plan", plan, "--emulator", ledgers[2].port), 6),
+        "confirm": (("ceremony", "confirm", "plan", "--plan", plan, "--by", "witness"), 1),
+        "preflight": (("preflight", "--time", watch, "--uncertainty", "60", "--emulator", ledgers[3].port), 0),
+    }
+    running = {
+        name: Command(home, line, [drawn.uniform(0, DELAY_S / (1 + answers)) for _ in range(1 + answers)])
+        for name, (line, answers) in words.items()
+    }
+    return {name: command.wait() for name, command in running.items()}
+
+
+def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger]) -> None:
+    plan, one, two = two_documents(desk)
+    for seed in range(INTERLEAVINGS):
+        home = Path(shutil.copytree(desk.path("offline-home"), desk.path(f"home-{seed}")))
+        ended = beside_each_other(desk, home, plan, (one, two), ledgers, seed)
+        told = "\n".join(f"{name} {done.code}\n{done.err}" for name, done in ended.items())
+        entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
+        for event in ("signing", "signed"):
+            assert len({entry["data"]["digest"] for entry in entries if entry["event"] == event}) == 1, (seed, told)
+        results = [json.loads((home / f"{name}.json").read_text())["signatures"][0] for name in ("one", "two")]
+        assert sorted(result["result"] for result in results) == ["refused", "signed"], (seed, told)
+        assert {result.get("why") for result in results} == {None, "NONCE-PENDING"}
+        assert {ended[name].code for name in ("one", "two")} == {0, 3}, (seed, told)
+        assert ended["confirm"].code == ended["preflight"].code == ended["seal"].code == 0, (seed, told)
+        verified = subprocess.run(
+            [str(OFFLINE), "--home", str(home), "transcript", "verify", "--plan", str(plan)],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert verified.returncode == 0, (seed, verified.stderr, told)

@@ -1,0 +1,120 @@
+"""Two `sign`, a `seal`, a `confirm` and a `preflight` on one home, in 1,000 orders: always one signature for the step."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from airlock_offline.cli import sign
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.signing.account_lock import account_lock
+from airlock_shared.ceremony.seals import check_seals
+from airlock_shared.checks.nonces import LATE, SIGNED, SIGNING
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.host import files, transcript_file
+from offline.scheduler import Actor, Scheduler
+from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
+from offline.test_signing import SEED
+
+INTERLEAVINGS = 1000
+APPEND, ENTRIES = files.append_line, transcript_file.TranscriptFile.entries
+
+
+class Ledger:
+    """A Ledger with the plan's seed; each command has one, so that nothing but Airlock keeps them apart."""
+
+    def __init__(self, pause: Callable[[str], None]) -> None:
+        self._device = SoftwareLedger(seed=SEED)
+        self._pause = pause
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self._pause("asks the Ledger")
+        answer = self._device.exchange(apdu, person=person)
+        if person:
+            self._pause("is answered by the Ledger")
+        return answer
+
+    def close(self) -> None:
+        self._device.close()
+
+
+def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a scheduler draw at every question, lock, append, reading of the transcript, and APDU."""
+    pause = scheduler.pause
+
+    def append(path: Path, line: bytes) -> None:
+        pause("appends")
+        APPEND(path, line)
+        pause("has appended")
+
+    def entries(file: transcript_file.TranscriptFile) -> list[Entry]:
+        pause("reads the transcript")
+        return ENTRIES(file)
+
+    locks = SimpleNamespace(flock=lambda descriptor, _: scheduler.lock(descriptor), LOCK_EX=fcntl.LOCK_EX)
+    monkeypatch.setattr(transcript_file, "append_line", append)
+    monkeypatch.setattr(transcript_file.TranscriptFile, "entries", entries)
+    monkeypatch.setattr(transcript_file, "fcntl", locks)
+    monkeypatch.setattr(sign, "account_lock", partial(account_lock, wait=scheduler.lock))
+    answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: Ledger(pause))
+
+
+@pytest.fixture
+def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    stop_the_clock(monkeypatch)
+    return {step: set_up(tmp_path / step, step, monkeypatch) for step in STEPS}
+
+
+def require_one(room: Room, actors: dict[str, Actor]) -> None:
+    """Require that the step was signed once, that one document has it, and that the transcript and its seals hold."""
+    errors = {name: actor.error for name, actor in actors.items() if actor.error is not None}
+    assert not errors
+    entries = room.state.transcript.entries()
+    for event in (SIGNING, SIGNED):
+        assert len({entry.data["digest"] for entry in entries if entry.event == event}) == 1
+    assert not [entry for entry in entries if entry.event == LATE]
+    assert len(check_seals(entries)) == 1
+    results = {
+        name: json.loads((room.folder / f"{name}.signed.json").read_text())["signatures"][0] for name in ("one", "two")
+    }
+    assert sorted(result["result"] for result in results.values()) == ["refused", "signed"]
+    assert {result.get("why") for result in results.values()} == {None, "NONCE-PENDING"}
+    assert {actors["sign one"].result, actors["sign two"].result} == {0, 3}
+
+
+def played(template: Path, folder: Path, seed: int) -> tuple[Scheduler, dict[str, Actor]]:
+    """Play the five commands on a copy of a folder, in the order that a seed gives, and require one signature."""
+    room = Room(Path(shutil.copytree(template, folder)))
+    scheduler = Scheduler(seed)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        watch(scheduler, monkeypatch)
+        actors = scheduler.play(room.commands())
+    try:
+        require_one(room, actors)
+    except AssertionError as error:
+        error.add_note(f"seed {seed}:\n" + "\n".join(scheduler.trace))
+        raise
+    shutil.rmtree(folder)
+    return scheduler, actors
+
+
+def test_a_thousand_interleavings_sign_a_step_once(templates: dict[str, Path], tmp_path: Path) -> None:
+    orders, first = set(), {"sign one": 0, "sign two": 0}
+    for seed in range(INTERLEAVINGS):
+        scheduler, actors = played(templates[STEPS[seed % len(STEPS)]], tmp_path / str(seed), seed)
+        orders.add(tuple(scheduler.trace))
+        first[next(name for name in first if actors[name].result == 0)] += 1
+    assert len(orders) == INTERLEAVINGS
+    assert min(first.values()) > INTERLEAVINGS // 4
+
+
+def test_the_same_seed_is_the_same_interleaving(templates: dict[str, Path], tmp_path: Path) -> None:
+    first, again = (played(templates["open"], tmp_path / name, 7)[0].trace for name in ("first", "again"))
+    assert first == again

@@ -1,0 +1,146 @@
+"""`sign` killed at every place between the Yes and the end, and run again: the step is signed once, the transcript whole."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.checks.nonces import SIGNED, SIGNING
+from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
+from offline.test_signing import SEED
+
+KINDS = {"locked", "append-before", "append-after", "synced", "asks", "answered", "linked", "closed"}
+
+
+class Places:
+    """The places that a run comes to once the person has said Yes to the step, by name; it dies at one of them."""
+
+    def __init__(self, die_at: str, told: Path) -> None:
+        self.begun = False
+        self._die_at, self._told = die_at, told
+        self._counts: Counter[str] = Counter()
+
+    def reach(self, kind: str) -> None:
+        if not self.begun:
+            return
+        self._counts[kind] += 1
+        name = f"{kind}:{self._counts[kind]}"
+        with self._told.open("a") as told:
+            told.write(name + "\n")
+        if name == self._die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def asked(self, question: str) -> None:
+        """Say Yes."""
+        self.begun = self.begun or question.startswith("Sign step")
+
+    def watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        flock, write, link, close = fcntl.flock, os.write, os.link, os.close
+
+        def after(kind: str, work: Callable[..., object]) -> Callable[..., object]:
+            def done(*words: object) -> object:
+                result = work(*words)
+                self.reach(kind)
+                return result
+
+            return done
+
+        def written(descriptor: int, data: bytes) -> int:
+            self.reach("append-before")
+            count = write(descriptor, data)
+            self.reach("append-after")
+            return count
+
+        monkeypatch.setattr(fcntl, "flock", after("locked", flock))
+        monkeypatch.setattr(os, "write", written)
+        monkeypatch.setattr(os, "fsync", after("synced", lambda _descriptor: None))
+        monkeypatch.setattr(os, "link", after("linked", link))
+        monkeypatch.setattr(os, "close", after("closed", close))
+
+
+class Ledger:
+    """A Ledger that writes down, beside the machine, which pages it has signed; the same for the same digest."""
+
+    def __init__(self, places: Places, signed: Path) -> None:
+        self._device = SoftwareLedger(seed=SEED, screens=self._approve)
+        self._places, self._signed = places, signed
+
+    def _approve(self, pages: list[Page]) -> bool:
+        with self._signed.open("a") as signed:
+            signed.write(json.dumps(pages) + "\n")
+        return True
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self._places.reach("asks")
+        answer = self._device.exchange(apdu, person=person)
+        self._places.reach("answered")
+        return answer
+
+    def close(self) -> None:
+        self._device.close()
+
+
+def run(folder: Path, name: str, die_at: str = "") -> int:
+    """Sign a document in a process of its own, and return its exit code, negative for the signal that ended it."""
+    (folder / "places").unlink(missing_ok=True)
+    (folder / f"{name}.signed.json").unlink(missing_ok=True)
+    child = os.fork()
+    if not child:
+        code = 70
+        try:
+            places = Places(die_at, folder / "places")
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                answer_with(monkeypatch, places.asked, lambda: Ledger(places, folder / "device"))
+                places.watch(monkeypatch)
+                code = int(str(Room(folder).commands()[f"sign {name}"]()))
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def result(folder: Path, name: str) -> tuple[str, str]:
+    [item] = json.loads((folder / f"{name}.signed.json").read_text())["signatures"]
+    return item["result"], item.get("why", "")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_every_place_a_step_is_signed_once(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_the_clock(monkeypatch)
+    template = set_up(tmp_path / "template", step, monkeypatch)
+    whole = Path(shutil.copytree(template, tmp_path / "whole"))
+    assert run(whole, "one") == 0
+    places = (whole / "places").read_text().split()
+    assert {name.partition(":")[0] for name in places} == KINDS
+    outcomes: Counter[str] = Counter()
+    for number, place in enumerate(places):
+        folder = Path(shutil.copytree(template, tmp_path / str(number)))
+        assert run(folder, "one", die_at=place) == -signal.SIGKILL
+        events = {entry.event for entry in Room(folder).state.transcript.entries()}
+        assert SIGNED not in events or SIGNING in events
+        asked = (folder / "device").exists()
+        assert not asked or SIGNING in events, f"{place}: the Ledger signed what was not reserved"
+        other = run(folder, "two")
+        if SIGNING in events:
+            assert (other, result(folder, "two")) == (3, ("refused", "NONCE-PENDING")), place
+            assert (run(folder, "one"), result(folder, "one")) == (0, ("signed", "")), place
+        else:
+            assert (other, result(folder, "two")) == (0, ("signed", "")), place
+            assert (run(folder, "one"), result(folder, "one")) == (3, ("refused", "NONCE-PENDING")), place
+        assert len(set((folder / "device").read_text().splitlines())) == 1, place
+        outcomes["reserved" if SIGNING in events else "free"] += 1
+        entries = Room(folder).state.transcript.entries()
+        assert len({entry.data["digest"] for entry in entries if entry.event == SIGNED}) == 1
+        shutil.rmtree(folder)
+    assert min(outcomes["reserved"], outcomes["free"]) > 0

@@ -1,0 +1,409 @@
+"""Between a person's Yes and the record: judged anew, reserved on the disk, and whatever the device signed written down."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.emulator.app import SoftwareLedger, approve
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.apdu import Ins
+from airlock_offline.ledger.status import DeviceLost, SettingOff
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.signing.held_signals import held_signals
+from airlock_offline.signing.sign_item import ItemResult, sign_item
+from airlock_shared.checks.clock import CONTRADICTED, VALID_MS
+from airlock_shared.checks.nonces import nonces_of
+from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import Declined, ExitCode, UsageError
+from offline.test_signing import SEED, STEP, Table, case, ledger
+from shared.make_payloads import NOW_MS, seal
+from shared.world import case_of, good, situation
+
+MINUTE = 60_000
+SIGNER = case_of(good(STEP)).step.signer.address
+
+
+def renonced(step: str, nonce: str) -> Request:
+    """Return a step's request as prepared once more: with another nonce."""
+
+    def change(item: dict[str, Any]) -> None:
+        message = item["payload"]["message"]
+        message["_nonce" if "_nonce" in message else "nonce"] = nonce
+        seal(item["payload"])
+
+    return case(step, change)
+
+
+def sign(table: Table, item: Request) -> ItemResult:
+    """Sign at a table that has just been set up: it knows what the transcript says."""
+    fresh = table.station._replace(used=nonces_of(table.state.transcript.entries()))
+    return sign_item(item, situation()._replace(now_ms=table.now_ms), fresh)
+
+
+def during(table: Table, what: Callable[[], object]) -> None:
+    """Have something happen while the person thinks, before the Yes."""
+    table.station = table.station._replace(ask=lambda _question: (what(), None)[1])
+
+
+def at_the_answer(what: Callable[[], object]) -> SoftwareLedger:
+    """Return a Ledger at which something happens while the person confirms on it."""
+
+    def screens(_pages: list[Page]) -> bool:
+        what()
+        return True
+
+    return ledger(screens=screens)
+
+
+# ---- judged again after the Yes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [STEP, "open", "take-profit"])
+def test_what_another_terminal_signed_meanwhile_is_refused_after_the_yes(tmp_path: Path, step: str) -> None:
+    table, other = Table(tmp_path, ledger()), Table(tmp_path, ledger())
+    during(table, lambda: sign(other, renonced(step, "99")))
+    result = sign(table, case(step))
+    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "NONCE-PENDING")
+    assert table.sent == []
+    assert any("NONCE-PENDING" in line for line in table.told)
+    assert table.events == ["signing", "signed", "refused"]
+
+
+def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_path: Path) -> None:
+    table, other = Table(tmp_path, ledger()), Table(tmp_path, ledger())
+    during(table, lambda: sign(other, case()))
+    assert sign(table, case()).signed == other.state.signed(sign(other, case()).signed.digest)
+    assert (table.sent, table.events) == ([], ["signing", "signed"])
+
+
+@pytest.mark.parametrize(
+    ("step", "later_ms", "why"),
+    [
+        ("open", 14 * MINUTE, "TIME-REMAINING"),
+        (STEP, 16 * MINUTE, "TIME-REMAINING"),
+        ("take-profit", 60 * MINUTE, "TIME-STAMP"),
+        (STEP, VALID_MS + 1, "TIME-REMAINING"),
+    ],
+)
+def test_who_thinks_for_too_long_is_told_so_and_the_device_is_not_asked(
+    tmp_path: Path, step: str, later_ms: int, why: str
+) -> None:
+    table = Table(tmp_path, ledger())
+    during(table, lambda: setattr(table, "now_ms", NOW_MS + later_ms))
+    result = sign(table, case(step))
+    assert (result.code, result.signed.result, result.signed.why) == (ExitCode.EXPIRED, "refused", why)
+    assert (table.sent, table.events) == ([], ["refused"])
+
+
+def test_a_clock_that_was_contradicted_meanwhile_is_refused_after_the_yes(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    during(table, lambda: table.state.transcript.record(CONTRADICTED, {"uncertainty_s": 60}, NOW_MS))
+    result = sign(table, case())
+    assert (result.code, result.signed.why, table.sent) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
+
+
+def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_review(tmp_path: Path) -> None:
+    home, tried = tmp_path / "home", []
+
+    def attempt(name: str) -> None:
+        def busy(_descriptor: int) -> None:
+            raise BlockingIOError
+
+        try:
+            with account_lock(home, SIGNER, busy):
+                tried.append((name, "free"))
+        except BlockingIOError:
+            tried.append((name, "taken"))
+
+    table = Table(home, at_the_answer(lambda: attempt("at the device")))
+    during(table, lambda: attempt("at the question"))
+    record = table.state.transcript.record
+
+    def recorded(event: str, *rest: Any) -> Any:
+        attempt(event)
+        return record(event, *rest)
+
+    table.state.transcript.record = recorded  # type: ignore[method-assign, assignment]
+    assert sign(table, case()).code == ExitCode.DONE
+    attempt("afterwards")
+    assert tried == [
+        ("at the question", "free"), ("signing", "taken"), ("at the device", "taken"), ("signed", "taken"),
+        ("afterwards", "free"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("same_home", "same_account"), [(True, True), (False, True), (True, False), (False, False)])
+def test_two_state_folders_share_the_lock_of_an_account(
+    tmp_path: Path, same_home: bool, same_account: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    waited: list[int] = []
+    with (
+        account_lock(tmp_path / "one", SIGNER),
+        account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20), waited.append),
+    ):
+        assert bool(waited) == same_account
+
+
+def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    (tmp_path / "elsewhere").mkdir()
+    with account_lock(tmp_path / "home", SIGNER):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+        with account_lock(tmp_path / "home", SIGNER, waited.append):
+            assert len(waited) == 1
+
+
+def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with account_lock(tmp_path / "home", SIGNER):
+        pass
+    for file in tmp_path.rglob("*.lock"):
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.unlink()
+        file.symlink_to(tmp_path / "target")
+    with pytest.raises(UsageError, match="lock file"), account_lock(tmp_path / "home", SIGNER):
+        pass
+
+
+# ---- the reservation ------------------------------------------------------------------------------------------------
+
+
+def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    exchange, seen = table.exchange, dict[int, Entry]()
+
+    def looked(apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        seen.setdefault(apdu[1], OfflineHome(tmp_path).transcript.entries()[-1])
+        return exchange(apdu, person=person)
+
+    table.exchange = looked  # type: ignore[method-assign]
+    result = sign(table, case())
+    first = seen[Ins.EIP712_DEFINITION]
+    assert (first.event, first.data["digest"], first.data["step"]) == ("signing", result.signed.digest, STEP)
+    assert first.data["nonce"] == case().payload["message"]["nonce"]
+    assert first.data == {
+        k: v for k, v in table.state.transcript.entries()[-1].data.items() if k not in ("shown", "app")
+    }
+
+
+def begun(home: Path, step: str = STEP) -> Table:
+    """Return a table whose Ledger was unplugged when it was asked for its signature."""
+
+    def unplugged(_pages: list[Page]) -> bool:
+        raise DeviceLost("the Ledger was unplugged")
+
+    table = Table(home, ledger(screens=unplugged))
+    with pytest.raises(DeviceLost):
+        sign(table, case(step))
+    return table
+
+
+def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_is(tmp_path: Path) -> None:
+    assert begun(tmp_path).events == ["signing"]
+    table = Table(tmp_path, ledger())
+    assert sign(table, renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    used = nonces_of(table.state.transcript.entries())
+    digest = "0x" + case_of(good(STEP)).digest.hex()
+    assert used.begun_ms(digest) == NOW_MS
+    shown: list[str] = []
+    watching = table.station._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
+    sign_item(renonced(STEP, "99"), situation(), watching)
+    assert any("was begun at 2026-09-21" in got and "is not known" in got for got in shown)
+    assert table.sent == []
+
+
+def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
+    begun(tmp_path)
+    table = Table(tmp_path, ledger())
+    assert sign(table, case()).code == ExitCode.DONE
+    assert any("was begun at" in line for line in table.told)
+    assert table.events == ["signing", "signing", "signed"]
+    assert nonces_of(table.state.transcript.entries()).begun_ms("0x" + case_of(good(STEP)).digest.hex()) is None
+
+
+def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
+    begun(tmp_path, "take-profit")
+    table = Table(tmp_path, ledger())
+    assert sign(table, renonced("take-profit", "99")).signed.why == "NONCE-PENDING"
+
+
+def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
+    sign(Table(tmp_path, ledger(screens=lambda _: False)), case())
+    table = Table(tmp_path, ledger())
+    assert sign(table, renonced(STEP, "99")).code == ExitCode.DONE
+
+
+@pytest.mark.parametrize(("ins", "ends"), [(Ins.EIP712_DEFINITION, "not-signed"), (Ins.EIP712_VALUE, "not-signed")])
+def test_a_device_that_is_lost_before_it_can_sign_frees_the_step(tmp_path: Path, ins: Ins, ends: str) -> None:
+    table = Table(tmp_path, ledger())
+    exchange = table.exchange
+
+    def lost(apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        if apdu[1] == ins:
+            raise DeviceLost("gone")
+        return exchange(apdu, person=person)
+
+    table.exchange = lost  # type: ignore[method-assign]
+    with pytest.raises(DeviceLost):
+        sign(table, case())
+    assert table.events == ["signing", ends]
+    assert table.state.transcript.entries()[-1].data["why"] == "DeviceLost"
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).code == ExitCode.DONE
+
+
+def test_a_device_that_refuses_the_data_frees_the_step(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    exchange = table.exchange
+    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
+        (b"", 0x6A80) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
+    )
+    with pytest.raises(SettingOff):
+        sign(table, case())
+    assert table.events == ["signing", "not-signed"]
+
+
+@pytest.mark.parametrize("reply", [b"", bytes(64), bytes(65), b"\x1b" + bytes(65)])
+def test_a_success_that_cannot_be_read_counts_as_signed(tmp_path: Path, reply: bytes) -> None:
+    table = Table(tmp_path, ledger())
+    exchange = table.exchange
+    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
+        (reply, 0x9000) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
+    )
+    with pytest.raises(Exception, match=r"reported success|SIG-"):
+        sign(table, case())
+    assert table.events[0] == "signing"
+    assert "not-signed" not in table.events
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+
+
+def test_what_was_signed_at_another_time_is_not_freed_by_a_later_no(tmp_path: Path) -> None:
+    sign(Table(tmp_path, ledger()), case())
+    for kept in (tmp_path / "signed").iterdir():
+        kept.unlink()
+    assert sign(Table(tmp_path, ledger(screens=lambda _: False)), case()).signed.result == "declined"
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+
+
+# ---- what the device has signed -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "later_ms", "why"),
+    [
+        (STEP, 15 * MINUTE - MINUTE, "TIME-REMAINING"),  # the watch may be a minute wrong
+        (STEP, 16 * MINUTE, "TIME-REMAINING"),
+        ("take-profit", 60 * MINUTE, "TIME-STAMP"),
+        ("stop-loss", 2 * VALID_MS, "TIME-CLOCK"),
+    ],
+)
+def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
+    tmp_path: Path, step: str, later_ms: int, why: str
+) -> None:
+    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + later_ms)))
+    result = sign(table, case(step))
+    assert (result.code, result.signed.result, result.signed.why) == (ExitCode.EXPIRED, "refused", why)
+    assert result.signed.signature == ""
+    assert (table.events, table.kept()) == (["signing", "signed-late", "refused"], [])
+    late = next(entry for entry in table.state.transcript.entries() if entry.event == "signed-late")
+    assert (late.data["step"], late.data["shown"]) == (step, "fields")
+    assert "signature" not in late.data
+
+
+def test_a_late_signature_spends_its_nonce(tmp_path: Path) -> None:
+    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 60 * MINUTE)))
+    sign(table, case("take-profit"))
+    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).signed.why == "NONCE-PENDING"
+
+
+def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
+    """What is left for the way was judged before; a signature that may still execute is not thrown away."""
+    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 15 * MINUTE - MINUTE - 1)))
+    assert sign(table, case()).code == ExitCode.DONE
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(Exception):
+        """The signal came through."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise Ended
+
+    before = signal.signal(number, end)
+    table = Table(tmp_path, ledger())
+    record = table.state.transcript.record
+
+    def interrupted(event: str, *rest: Any) -> Any:
+        if event == "signed":
+            os.kill(os.getpid(), number)
+        return record(event, *rest)
+
+    table.state.transcript.record = interrupted  # type: ignore[method-assign, assignment]
+    try:
+        with pytest.raises(Ended):
+            sign(table, case())
+    finally:
+        signal.signal(number, before)
+    assert table.events == ["signing", "signed"]
+    assert len(table.kept()) == 1
+
+
+def test_signals_come_again_after_they_were_held() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with held_signals():
+        assert {signal.SIGINT, signal.SIGTERM} <= signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_ctrl_c_while_the_ledger_waits_leaves_the_reservation(tmp_path: Path) -> None:
+    def pressed(_pages: list[Page]) -> bool:
+        raise KeyboardInterrupt
+
+    table = Table(tmp_path, ledger(screens=pressed))
+    with pytest.raises(KeyboardInterrupt):
+        sign(table, case())
+    assert table.events == ["signing"]
+
+
+def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full: list[bool] = []
+    table = Table(tmp_path, at_the_answer(lambda: full.append(True)))
+    write = os.write
+
+    def written(descriptor: int, data: bytes) -> int:
+        if full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, data)
+
+    monkeypatch.setattr(os, "write", written)
+    with pytest.raises(UsageError, match="has signed step desk-key, and that is NOT on record"):
+        sign(table, case())
+    monkeypatch.setattr(os, "write", write)
+    assert (table.events, table.kept()) == (["signing"], [])
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
+
+
+def test_a_no_at_the_question_reserves_nothing(tmp_path: Path) -> None:
+    table = Table(tmp_path, SoftwareLedger(seed=SEED, screens=approve))
+
+    def no() -> None:
+        raise Declined("no")
+
+    during(table, no)
+    assert sign(table, case()).signed.result == "declined"
+    assert table.events == ["declined"]
