@@ -22,6 +22,7 @@ from airlock_shared.checks.nonces import (
 )
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError
+from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import NOW_MS, seal
 from shared.world import STEPS, case_of, examined, good, refusals, request_of, situation
 
@@ -285,6 +286,35 @@ def test_a_holder_of_the_nonce_that_is_no_twin_cannot_be_passed_over() -> None:
 @pytest.mark.parametrize("again", [SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])
 def test_each_of_a_chain_can_be_resumed(again: Use) -> None:
     assert _found(again, UsedNonces([SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])) == set()
+
+
+def _begun(*events: tuple[str, Use]) -> UsedNonces:
+    """Return what a transcript with these events says."""
+    record = record_of(_case("open"))
+    entries: list[Entry] = []
+    for event, use in events:
+        accounts = {name: checksum_address(getattr(use, name)) for name in ("signer", "trader", "contract")}
+        data = record | use._asdict() | accounts | {"nonce": str(use.nonce)}
+        entries.append(next_entry(entries[-1] if entries else None, NOW_MS, event, data))
+    return nonces_of(entries)
+
+
+def test_what_was_begun_and_may_be_signed_keeps_its_place_in_the_order() -> None:
+    order = (("signing", SIGNED), ("signing", INSTEAD), ("signed", INSTEAD))
+    assert _found(THIRD._replace(replaces=INSTEAD.digest), _begun(*order)) == set()
+    assert _found(THIRD._replace(replaces=SIGNED.digest), _begun(*order)) == {"NONCE-USED"}
+    assert _found(SIGNED, _begun(*order)) == set()  # the Ledger is asked again for what it may have signed
+
+
+def test_what_was_surely_not_signed_holds_no_nonce() -> None:
+    order = (("signing", SIGNED), ("not-signed", SIGNED))
+    assert _found(SIGNED._replace(digest=INSTEAD.digest), _begun(*order)) == set()
+    assert _found(INSTEAD, _begun(*order)) == {"NONCE-REPLACES"}
+
+
+def test_a_refusal_later_does_not_free_what_was_signed() -> None:
+    ledger = _begun(("signing", SIGNED), ("signed", SIGNED), ("signing", SIGNED), ("not-signed", SIGNED))
+    assert _found(SIGNED._replace(digest=INSTEAD.digest), ledger) == {"NONCE-USED", "NONCE-PENDING"}
 
 
 def test_a_replaced_step_still_waits_for_both() -> None:

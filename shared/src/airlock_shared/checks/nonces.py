@@ -216,25 +216,28 @@ def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
 
 
 def _spent(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
-    """Return what counts as signed, in its order, and since when (unix ms) a signature is open, by digest.
+    """Return what counts as signed, in the order in which it was begun, and since when (unix ms) which of it is open.
 
     Only ``not-signed`` frees a reservation, and it frees nothing that was signed at another time.
     """
-    signed: dict[str, Use] = {}
-    begun: dict[str, tuple[Use, int]] = {}
+    uses: dict[str, Use] = {}
+    begun: dict[str, int] = {}
+    signed: set[str] = set()
     for entry in entries:
         data = entry.data
         if entry.event == NOT_SIGNED:
-            begun.pop(str(data.get("digest")), None)
+            digest = str(data.get("digest"))
+            if begun.pop(digest, None) is not None and digest not in signed:
+                del uses[digest]
         elif entry.event in (SIGNING, SIGNED, LATE) and "nonce" in data:
             use = read_use(data)
+            uses.setdefault(use.digest, use)
             if entry.event == SIGNING:
-                begun[use.digest] = use, entry.at_ms
+                begun[use.digest] = entry.at_ms
             else:
                 begun.pop(use.digest, None)
-                signed.setdefault(use.digest, use)
-    open_uses = {digest: use for digest, (use, _) in begun.items() if digest not in signed}
-    return [*signed.values(), *open_uses.values()], {digest: begun[digest][1] for digest in open_uses}
+                signed.add(use.digest)
+    return [*uses.values()], {digest: at_ms for digest, at_ms in begun.items() if digest not in signed}
 
 
 class Spending(NamedTuple):
