@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
-from airlock_offline.signing.plan_draft import draft_plan
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
