@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
-from offline.signing_world import FOLDERS, document
 from shared.make_payloads import seal
 
+Item = dict[str, Any]
 HALF = "\ud800"
 TEXTS = (
     "", " ", "DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "\n" * 50, "\x1b[2J\x1b]0;owned\x07",
@@ -31,43 +30,33 @@ class Altered(NamedTuple):
     steps: list[str]
 
 
-@cache
-def _honest(folder: str) -> str:
-    return json.dumps(document(folder))
-
-
-@cache
-def _items() -> list[dict[str, Any]]:
-    return [item for folder in FOLDERS for item in json.loads(_honest(folder))["requests"]]
-
-
-def altered_documents(pick: random.Random, count: int) -> Iterator[Altered]:
-    """Yield documents of a whole plan in which so many items are altered, each by itself, in all of them together.
+def altered_documents(pick: random.Random, count: int, honest: Mapping[str, dict[str, Any]]) -> Iterator[Altered]:
+    """Yield the honest documents of whole plans in which so many items are altered, each by itself, in all of them together.
 
     An item that cannot even be read stands in a document of its own: it takes everything beside it along.
     """
+    others = [item for document in honest.values() for item in document["requests"]]
     while count > 0:
-        folder = pick.choice(FOLDERS)
-        made = json.loads(_honest(folder))
+        folder = pick.choice(list(honest))
+        made = copy.deepcopy(honest[folder])
         for place, item in enumerate(made["requests"]):
             if count <= 0 or pick.random() < 0.1:
                 continue  # some stay honest
             count -= 1
-            other = alter(item, pick)
-            if _is_read({**other, "step": item["step"]}):
+            other = alter(item, pick, others)
+            if _is_read({**other, "step": item["step"]}, made):
                 made["requests"][place] = {**other, "step": item["step"]}
             else:
-                alone = json.loads(_honest(folder))
+                alone = copy.deepcopy(honest[folder])
                 alone["requests"][place] = other
                 yield _document(alone, folder, pick)
         yield _document(made, folder, pick)
 
 
-def _is_read(item: dict[str, Any]) -> bool:
-    alone = json.loads(_honest(FOLDERS[0]))
-    alone["header"]["count"] = 1
+def _is_read(item: dict[str, Any], document: dict[str, Any]) -> bool:
     try:
-        parse_requests(json.dumps({**alone, "requests": [item]}).encode())
+        header = {**document["header"], "count": 1}
+        parse_requests(json.dumps({**document, "header": header, "requests": [item]}).encode())
     except DocumentError:
         return False
     return True
@@ -81,11 +70,11 @@ def _document(made: dict[str, Any], folder: str, pick: random.Random) -> Altered
     return Altered(text.encode(), folder, steps)
 
 
-def alter(item: dict[str, Any], pick: random.Random) -> dict[str, Any]:
-    """Return a copy of an item with one to three things altered."""
+def alter(item: dict[str, Any], pick: random.Random, others: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a copy of an item with one to three things altered, or taken from others."""
     item = copy.deepcopy(item)
     for _ in range(pick.choice((1, 1, 1, 2, 3))):
-        pick.choice(_ALTERATIONS)(item, pick)
+        pick.choice(_ALTERATIONS)(item, pick, others)
     payload = item.get("payload")
     if isinstance(payload, dict) and "message" in payload and pick.random() < 0.75:
         with suppress(Exception):  # what cannot have a digest keeps the honest one
@@ -111,7 +100,7 @@ def _somewhere(item: dict[str, Any], pick: random.Random) -> tuple[Any, Any]:
     return pick.choice(nodes) if nodes else (item, "payload")
 
 
-def _a_number(item: dict[str, Any], pick: random.Random) -> None:
+def _a_number(item: Item, pick: random.Random, _others: list[Item]) -> None:
     places = [(node, key) for node, key in _nodes(item) if str(node[key]).lstrip("-").isdecimal()]
     if places:
         node, key = pick.choice(places)
@@ -120,7 +109,7 @@ def _a_number(item: dict[str, Any], pick: random.Random) -> None:
         node[key] = str(new) if isinstance(old, str) else new if pick.random() < 0.9 else float(min(abs(new), 2**50))
 
 
-def _an_address(item: dict[str, Any], pick: random.Random) -> None:
+def _an_address(item: Item, pick: random.Random, _others: list[Item]) -> None:
     places = [(node, key) for node, key in _nodes(item) if isinstance(node[key], str) and node[key].startswith("0x")]
     if not places:
         return
@@ -131,7 +120,7 @@ def _an_address(item: dict[str, Any], pick: random.Random) -> None:
     node[key] = pick.choice([text[:at] + pick.choice("0123456789abcdef") + text[at + 1 :], *strangers])
 
 
-def _a_type(item: dict[str, Any], pick: random.Random) -> None:
+def _a_type(item: Item, pick: random.Random, _others: list[Item]) -> None:
     """Alter a type definition, or a value's own type."""
     node, key = _somewhere(item, pick)
     types = item["payload"].get("types") if isinstance(item.get("payload"), dict) else None
@@ -155,9 +144,9 @@ def _a_type(item: dict[str, Any], pick: random.Random) -> None:
         node[key] = pick.choice((None, True, [], {}, [node[key]], {"value": node[key]}, 1.5, str(node[key])))
 
 
-def _a_name(item: dict[str, Any], pick: random.Random) -> None:
+def _a_name(item: Item, pick: random.Random, others: list[Item]) -> None:
     """Give what names something the name of something else that is known."""
-    other = pick.choice(_items())
+    other = pick.choice(others)
     name = pick.choice(("action", "endpoint", "route", "signer", "fields", "delegation", "transaction"))
     if name in other:
         item[name] = copy.deepcopy(other[name])
@@ -167,7 +156,7 @@ def _a_name(item: dict[str, Any], pick: random.Random) -> None:
         )
 
 
-def _a_member(item: dict[str, Any], pick: random.Random) -> None:
+def _a_member(item: Item, pick: random.Random, _others: list[Item]) -> None:
     """Remove, add, rename or repeat a member, or say a text in it."""
     node, key = _somewhere(item, pick)
     change = pick.randrange(4)
@@ -183,8 +172,8 @@ def _a_member(item: dict[str, Any], pick: random.Random) -> None:
         node[key] = pick.choice(TEXTS)
 
 
-def _another_payload(item: dict[str, Any], pick: random.Random) -> None:
-    other = copy.deepcopy(pick.choice(_items()))
+def _another_payload(item: Item, pick: random.Random, others: list[Item]) -> None:
+    other = copy.deepcopy(pick.choice(others))
     item["payload"] = other["payload"]
     if pick.random() < 0.7:
         item.pop("transaction", None)
@@ -193,7 +182,7 @@ def _another_payload(item: dict[str, Any], pick: random.Random) -> None:
         item |= {name: other[name] for name in ("action", "endpoint", "fields", "route")}
 
 
-def _what_the_builder_says(item: dict[str, Any], pick: random.Random) -> None:
+def _what_the_builder_says(item: Item, pick: random.Random, _others: list[Item]) -> None:
     payload = item.get("payload")
     if not isinstance(payload, dict):
         return
@@ -208,14 +197,14 @@ def _what_the_builder_says(item: dict[str, Any], pick: random.Random) -> None:
         payload["description"] = pick.choice(TEXTS)
 
 
-def _a_fee(item: dict[str, Any], pick: random.Random) -> None:
+def _a_fee(item: Item, pick: random.Random, _others: list[Item]) -> None:
     if isinstance(item.get("transaction"), dict) and item["transaction"]:
         item["transaction"][pick.choice(list(item["transaction"]))] = pick.choice(NUMBERS)
     if isinstance(item.get("payload"), dict) and "value" in item["payload"]:
         item["payload"]["value"] = pick.choice(("0x1", "1", "0x", "0x00", "0x" + "f" * 300, "-1", HALF))
 
 
-def _calldata(item: dict[str, Any], pick: random.Random) -> None:
+def _calldata(item: Item, pick: random.Random, _others: list[Item]) -> None:
     payload = item.get("payload")
     if isinstance(payload, dict) and isinstance(payload.get("data"), str):
         data = payload["data"]

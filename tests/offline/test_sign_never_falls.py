@@ -72,7 +72,7 @@ COUNT = int(os.environ.get("AIRLOCK_ALTERED", "1500"))
 def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: World) -> None:
     print(f"AIRLOCK_ALTERED_SEED={SEED} AIRLOCK_ALTERED={COUNT}")
     pick, codes = random.Random(SEED), Counter[int]()
-    for made in altered_documents(pick, COUNT):
+    for made in altered_documents(pick, COUNT, {folder: document(folder) for folder in FOLDERS}):
         ended = world.sign(made.data, made.folder)
         require_complete(ended, made.steps)
         codes[ended.code] += 1

@@ -167,9 +167,8 @@ def _ask(question: str) -> str:
 
 def _ask_to_write(output: Path) -> None:
     """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
-    while (
-        answer := _ask(f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: ")
-    ) != "Yes":
+    question = f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: "
+    while (answer := _ask(question)) != "Yes":
         if answer.strip().lower() in ("no", "n"):
             raise Declined("not confirmed: the answer was no", do="nothing was written; begin again with another plan")
 
