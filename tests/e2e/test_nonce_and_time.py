@@ -78,7 +78,9 @@ def test_the_same_document_again_is_resumed(desk: BothMachines, ledger: Ledger) 
     assert _sign(desk, ledger, requests, plan, "first").code == 0
     told = desk.offline("verify", requests, "--plan", plan, "--json")
     assert told.code == 0, told.out
-    assert [result for check, result in _rows(told).items() if check.startswith("NONCE-")] == ["pass"] * 3
+    assert [
+        result for check, result in _rows(told).items() if check.startswith("NONCE-") and result != "not-applicable"
+    ] == ["pass"] * 3
     assert _sign(desk, ledger, requests, plan, "again").code == 0
     assert _result(desk, "first") == _result(desk, "again") == ("signed", "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 from airlock_shared.host.observed import World
 
@@ -53,3 +54,14 @@ def radio(world: World, kind: str, name: str, soft: str = "0", hard: str = "0") 
     for part, text in (("type", kind), ("name", name), ("soft", soft), ("hard", hard)):
         write(folder / part, f"{text}\n")
     return folder
+
+
+def zbar_of(*version: int) -> object:
+    """Return a library that says it is this version, as zbar's C interface does."""
+
+    class Zbar:
+        def zbar_version(self, *numbers: Any) -> None:
+            for number, value in zip(numbers, version, strict=True):
+                number._obj.value = value
+
+    return Zbar()

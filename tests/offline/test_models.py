@@ -17,7 +17,7 @@ from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import MESSAGE, coming_screens, message_fields, review_pages
-from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
+from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import read_typed_data
@@ -99,7 +99,7 @@ def test_the_software_ledger_plays_it() -> None:
 @pytest.mark.usefixtures("added")
 def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0x8011, "interface_number": 0}
-    monkeypatch.setattr("hid.enumerate", lambda _vendor, _product: [entry])
+    monkeypatch.setattr(hidapi(), "enumerate", lambda _vendor, _product: [entry])
     assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME)]
     report: dict[str, Any] = {"app": "Ethereum", "version": "1.23.4", "model": NAME, "blind_signing": False}
     lines = [line.found for line in device_lines(report | {"raw_messages": "proven on"}, None)]

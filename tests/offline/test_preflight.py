@@ -23,7 +23,7 @@ from airlock_shared.host.observed import (
     World,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
-from offline.machine_trees import interface, machine, radio, route
+from offline.machine_trees import interface, machine, radio, route, zbar_of
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import ENFORCED, pin
 
@@ -53,7 +53,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    return machine(tmp_path / "machine")._replace(load=lambda soname: soname, spec=lambda name: name)
+    return machine(tmp_path / "machine")._replace(load=lambda _soname: zbar_of(0, 23, 93), spec=lambda name: name)
 
 
 # ---- the result -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,7 @@ from airlock_shared.host.observed import (
     Observed,
     World,
 )
+from offline.machine_trees import zbar_of
 
 
 def statvfs(**changed: int) -> os.statvfs_result:
@@ -111,17 +111,6 @@ def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -
     [line] = [line for line in library_lines(World(load=load)) if line.verdict != OK]
     assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
     assert library.package in line.do
-
-
-def zbar_of(*version: int) -> object:
-    """Return a library that says it is this version, as zbar's C interface does."""
-
-    class Zbar:
-        def zbar_version(self, *numbers: Any) -> None:
-            for number, value in zip(numbers, version, strict=True):
-                number._obj.value = value
-
-    return Zbar()
 
 
 def entry(package: str, version: str, status: str = "install ok installed") -> str:

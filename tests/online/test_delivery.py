@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import MISSING_AT_MOST
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.schema import Record
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
@@ -705,3 +707,83 @@ def test_a_used_nonce_settles_an_unknown_relay(desk: DeliveringMachine) -> None:
     relay(desk, {RELAY: [reply(500, {})]})
     outcome = follow(unsent().digest, desk.reading(lambda *_: True))
     assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "the chain has its nonce as used")
+
+
+# ---- a second digest of one step -----------------------------------------------------------------------------------
+
+SECOND = "0x" + "cd" * 32
+
+
+def _first(desk: DeliveringMachine, state: OrderState) -> Delivery:
+    """Write the first digest of a step down in a state."""
+    first = unsent()
+    record = Record(**{n: getattr(first, n) for n in Record._fields if n in Delivery._fields}
+                    | {"trader": first.signer, "url": "", "body_sha256": ""})  # fmt: skip
+    desk.world.journal.prepare(record)
+    ways = {OrderState.PREPARED: [], OrderState.EXPORTED: [OrderState.EXPORTED]}
+    way = [OrderState.SENDING] if state is OrderState.SENDING else [OrderState.SENDING, OrderState.UNKNOWN, state]
+    for step in ways.get(state, way):
+        desk.world.journal.move(first.digest, step)
+    assert desk.world.journal.get(first.digest).state is state
+    return first
+
+
+@pytest.mark.parametrize("state", [OrderState.SENDING, OrderState.UNKNOWN, OrderState.ACCEPTED, OrderState.EXPORTED])
+@pytest.mark.parametrize(
+    "changes",
+    [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"trader": "0x" + "55" * 20}],
+    ids=["nonce", "signer", "contract", "trader"],
+)
+def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
+    desk: DeliveringMachine, state: OrderState, changes: dict[str, object]
+) -> None:
+    _first(desk, state)
+    with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
+        submit(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
+    assert wire.seen == []
+    assert desk.world.journal.find(SECOND) is None
+    with pytest.raises(Refusal, match="ROUTE-STEP"):
+        export(unsent()._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "state", [OrderState.PREPARED, OrderState.FILLED, OrderState.FAILED, OrderState.EXPIRED_UNUSED]
+)
+def test_a_second_digest_is_sent_once_the_first_is_final_or_was_never_sent(
+    desk: DeliveringMachine, state: OrderState
+) -> None:
+    _first(desk, state)
+    outcome, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9")
+    assert (outcome.state, len(seen)) == (OrderState.FILLED, 1)
+
+
+@pytest.mark.parametrize("change", [{"step": "other"}, {"ceremony": "other"}])
+def test_another_step_is_no_second_digest(desk: DeliveringMachine, change: dict[str, object]) -> None:
+    _first(desk, OrderState.UNKNOWN)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, nonce="9", **change)
+    assert outcome.state is OrderState.FILLED
+
+
+@pytest.mark.parametrize("change", [{}, {"step": "other"}, {"signer": "0x" + "11" * 20}])
+def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
+    desk: DeliveringMachine, change: dict[str, object]
+) -> None:
+    first = _first(desk, OrderState.UNKNOWN)
+    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]}, digest=SECOND, **change)
+    assert outcome.state is OrderState.FILLED
+    assert any(first.digest in notice and "Either of the two may execute" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shared"),
+    [
+        ({}, True),
+        ({"contract": "0x" + "44" * 20, "trader": "0x" + "55" * 20}, True),  # an account's count knows neither
+        ({"nonce": "2"}, False),
+        ({"signer": "0x" + "33" * 20}, False),
+        ({"route": "relayer"}, False),  # an intent's nonce is another number
+    ],
+)
+def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str], shared: bool) -> None:
+    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "")
+    assert shares_nonce(one, one._replace(**({"route": "rpc", "signer": "0xab"} | changes))) is shared  # type: ignore[arg-type]

@@ -276,8 +276,8 @@ ITEMS: tuple[dict[str, Any], ...] = (
     },
     {
         "step": "stop-twap", "action": "twap-cancel", "endpoint": "/v2/intents/twap-cancel", "struct": "TwapCancelReq",
-        "fields": {"trader": TREASURY, "twapId": "41", "nonce": str(2**256 - 1), "deadlineMs": "1790006400000"},
-        "message": {"trader": TREASURY, "twapId": "41", "nonce": str(2**256 - 1), "deadline": "1790006400000"},
+        "fields": {"trader": TREASURY, "twapId": "41", "nonce": str(2**256 - 1), "deadlineMs": "1790001600000"},
+        "message": {"trader": TREASURY, "twapId": "41", "nonce": str(2**256 - 1), "deadline": "1790001600000"},
         "meta": {"twapId": 41},
     },
     {

@@ -25,7 +25,7 @@ IDS_IN_SOURCE = re.compile(
     r'"((?:DOC|QR|PIN|AIRGAP|KIT|ROLE|REPORT|PROOF|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
 )
 RAISED = re.compile(
-    r'\b(?:Refusal|DocumentError|PlanError|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
+    r'\b(?:Refusal|DocumentError|PlanError|plan_error|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
 )
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad")]
@@ -71,7 +71,7 @@ def test_every_check_that_runs_is_in_the_table() -> None:
     items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
     ran = {verdict.check for item in items for verdict in item.verdicts.all()}
     assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS)
-    known_elsewhere = {"NONCE-USED", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
+    known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = {check.id for check in TABLED} | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}
     assert tabled | known_elsewhere == ran
     of_documents = {"PIN-DEPLOYMENT", "PIN-REHEARSAL", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-STEPS", "TIME-CLOCK"}
@@ -180,7 +180,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
-        "NONCE-USED", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
+        "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS) - covered == tested_as_code | about_codes | about_the_signing_machine
 

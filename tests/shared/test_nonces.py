@@ -8,7 +8,18 @@ import pytest
 
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.judge import Known
-from airlock_shared.checks.nonces import Use, UsedNonces, nonces_of, read_use, record_of, use_of
+from airlock_shared.checks.nonces import (
+    CHECKS,
+    Spending,
+    Use,
+    UsedNonces,
+    nonce_is_unused,
+    nonces_of,
+    read_use,
+    record_of,
+    replacement_is_one,
+    use_of,
+)
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError
 from shared.make_payloads import NOW_MS, seal
@@ -189,7 +200,7 @@ SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
 @pytest.mark.parametrize(
     ("change", "used", "pending"),
     [
-        ({}, False, False),  # the same step with the same nonce: a higher fee, and the chain executes one of the two
+        ({}, True, True),  # a higher fee for the same step: the plan has to say so
         ({"nonce": 5}, False, True),  # both would execute
         ({"step": "other"}, True, False),  # one step would push out the other
         ({"ceremony": "other"}, True, False),
@@ -197,9 +208,113 @@ SENT = Use("0x" + "33" * 32, 8453, b"", A, A, 4, "ceremony", "approve", None)
         ({"step": "other", "nonce": 5}, False, False),
     ],
 )
-def test_a_transaction_may_be_priced_anew_and_not_doubled(change: dict[str, Any], used: bool, pending: bool) -> None:
+def test_no_transaction_takes_the_place_of_another_in_silence(
+    change: dict[str, Any], used: bool, pending: bool
+) -> None:
     ledger, again = UsedNonces([SENT]), SENT._replace(digest="0x" + "44" * 32, **change)
     assert (ledger.clash(again) is not None, bool(ledger.earlier(again))) == (used, pending)
+
+
+# ---- replacements that the plan names -------------------------------------------------------------------------------
+
+SIGNED = Use("0x" + "33" * 32, 8453, ROUTER, A, B, 4, "ceremony", "approve", None)
+INSTEAD = SIGNED._replace(digest="0x" + "44" * 32, replaces=SIGNED.digest)
+
+
+def _found(use: Use, ledger: UsedNonces) -> set[str]:
+    """Return which of the checks on nonces refuse a signature."""
+    case = _case("open")
+    spending = Spending(case, use, ledger)
+    return {check.id for check in CHECKS if (finding := check.run(spending)) is not None and finding.ok is False}
+
+
+@pytest.mark.parametrize("earlier", [SIGNED, SENT], ids=["intent", "transaction"])
+@pytest.mark.parametrize("change", [{}, {"step": "remove"}, {"ceremony": "emergency"}, {"deadline_ms": 1}])
+def test_the_one_that_the_plan_names_is_replaced(earlier: Use, change: dict[str, Any]) -> None:
+    use = earlier._replace(digest="0x" + "44" * 32, replaces=earlier.digest, **change)
+    assert _found(use, UsedNonces([earlier])) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ({"replaces": ""}, {"NONCE-USED", "NONCE-PENDING"}),
+        ({"replaces": "0x" + "55" * 32}, {"NONCE-USED", "NONCE-REPLACES"}),
+        ({"nonce": 5}, {"NONCE-REPLACES", "NONCE-PENDING"}),  # both would execute
+        ({"nonce": 5, "step": "remove"}, {"NONCE-REPLACES"}),
+        ({"signer": C}, {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING"}),  # by a bitmap of the signer both execute
+        ({"trader": C}, {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING"}),
+        ({"signer": B, "trader": A}, {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING"}),
+        ({"signer": C, "trader": C, "step": "remove"}, {"NONCE-REPLACES"}),
+        ({"contract": REFERRAL, "step": "remove"}, {"NONCE-REPLACES"}),
+        ({"contract": b"", "step": "remove"}, {"NONCE-REPLACES"}),  # a transaction with the number of an intent
+        ({"chain_id": 1}, {"NONCE-REPLACES"}),
+    ],
+)
+def test_what_shares_less_than_chain_contract_signer_trader_and_nonce_replaces_nothing(
+    change: dict[str, Any], refused: set[str]
+) -> None:
+    assert _found(INSTEAD._replace(**change), UsedNonces([SIGNED])) == refused
+
+
+def test_what_was_never_signed_here_is_not_replaced() -> None:
+    assert _found(INSTEAD, UsedNonces()) == {"NONCE-REPLACES"}
+
+
+def test_nothing_replaces_itself() -> None:
+    assert _found(SIGNED._replace(replaces=SIGNED.digest), UsedNonces([SIGNED])) == {"NONCE-REPLACES"}
+
+
+THIRD = SIGNED._replace(digest="0x" + "66" * 32)
+
+
+@pytest.mark.parametrize(
+    ("named", "refused"),
+    [(INSTEAD.digest, set()), (SIGNED.digest, {"NONCE-USED"}), ("", {"NONCE-USED", "NONCE-PENDING"})],
+)
+def test_of_several_the_newest_is_replaced_one_at_a_time(named: str, refused: set[str]) -> None:
+    assert _found(THIRD._replace(replaces=named), UsedNonces([SIGNED, INSTEAD])) == refused
+
+
+def test_a_holder_of_the_nonce_that_is_no_twin_cannot_be_passed_over() -> None:
+    stranger = SIGNED._replace(digest="0x" + "77" * 32, signer=C, step="other")
+    for order in ([stranger, SIGNED], [SIGNED, stranger]):
+        assert _found(INSTEAD, UsedNonces(order)) == {"NONCE-USED"}
+
+
+@pytest.mark.parametrize("again", [SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])
+def test_each_of_a_chain_can_be_resumed(again: Use) -> None:
+    assert _found(again, UsedNonces([SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])) == set()
+
+
+def test_a_replaced_step_still_waits_for_both() -> None:
+    emergency = INSTEAD._replace(step="remove", ceremony="emergency")
+    again = SIGNED._replace(digest="0x" + "88" * 32, nonce=9)
+    assert _found(again, UsedNonces([SIGNED, emergency])) == {"NONCE-PENDING"}
+
+
+@pytest.mark.parametrize("contract", [ROUTER, b""])
+def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: bytes) -> None:
+    known = SIGNED._replace(contract=contract)
+    finding = nonce_is_unused.run(Spending(_case("open"), known._replace(digest=INSTEAD.digest), UsedNonces([known])))
+    assert finding is not None
+    assert f'replaces = "{known.digest}"' in str(finding.got)
+    assert ("account nonce" in finding.what) == (contract == b"")
+
+
+def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
+    ledger = UsedNonces(knows_signed=False)
+    finding = replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger))
+    assert finding is not None
+    assert finding.ok is None
+
+
+def test_a_replacement_is_recorded_as_one() -> None:
+    case = _case("open")
+    named = case._replace(step=case.step._replace(replaced_digest=SIGNED.digest))
+    assert record_of(named)["replaces"] == SIGNED.digest
+    assert read_use(record_of(named)) == use_of(named)
+    assert "replaces" not in record_of(case)
 
 
 # ---- the transcript -------------------------------------------------------------------------------------------------
@@ -229,7 +344,7 @@ def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
 @pytest.mark.parametrize(
     ("member", "value"),
     [("nonce", 7), ("nonce", "0x7"), ("nonce", ""), ("nonce", "-1"), ("nonce", "7 "), ("deadline_ms", "soon"),
-     ("deadline_ms", True), ("contract", "0x12"), ("signer", ""), ("trader", None), ("chain_id", "8453")],
+     ("deadline_ms", True), ("contract", "0x12"), ("signer", ""), ("trader", None), ("chain_id", "8453"), ("replaces", 7)],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_stops_the_ceremony(member: str, value: Any) -> None:
     with pytest.raises(AirlockError):

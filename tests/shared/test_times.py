@@ -37,11 +37,25 @@ def test_a_limit_belongs_to_what_is_allowed(step: str, member: str, inside: int,
     assert judge(_at(step, member, outside)) == {check}
 
 
+@pytest.mark.parametrize(
+    ("minutes_before", "ok"), [(0, True), (4, True), (5, False), (60, False), (400 * 24 * 60, False)]
+)
+def test_a_deadline_that_the_plan_fixes_keeps_the_plans_own_limit(minutes_before: int, ok: bool) -> None:
+    earlier = situation()._replace(now_ms=NOW_MS - minutes_before * MINUTE)  # the deadline is 26 min 40 s after NOW_MS
+    assert ("TIME-HORIZON" in judge(good("stop-twap"), earlier)) is not ok
+
+
+def test_without_a_limit_the_plans_own_deadline_stands() -> None:
+    limits = situation().plan.limits._replace(deadline_at_most_ms=None)
+    alone = situation()._replace(plan=situation().plan._replace(limits=limits))
+    assert "TIME-HORIZON" not in judge(good("stop-twap"), alone)
+
+
 @pytest.mark.parametrize("step", ["open", "close", "increase", "referral", "desk-key", "stop-twap"])
 @pytest.mark.parametrize("minutes", [13, 15, 60 * 24, 60 * 24 * 365 * 100])
 def test_a_payload_that_was_good_is_refused_when_its_time_is_over(step: str, minutes: int) -> None:
     later = situation()._replace(now_ms=NOW_MS + minutes * MINUTE)
-    expected = set() if step == "stop-twap" and minutes < 60 else {"TIME-REMAINING"}
+    expected = set() if step == "stop-twap" and minutes < 20 else {"TIME-REMAINING"}
     assert judge(good(step), later) & {"TIME-REMAINING"} == expected
 
 

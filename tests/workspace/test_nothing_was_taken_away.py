@@ -27,7 +27,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline transcript void-seal --json",
         "airlock-offline report make --pdf",
     },
-    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION"},
+    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PLAN-OWN-LIMIT"},
     "exit_codes": set(),
     "formats": set(),
 }

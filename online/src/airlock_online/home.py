@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from airlock_online.config import OnlineConfig, read_config
@@ -89,6 +90,12 @@ class OnlineHome:
         if not path.exists():
             write_new(path, data)
         return path
+
+    def kept_requests(self) -> Iterator[tuple[Header, list[Request]]]:
+        """Yield every requests document that is kept here, in no order."""
+        for path in (self.folder / "requests").glob("*.json"):
+            header, requests, _ = parse_requests(read_input(path))
+            yield header, requests
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""

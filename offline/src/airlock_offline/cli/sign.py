@@ -167,6 +167,11 @@ def _sign_all(
 
             for line in proof_lines(verdicts.all()):
                 say(line)
+        if case is not None and case.step.replaced_digest:
+            from airlock_offline.signing.replacement_rows import replacement_rows
+
+            for line in replacement_rows(case, used):
+                say(line)
         if case is not None and not verdicts.hinder():
             pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
             for line in (*hash_lines(case), *screen_lines(pages, model)):

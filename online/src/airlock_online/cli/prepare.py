@@ -17,6 +17,7 @@ from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
+from airlock_online.preparing.replaced import replaced_lines
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
@@ -153,6 +154,9 @@ def keep(
     home.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
+    for item in prepared:
+        for line in replaced_lines(home, plan.steps[item.request.step], item.request):
+            say(line)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
         more = codes | ({"signer": signer} if signer else {}) | {"not_judged": unjudged.as_json()}

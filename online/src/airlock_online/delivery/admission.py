@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.journal.schema import Submission
+from airlock_online.journal.order_states import OPEN
+from airlock_online.journal.schema import Record, Submission
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
@@ -108,3 +110,28 @@ def check_same(known: Submission, delivery: Delivery) -> None:
             raise Refusal(
                 "ROUTE-JOURNAL", "the journal has this digest with another value", got=str(is_now), expected=str(was)
             ).at(name)
+
+
+def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
+    """Refuse a second digest of a step while the first may still execute beside it.
+
+    One that shares the first's nonce is a replacement that the plan named: the signing machine signs no other.
+    """
+    for rival in rivals:
+        other = rival.record
+        same_step = (other.ceremony, other.step) == (record.ceremony, record.step)
+        if same_step and rival.state in OPEN and not shares_nonce(record, other):
+            raise Refusal(
+                "ROUTE-STEP",
+                "this step's earlier signature may still execute, and this one is no replacement with its nonce",
+                got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
+                expected="an outcome of the earlier one that is final",
+                do="follow the earlier one: airlock-online follow; a replacement is named by the plan",
+            )
+
+
+def shares_nonce(one: Record, other: Record) -> bool:
+    """Tell whether the chain executes one of two at most: a sender's count, or a contract's nonce for the same accounts."""
+    transactions = {record.route in OF_TRANSACTIONS for record in (one, other)}
+    names = ("signer", "nonce") if transactions == {True} else ("signer", "nonce", "trader", "contract")
+    return len(transactions) == 1 and all(getattr(one, n).lower() == getattr(other, n).lower() for n in names)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from airlock_online.delivery.admission import check, check_same, check_time
+from airlock_online.delivery.admission import check, check_alone, check_same, check_time, shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -20,6 +20,7 @@ from airlock_online.journal.journal import Record, Submission
 from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_online.journal.schema import before
 from airlock_shared.errors import OutcomeUnknown, Refusal
+from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
@@ -42,6 +43,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     route = MODULES[delivery.route]
     parcel = route.parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
+    _beside_others(record, context)
     context.journal.prepare(record)
     if not context.journal.claim(delivery.digest, **_sent(record)):
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
@@ -78,7 +80,10 @@ def export(delivery: Delivery, context: DeliveryContext) -> None:
     known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
-    context.journal.prepare(_record(delivery, "export", ""))
+    record = _record(delivery, "export", "")
+    if known is None or known.state is not OrderState.EXPORTED:
+        _beside_others(record, context)
+    context.journal.prepare(record)
     if not context.journal.export(delivery.digest):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
@@ -88,6 +93,15 @@ def export(delivery: Delivery, context: DeliveryContext) -> None:
             expected="PREPARED or REJECTED",
             do="follow it: airlock-online follow",
         )
+
+
+def _beside_others(record: Record, context: DeliveryContext) -> None:
+    """Refuse a second digest of a step whose first may execute beside it, and say which others have its nonce."""
+    rivals = context.journal.rivals(record)
+    check_alone(record, rivals)
+    for other in (rival for rival in rivals if shares_nonce(record, rival.record)):
+        context.on_notice(f"{record.digest} has the nonce of {other.record.digest}, step {other.record.step} of ceremony "
+                          f"{other.record.ceremony}, {other.state.value}: {EITHER}")  # fmt: skip
 
 
 def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:

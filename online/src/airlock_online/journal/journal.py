@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, open_engine, wrapped
@@ -228,6 +228,15 @@ class Journal:
         query = select(SUBMISSIONS).order_by(SUBMISSIONS.c.created_ms, SUBMISSIONS.c.digest)
         if ceremony is not None:
             query = query.where(SUBMISSIONS.c.ceremony == ceremony)
+        with self._reading() as connection:
+            return [submission_of(row) for row in connection.execute(query).mappings()]
+
+    def rivals(self, record: Record) -> list[Submission]:
+        """Return the submissions over other digests for the same step of the ceremony, or with the signer's same nonce."""
+        of = SUBMISSIONS.c
+        same_step = (of.ceremony == record.ceremony) & (of.step == record.step)
+        same_nonce = (func.lower(of.signer) == record.signer.lower()) & (of.nonce == record.nonce)
+        query = select(SUBMISSIONS).where(of.digest != record.digest, same_step | same_nonce).order_by(of.created_ms)
         with self._reading() as connection:
             return [submission_of(row) for row in connection.execute(query).mappings()]
 

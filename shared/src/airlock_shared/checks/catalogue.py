@@ -119,6 +119,7 @@ FAMILIES: dict[str, Family] = {
         "PLAN-FORM": Info("the plan is malformed", "A plan that people and program read differently.", PLAN),
         "PLAN-ADDRESS": Info("not an address in the plan", "A mistyped address agreed on by everybody.", PLAN),
         "PLAN-AMOUNT": Info("not an exact amount in the plan", "An amount that is rounded or read differently.", PLAN),
+        "PLAN-OWN-LIMIT": Info("the plan breaks its own limits", "A limit that people rely on and that binds nobody.", PLAN),
         "PLAN-CODE": Info("not a referral code", "A code that pads or reads differently.", PLAN),
         "PLAN-SIGNER": Info("no such signer in the plan", "A step that nobody is named for.", PLAN),
     }),

@@ -1,5 +1,8 @@
 """NONCE: a number used once is signed once, and a step is not signed anew while its earlier signature may still execute.
 
+Only the plan names an exception: a step may replace an earlier signature that has the very same nonce, so that the chain
+executes one of them at most.
+
 The record is made from the signing machine's own transcript, and grows with the items of a document as they are examined.
 What the device was about to be asked is in it beside what it has signed: a reservation without an end counts as signed.
 A nonce space belongs to a contract on a chain: trading and referral nonces are different numbers. Within it, some contracts
@@ -10,7 +13,7 @@ count. Sources: DESIGN section 6; acceptance rule A29; the builder's specificati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.intents import leaf
@@ -36,7 +39,8 @@ _NUMBER = re.compile(r"[0-9]{1,78}", re.ASCII)
 class Use(NamedTuple):
     """What a signature spends: its nonce, where and for whom, for which step, and until when it may execute (unix ms).
 
-    ``contract`` is empty for a transaction; ``deadline_ms`` is None when it may execute at any time.
+    ``contract`` is empty for a transaction; ``deadline_ms`` is None when it may execute at any time. ``replaces`` is the
+    digest of the earlier signature that the plan has this one take the place of, or empty.
     """
 
     digest: str
@@ -48,28 +52,28 @@ class Use(NamedTuple):
     ceremony: str
     step: str
     deadline_ms: int | None
+    replaces: str = ""
 
     def places(self) -> set[Key]:
         """Return the places in which the contract may mark the nonce as used."""
         return {(self.chain_id, self.contract, account, self.nonce) for account in (self.signer, self.trader)}
 
-    def replaces(self, earlier: Use) -> bool:
-        """Tell whether these are one step's transactions with one nonce, as when a stuck one is sent with a higher fee.
+    def shares_nonce(self, other: Use) -> bool:
+        """Tell whether the chain executes one of the two at most, whichever account the contract keeps nonces under."""
+        return self._spent() == other._spent()
 
-        The chain executes one of them at most.
-        """
-        same_step = (self.ceremony, self.step) == (earlier.ceremony, earlier.step)
-        return same_step and not self.contract and self.places() == earlier.places()
+    def _spent(self) -> tuple[object, ...]:
+        return self.chain_id, self.contract, self.signer, self.trader, self.nonce
 
 
 def use_of(case: Case) -> Use:
     """Return what an item's signature spends; the case must have its digest."""
     situation, signer = case.situation, case.step.signer.address
     digest, chain_id = "0x" + case.digest.hex(), situation.deployment.chain_id
-    ceremony, step = situation.plan.id, case.request.step
+    ceremony, step, replaces = situation.plan.id, case.request.step, case.step.replaced_digest
     if not isinstance(case, IntentCase):
         nonce = case.request.transaction.nonce if case.request.transaction is not None else 0
-        return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None)
+        return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None, replaces)
     intent, message = case.intent, case.message
     return Use(
         digest,
@@ -81,6 +85,7 @@ def use_of(case: Case) -> Use:
         ceremony,
         step,
         cast(int, leaf(message, intent.deadline)) if intent.deadline else None,
+        replaces,
     )
 
 
@@ -88,8 +93,11 @@ def record_of(case: Case) -> dict[str, Any]:
     """Return what the transcript's ``signed`` entry says of a signature, beside how it was made."""
     use = use_of(case)
     accounts = {"signer": checksum_address(use.signer), "trader": checksum_address(use.trader)}
+    spent = use._asdict()
+    if not use.replaces:
+        del spent["replaces"]
     return {
-        **use._asdict(),
+        **spent,
         **accounts,
         "contract": checksum_address(use.contract) if use.contract else "",
         "kind": case.intent.domain if isinstance(case, IntentCase) else "transaction",
@@ -104,10 +112,13 @@ def read_use(data: dict[str, Any]) -> Use:
     deadline_ms = data.get("deadline_ms")
     if deadline_ms is not None:
         read_some(data, "signed", {"deadline_ms": int})
+    replaces = data.get("replaces", "")
+    if replaces:
+        read_some(data, "signed", {"replaces": str})
     read_matching(data["nonce"], "signed.nonce", _NUMBER, "a number")
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(data["digest"], data["chain_id"], contract, parse_address(data["signer"]), parse_address(data["trader"]),
-               int(data["nonce"]), data["ceremony"], data["step"], deadline_ms)  # fmt: skip
+               int(data["nonce"]), data["ceremony"], data["step"], deadline_ms, replaces)  # fmt: skip
 
 
 class UsedNonces:
@@ -122,6 +133,7 @@ class UsedNonces:
         self._remember(signed, {})
 
     def _remember(self, signed: Iterable[Use], begun: Mapping[str, int]) -> None:
+        self._signed: dict[str, Use] = {}
         self._used: dict[Key, list[Use]] = {}
         self._steps: dict[tuple[int, str, str], list[Use]] = {}
         self._begun = begun
@@ -141,20 +153,45 @@ class UsedNonces:
         return self._begun.get(digest)
 
     def add(self, use: Use) -> None:
-        """Remember a signature that was made."""
+        """Remember a signature that was made; one that is on record already stays at its place in the order."""
+        if use.digest in self._signed:
+            return
+        self._signed[use.digest] = use
         for key in use.places():
             self._used.setdefault(key, []).append(use)
         self._steps.setdefault((use.chain_id, use.ceremony, use.step), []).append(use)
 
+    def signed(self, digest: str) -> Use | None:
+        """Return what the signature over a digest spends, or None when none was made on this machine."""
+        return self._signed.get(digest)
+
+    def holders(self, use: Use) -> list[Use]:
+        """Return the signatures, over other digests, that spend the same nonce, the newest last.
+
+        What is signed already is judged by what was signed before it: to resume a ceremony adds nothing.
+        """
+        found = {known.digest: known for key in use.places() for known in self._used.get(key, ())}
+        order = {digest: number for number, digest in enumerate(self._signed)} if len(found) > 1 else {}
+        return _before(use, sorted(found.values(), key=lambda known: order.get(known.digest, 0)))
+
     def clash(self, use: Use) -> Use | None:
-        """Return an earlier signature, over another digest, that spends the same nonce."""
-        earlier = (known for key in use.places() for known in self._used.get(key, ()))
-        return next((known for known in earlier if known.digest != use.digest and not use.replaces(known)), None)
+        """Return the newest signature that spends the same nonce, unless it is the one that the plan replaces.
+
+        A signature that shares only a part of where the nonce is marked cannot be replaced, and comes first.
+        """
+        holders = self.holders(use)
+        apart = [other for other in holders if not use.shares_nonce(other)]
+        if apart:
+            return apart[-1]
+        return holders[-1] if holders and holders[-1].digest != use.replaces else None
 
     def earlier(self, use: Use) -> list[Use]:
-        """Return what was signed for the same step of the same ceremony and could execute beside ``use``."""
-        known = self._steps.get((use.chain_id, use.ceremony, use.step), ())
-        return [other for other in known if other.digest != use.digest and not use.replaces(other)]
+        """Return what was signed for the same step of the same ceremony and could execute beside ``use``.
+
+        What has the nonce of a replacement that the plan names executes in its place or not at all.
+        """
+        known = _before(use, self._steps.get((use.chain_id, use.ceremony, use.step), ()))
+        return [other for other in known if not (use.replaces and use.shares_nonce(other))]
 
     def claim(self, use: Use) -> str | None:
         """Let an item of the document have its nonce; return the step that has it already, or None."""
@@ -163,6 +200,12 @@ class UsedNonces:
             owner = self._claims.setdefault(key, mine)
             taken = owner if owner != mine else taken
         return taken[0] if taken else None
+
+
+def _before(use: Use, known: Sequence[Use]) -> list[Use]:
+    """Return what was signed before ``use``, all when it is not signed yet."""
+    digests = [other.digest for other in known]
+    return list(known[: digests.index(use.digest)] if use.digest in digests else known)
 
 
 def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
@@ -209,23 +252,66 @@ _SIGNED_ELSEWHERE = Finding(
 
 @check(
     "NONCE-USED", SIGNABLE,
-    "another intent was signed with this nonce", "Two signatures of which only one can ever be used.",
-    "Prepare again: the builder draws another nonce. If it repeats one again, stop and find out why.",
+    "something else was signed with this nonce", "Two signatures of which only one can ever be used.",
+    "Only the plan can have the earlier one replaced: name it there, under [[steps]], as is said here. Otherwise an "
+    "intent is prepared again, with another nonce of the builder's; a transaction, when the node counts the earlier one.",
 )  # fmt: skip
 def nonce_is_unused(spending: Spending) -> Finding:
-    """No other digest with this nonce was signed for this contract by the signer or for the trader.
+    """No other digest with this nonce was signed for this contract by the signer or for the trader, but what is replaced.
 
-    The same digest again is a ceremony that is resumed. A transaction may be signed anew with its nonce for the same step.
+    The same digest again is a ceremony that is resumed.
     """
     use = spending.use
     if not spending.used.knows_signed:
         return _SIGNED_ELSEWHERE
     other = spending.used.clash(use)
     if other is None:
-        return Finding(True, use.nonce, "not signed before")
+        return Finding(
+            True,
+            use.nonce,
+            "not signed before, but for what the plan replaces" if use.replaces else "not signed before",
+        )
+    what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
     got += _if_begun(other, spending.used)
-    return Finding(False, got, "a nonce that was not signed before")
+    if use.shares_nonce(other):
+        got += f'; to replace that one, the plan says: replaces = "{other.digest}"'
+    return Finding(False, got, "a nonce that was not signed before", "", what)
+
+
+@check(
+    "NONCE-REPLACES", SIGNABLE,
+    "this is no replacement of what the plan names", "Two signatures that both execute, agreed on as one of two.",
+    "Compare the plan with this machine's transcript. A replacement has the chain, contract, signer, trader and nonce "
+    "of what it replaces: an intent's nonce stands in the plan, a transaction's can be given by prepare --nonce.",
+)  # fmt: skip
+def replacement_is_one(spending: Spending) -> Finding | None:
+    """What the plan names as replaced was signed on this machine, over another digest, and has the same nonce."""
+    use = spending.use
+    if not use.replaces:
+        return None
+    if not spending.used.knows_signed:
+        return _SIGNED_ELSEWHERE
+    other = spending.used.signed(use.replaces)
+    if other is None:
+        return Finding(
+            False,
+            use.replaces,
+            "a signature that was made on this machine",
+            "",
+            "the plan replaces what was never signed here",
+        )
+    if other.digest == use.digest:
+        return Finding(False, use.replaces, "another digest", "", "the plan replaces a signature by itself")
+    if not use.shares_nonce(other):
+        return Finding(False, _spent_text(use), _spent_text(other))
+    return Finding(True, use.replaces, "signed before with this nonce")
+
+
+def _spent_text(use: Use) -> str:
+    contract = checksum_address(use.contract) if use.contract else "the account's own count"
+    accounts = f"signer {checksum_address(use.signer)}, trader {checksum_address(use.trader)}"
+    return f"chain {use.chain_id}, {contract}, {accounts}, nonce {use.nonce}"
 
 
 _NOTHING = "nothing that may still execute"
@@ -234,8 +320,8 @@ _NOTHING = "nothing that may still execute"
 @check(
     "NONCE-PENDING", SIGNABLE,
     "an earlier signature for this step may still execute", "A step that is executed twice.",
-    "Wait until it can no longer execute, and find out whether it did; without a deadline, cancel it "
-    "at the venue and agree on a new plan, with another id for the step.",
+    "Wait until it can no longer execute, and find out whether it did; or agree on a plan that replaces it, with its own "
+    "nonce; or, without a deadline, cancel it at the venue and agree on a new plan, with another id for the step.",
 )  # fmt: skip
 def earlier_is_over(spending: Spending) -> Finding:
     """What was signed for this step before can no longer execute: its deadline is past, whatever the clock's error."""
@@ -280,6 +366,7 @@ def nonce_is_alone(spending: Spending) -> Finding:
 
 CHECKS = (
     nonce_is_unused,
+    replacement_is_one,
     earlier_is_over,
     nonce_is_alone,
 )

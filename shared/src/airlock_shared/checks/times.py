@@ -59,12 +59,12 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
 
 @check("TIME-HORIZON", READ, "the deadline is too far away", "A signature that can be kept and used later.", REBUILD)
 def deadline_is_near(case: ReadIntent) -> Finding | None:
-    """The deadline is no further away than the plan's ``deadline_at_most``, unless the plan fixes it."""
-    deadline_ms = _deadline_ms(case)
+    """The deadline is no further away than the plan's ``deadline_at_most``; without that, the plan must fix it."""
+    deadline_ms, most = _deadline_ms(case), case.situation.plan.limits.deadline_at_most_ms
     fixed = case.step is not None and type(case.step.values.get("deadlineMs")) is Exact
-    if deadline_ms is None or fixed:
+    if deadline_ms is None or (fixed and most is None):
         return None
-    most = case.situation.plan.limits.deadline_at_most_ms or 0
+    most = most or 0
     left = deadline_ms - case.situation.now_ms
     return Finding(
         left <= most + _ahead_ms(case),

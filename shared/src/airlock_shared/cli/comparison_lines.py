@@ -8,9 +8,10 @@ from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Exact, Plan
+from airlock_shared.plan.model import EITHER, Exact, Plan, Step
+from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human
+from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human, utc_text
 
 
 def deployment_lines(deployment: Deployment) -> Iterator[str]:
@@ -50,12 +51,24 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     for number, step in enumerate(plan.steps.values(), start=1):
         yield f"step {number}: {step.id}, signed by {step.signer.name}"
         yield f"  {step.action.name}: {step.action.title}"
+        if step.replaced_digest:
+            yield from replacement_lines(step)
         for name, value in step.values.items():
             yield f"  {name:<26} {safe(value.text)}"
-            parameter = step.action.parameter(name)
+            parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
+            if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
+                yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
             if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
                 yield from code_lines(value.raw, " " * 29)
     yield from fingerprint_lines("plan", plan.fingerprint)
+
+
+def replacement_lines(step: Step) -> Iterator[str]:
+    """Yield which earlier signature a step replaces, by the digest that the plan names, and what that means."""
+    yield "  REPLACES an earlier signature, digest"
+    yield f"    {grouped(step.replaced_digest[2:34])}"
+    yield f"    {grouped(step.replaced_digest[34:])}"
+    yield f"  {EITHER}"
 
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:

@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import example_at
-from airlock_shared.plan.model import CUSTOM, Signer
+from airlock_shared.plan.model import CUSTOM, Limits, Signer
+from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.reader import (
+    DIGEST,
     FORMAT,
     MAX_STEPS,
+    STEP_MEMBERS,
     parse_plan,
     plain_form,
     read_limits,
@@ -114,10 +117,12 @@ def _mistakes(table: dict[str, Any]) -> Iterator[PlanError]:
         yield plan_error("PLAN-FORM", "not a ceremony plan of this version", "format",
                          got=repr(table.get("format"))[:80], expected=FORMAT)  # fmt: skip
     yield from _in_ceremony(table)
-    yield from _in_limits(table.get("limits", {}))
+    limits = table.get("limits", {})
+    wrong = list(_in_limits(limits))
+    yield from wrong
     signers: dict[str, Signer] = {}
     yield from _in_signers(table, signers)
-    yield from _in_steps(table.get("steps"), signers)
+    yield from _in_steps(table.get("steps"), signers, Limits() if wrong else read_limits(limits))
     yield from _unplain(table, "")
 
 
@@ -149,9 +154,12 @@ def _in_limits(limits: Any) -> Iterator[PlanError]:
         yield from _caught(read_limits, limits)
         return
     yield from _unknown(limits, "limits", _LIMITS)
+    errors: list[PlanError] = []
     for name in _LIMITS:
         if name in limits:
-            yield from _caught(read_limits, {name: limits[name]})
+            alone = {name: limits[name]} | ({"deadline_at_most": "999999d"} if name == "remaining_at_least" else {})
+            errors += _caught(read_limits, alone)
+    yield from errors or _caught(read_limits, {name: limits[name] for name in _LIMITS if name in limits})
 
 
 def _in_signers(table: dict[str, Any], signers: dict[str, Signer]) -> Iterator[PlanError]:
@@ -175,7 +183,7 @@ def _in_signers(table: dict[str, Any], signers: dict[str, Signer]) -> Iterator[P
                 yield from _caught(read_signer, name, one | {k: v for k, v in signer.items() if k == member})
 
 
-def _in_steps(steps: Any, signers: dict[str, Signer]) -> Iterator[PlanError]:
+def _in_steps(steps: Any, signers: dict[str, Signer], limits: Limits) -> Iterator[PlanError]:
     if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
         yield plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
         return
@@ -185,16 +193,18 @@ def _in_steps(steps: Any, signers: dict[str, Signer]) -> Iterator[PlanError]:
         if type(step) is not dict:
             yield from _caught(require_known, step, where, ())
             continue
-        yield from _in_step(step, where, signers)
+        yield from _in_step(step, where, signers, limits)
         name = step.get("id")
         if type(name) is str and seen.setdefault(name, position) != position:
             yield plan_error("PLAN-FORM", "two steps have the same id", f"{where}.id", got=name,
                              expected=f"another id than steps[{seen[name]}]")  # fmt: skip
 
 
-def _in_step(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Iterator[PlanError]:
-    yield from _unknown(step, where, ("id", "action", "signer", "fields"))
+def _in_step(step: dict[str, Any], where: str, signers: dict[str, Signer], limits: Limits) -> Iterator[PlanError]:
+    yield from _unknown(step, where, STEP_MEMBERS)
     yield from _caught(read_text, step, where, "id", NAME)
+    if "replaces" in step:
+        yield from _caught(read_text, step, where, "replaces", DIGEST)
     yield from _caught(signer_of, step, where, signers)
     name = step.get("action")
     action = ACTIONS.get(name) if type(name) is str else None
@@ -206,10 +216,10 @@ def _in_step(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> It
         one = {"id": "x", "action": CUSTOM, "signer": "x", "fields": step.get("fields")}
         yield from _caught(read_step, one, where, {"x": Signer("x", b"", "")})
     else:
-        yield from _in_fields(action, step.get("fields"), f"{where}.fields")
+        yield from _in_fields(action, step.get("fields"), f"{where}.fields", limits)
 
 
-def _in_fields(action: Action, fields: Any, where: str) -> Iterator[PlanError]:
+def _in_fields(action: Action, fields: Any, where: str, limits: Limits) -> Iterator[PlanError]:
     if type(fields) is not dict:
         yield from _caught(require_known, fields, where, ())
         return
@@ -219,7 +229,13 @@ def _in_fields(action: Action, fields: Any, where: str) -> Iterator[PlanError]:
     errors: list[PlanError] = []
     for group in groups:
         errors += _caught(read_values, action._replace(name="", parameters=group), fields, where)
-    yield from errors or _caught(read_values, action, fields, where)
+    yield from errors or _in_values(action, fields, where, limits)
+
+
+def _in_values(action: Action, fields: Any, where: str, limits: Limits) -> Iterator[PlanError]:
+    """Yield how fields that can be read contradict each other, or else the plan's own limits."""
+    errors = list(_caught(read_values, action, fields, where))
+    yield from errors or value_faults(read_values(action, fields, where), limits, where)
 
 
 def _unplain(value: Any, where: str) -> Iterator[PlanError]:

@@ -17,6 +17,10 @@ CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""
 
 
+EITHER = "Either of the two may execute; the online machine chooses."
+"""What people must know of a step that takes the place of an earlier signature."""
+
+
 class Exact(NamedTuple):
     """A value that the plan fixes: the raw value that is signed, and the plan's own text."""
 
@@ -74,12 +78,17 @@ class Signer(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One thing to sign. ``values`` holds what the plan decides, by parameter name."""
+    """One thing to sign. ``values`` holds what the plan decides, by parameter name.
+
+    ``replaced_digest`` is the digest of the earlier signature that this one takes the place of, 0x and 64 hex digits in
+    lower case, or empty.
+    """
 
     id: str
     action: Action
     signer: Signer
     values: dict[str, Value]
+    replaced_digest: str = ""
 
 
 class Plan(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import CUSTOM, Limits, Plan, Signer, Step
+from airlock_shared.plan.own_limits import limit_faults, value_faults
 from airlock_shared.plan.values import (
     LINE,
     plan_error,
@@ -33,6 +34,8 @@ FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 MAX_ROLES = 20
+STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
+DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -74,14 +77,19 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     signers = {
         name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
     }
+    limits = read_limits(table.get("limits", {}))
+    steps = _read_steps(table.get("steps"), signers)
+    for position, step in enumerate(steps.values()):
+        for fault in value_faults(step.values, limits, f"steps[{position}].fields"):
+            raise fault
     return Plan(
         id=read_text(ceremony, "ceremony", "id", NAME),
         title=read_text(ceremony, "ceremony", "title", LINE),
         deployment=read_text(ceremony, "ceremony", "deployment", NAME),
         roles=read_roles(ceremony.get("roles", [])),
-        limits=read_limits(table.get("limits", {})),
+        limits=limits,
         signers=signers,
-        steps=_read_steps(table.get("steps"), signers),
+        steps=steps,
         fingerprint=fingerprint(plain_form(table, "")),
     )
 
@@ -136,12 +144,15 @@ def read_limits(table: Any) -> Limits:
     """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
     names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
     require_known(table, "limits", names)
-    return Limits(
+    limits = Limits(
         _span_ms(table, "deadline_at_most"),
         read_amount(table[names[1]], PERCENT, f"limits.{names[1]}") if names[1] in table else None,
         read_amount(table[names[2]], GWEI, f"limits.{names[2]}") if names[2] in table else None,
         _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms,
     )
+    for fault in limit_faults(limits):
+        raise fault
+    return limits
 
 
 def _span_ms(table: dict[str, Any], name: str) -> int | None:
@@ -170,6 +181,11 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
     if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
         raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
     read = [read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
+    replaced: dict[str, str] = {}
+    for position, step in enumerate(read):
+        if step.replaced_digest and replaced.setdefault(step.replaced_digest, step.id) != step.id:
+            raise plan_error("PLAN-FORM", "two steps replace one signature", f"steps[{position}].replaces",
+                             got=step.replaced_digest, expected="a signature is replaced once")  # fmt: skip
     by_id = {step.id: step for step in read}
     if len(by_id) != len(read):
         got = repr([step.id for step in read])[:200]
@@ -179,11 +195,12 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
 
 def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     """Return a step with what its fields decide. Raises ``PlanError`` naming the field."""
-    require_known(step, where, ("id", "action", "signer", "fields"))
+    require_known(step, where, STEP_MEMBERS)
     step_id = read_text(step, where, "id", NAME)
+    replaced = read_text(step, where, "replaces", DIGEST) if "replaces" in step else ""
     name = step.get("action")
     if name == CUSTOM:
-        return _read_custom_step(step, where, step_id, signers)
+        return _read_custom_step(step, where, step_id, signers)._replace(replaced_digest=replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
@@ -191,7 +208,7 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     signer = signer_of(step, where, signers)
     fields = step.get("fields")
     require_known(fields, f"{where}.fields", tuple(p.name for p in action.parameters))
-    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"))
+    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"), replaced)
 
 
 def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:

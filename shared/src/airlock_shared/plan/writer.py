@@ -38,7 +38,7 @@ def _lines(table: dict[str, Any]) -> Iterator[str]:
     for step in table["steps"]:
         action = ACTIONS[step["action"]]
         yield from ("", f"[[steps]] # {action.title}")
-        yield from (f"{name} = {toml(step[name])}" for name in ("id", "action", "signer"))
+        yield from (f"{name} = {toml(step[name])}" for name in ("id", "action", "signer", "replaces") if name in step)
         yield "[steps.fields]"
         for parameter in action.parameters:
             if parameter.name in step["fields"]:
