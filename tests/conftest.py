@@ -1,4 +1,4 @@
-"""What every part of the tests says at its end to a continuous run: which tests it left out, and why.
+"""What every part of the tests has: temporary files of its own, and a list of what it left out, and why, at its end.
 
 Where ``AIRLOCK_LEFT_OUT`` names a file, one line a reason is written to it: how many tests, a tab, the reason.
 """
@@ -7,11 +7,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 _LEFT_OUT: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_temporary_files() -> Iterator[None]:
+    """Have the commands of this run lock the test seed's account among themselves, and not with another run's."""
+    with TemporaryDirectory(prefix="airlock-tests-", ignore_cleanup_errors=True) as folder:
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = folder
+        yield
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before
 
 
 def _note(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -146,7 +146,7 @@ def _run(folder: Path, *words: str, typed: str = "", environment: dict[str, str]
     ended = subprocess.run(
         [str(PROGRAM), "--home", "home", *words],
         input=typed, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, "TMPDIR": str(folder), **(environment or {})},  # nobody else signs with the account there
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
 
