@@ -14,7 +14,7 @@ from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
 
 
-class Fault(AirlockError):
+class ItemFault(AirlockError):
     """Something that nobody foresaw failed inside an item: it is a fault of this program, and nothing of it is signed."""
 
     exit_code = ExitCode.REFUSED
@@ -29,7 +29,7 @@ class Fault(AirlockError):
 
 def error_of(error: Exception, step: str) -> AirlockError:
     """Return what stopped signing at a step as an error that can be explained."""
-    return error if isinstance(error, AirlockError) else Fault(error, step)
+    return error if isinstance(error, AirlockError) else ItemFault(error, step)
 
 
 def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineHome) -> Iterator[ItemResult]:
