@@ -36,7 +36,7 @@ deployment = "rehearsal"
 roles = {roles}
 
 [limits]
-deadline_at_most = "5m"
+deadline_at_most = "{most}"
 slippage_percent_at_most = "1"
 remaining_at_least = "1m"
 
@@ -74,7 +74,8 @@ DELIVERIES = {
 def plan_text(ceremony: str, title: str, steps: dict[str, tuple[str, str]], roles: tuple[str, ...] = ()) -> str:
     """Return a plan with these steps: an id, its action, its fields."""
     told = "".join(_STEP.format(id=name, action=action, fields=fields) for name, (action, fields) in steps.items())
-    return _PLAN.format(id=ceremony, title=title, roles=json.dumps(roles), trader=TRADER, steps=told)
+    most = "30000d" if FAR in told else "5m"
+    return _PLAN.format(id=ceremony, title=title, roles=json.dumps(roles), most=most, trader=TRADER, steps=told)
 
 
 class Maker:

@@ -153,7 +153,7 @@ def test_every_shell_gets_its_lines(program: Path, shell: str) -> None:
     ended = _run(program, "completion", shell)
     assert (ended.returncode, program.name in ended.stdout) == (0, True)
     told = json.loads(_run(program, "completion", shell, "--json").stdout)
-    assert told["script"] == ended.stdout.rstrip("\n")
+    assert told["script"] == ended.stdout
 
 
 # ---- what a machine does wrong ----------------------------------------------------------------------------------------

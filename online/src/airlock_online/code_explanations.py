@@ -22,6 +22,8 @@ DELIVERY_CHECKS: dict[str, Info] = {
                            "Follow it; to send it from here, sign a new one."),
     "ROUTE-SENT": Info("it was sent from here", "A signed thing that two senders send.",
                        "Follow it; what was sent is not exported."),
+    "ROUTE-STEP": Info("a step's earlier signature may still execute", "One step that is executed twice.",
+                       "Follow the earlier one to its end; only the plan names a replacement."),
     "ORDER-EIP7702": Info("not an EIP-7702 transaction for the batched market", "A transaction nobody asked for.",
                           "Prepare the step again."),
     "SIG-FORM": Info("not 65 bytes r, s, v with v 27 or 28, in lower-case hex", "A signature in another convention.",

@@ -41,4 +41,4 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     if as_json:
         show_json({"ok": True, "shell": shell, "script": script})
     else:
-        paint(script)
+        paint(script, end="")
