@@ -206,7 +206,7 @@ def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.Capt
     ("words", "told"),
     [
         (("positions", "0x1"), "not an address"),
-        (("positions", TREASURY[:-1] + "0"), "case does not fit"),
+        (("positions", TREASURY[:-1] + "0"), "case do not match"),
         (("delegation", TREASURY, "desk"), "not an address"),
         (("nonce", "me", "1"), "not an address"),
         (("nonce", TREASURY, "-1"), "whole number"),

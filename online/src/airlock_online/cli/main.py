@@ -44,7 +44,7 @@ COMMANDS = {
     "explain": "Say what a code, a check or an exit code means.",
     "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
     "config": "Show the configuration, and where each value comes from.",
-    "completion": "Print what makes a shell complete this program's commands.",
+    "completion": "Print shell completion for this program's commands.",
 }
 
 
