@@ -214,8 +214,8 @@ def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.Capt
         (("nonce", TREASURY, "007"), "whole number"),
         (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
-        (("relay", "0xabc"), "no transaction hash"),
-        (("relay", HASH[2:]), "no transaction hash"),
+        (("relay", "0xabc"), "not a transaction hash"),
+        (("relay", HASH[2:]), "not a transaction hash"),
         (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
     ],
 )

@@ -33,7 +33,7 @@ def match(
     """
     if answer.requests != fingerprint:
         raise Refusal(
-            "SIG-REQUESTS", "the signatures answer another document", got=answer.requests, expected=fingerprint
+            "SIG-REQUESTS", "the signatures are for another document", got=answer.requests, expected=fingerprint
         )
     if answer.rehearsal != header.rehearsal:
         raise Refusal(
