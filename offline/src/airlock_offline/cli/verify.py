@@ -54,8 +54,8 @@ def verify(
 ) -> None:
     r"""Run every check over the requests document SOURCE and print a verdict per item.
 
-    What this machine cannot judge, such as a clock that nobody has stated, is listed as not judged; sign refuses it.
-    Exit codes: 0 nothing was refused, 3 something was refused, 4 the document is damaged.
+    Some things this machine cannot judge, such as the clock before a person states the time. They are listed as not
+    judged; sign refuses them. Exit codes: 0 nothing was refused, 3 something was refused, 4 the document is damaged.
 
     \b
     Example:

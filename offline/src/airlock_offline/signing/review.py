@@ -227,7 +227,7 @@ def _note(kind: str, text: str) -> Iterator[str]:
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
     if is_custom(case.intent):
-        yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw, nobody here knows their meaning."
+        yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw. Airlock does not know their meaning."
     if not case.intent.deadline:
         yield "This intent has no deadline: it stays valid until its nonce is used."
 

@@ -22,7 +22,7 @@ from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 MORE = "-- Enter for more --"
 """Stands alone on a line where the screen is full; only our own lines begin in the first column."""
 _AT_A_TERMINAL = (
-    "run the command in a terminal and type there; a pipe answers in a rehearsal with the software Ledger alone"
+    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
 )
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
