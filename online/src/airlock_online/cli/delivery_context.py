@@ -231,7 +231,10 @@ class MatchedSignatures(NamedTuple):
 
 
 def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
-    """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
+    """Read and match a signatures document, and note which head the signing machine names.
+
+    Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
+    """
     answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
@@ -243,6 +246,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match(answer, signed, header, items, fingerprint)
+    home.note_signing_head(answer, now_ms())
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
 
 

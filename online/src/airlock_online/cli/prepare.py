@@ -141,6 +141,7 @@ def keep(
         transcript_head=home.transcript.head(),
         created_ms=now_ms(),
         signer=signer,
+        signing_heads=home.signing_heads(),
     )
     for route, option in without_address([item.request.route for item in prepared], deployment).items():
         say(f"WARNING: the deployment has no address for the {route}: what is signed can be exported, not submitted. "
