@@ -30,7 +30,8 @@ class Delivery(NamedTuple):
     object that is passed on byte for byte, belong to the batched market; ``replaces`` to the core API.
 
     Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
-    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent.
+    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id`` is
+    the pinned deployment's, for which it was signed.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class Delivery(NamedTuple):
     raw_transaction: str = ""
     replaces: str = ""
     requests: str = ""
+    chain_id: int | None = None
 
     def __repr__(self) -> str:
         """Name the delivery without its signature: until it is submitted, that is a secret."""
