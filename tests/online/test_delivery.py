@@ -554,7 +554,7 @@ def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
-    def read(contract: str, account: str, nonce: int) -> bool:
+    def read(_: int | None, contract: str, account: str, nonce: int) -> bool:
         asked.append((contract, account, nonce))
         return account == "0x" + "77" * 20
 

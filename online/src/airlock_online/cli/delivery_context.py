@@ -17,6 +17,7 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.http import Http
+from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import match
@@ -27,7 +28,6 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.preparing.prepare import nonce_reader
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
 from airlock_shared.documents.deployment import Deployment

@@ -5,7 +5,7 @@ Each takes the builder of a fetched deployment. ``--json`` gives the reply word 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,9 +14,10 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.echo import named, require_named
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import json_option, rows, show, show_json
+from airlock_shared.cli.console import json_option, rows, say, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -55,6 +56,16 @@ def show_one(heading: str, reply: object, columns: tuple[builder_reads.Column, .
         return
     show(heading)
     show_rows(told)
+
+
+def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
+    """Compare what a reply names with what was asked, and say it where it leaves one out; ``also`` is seldom named.
+
+    Raises ``ServiceError`` when it names something else.
+    """
+    require_named(what, reply, **asked, **also)
+    if named(reply, **asked) is None:
+        say(f"The {what} does not name what it is about ({', '.join(asked)}): it proves nothing.")
 
 
 def show_rows(told: list[builder_reads.ToldValue]) -> None:

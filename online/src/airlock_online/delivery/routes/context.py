@@ -9,12 +9,10 @@ from airlock_online.config import RelayerTemplate
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
-
-NonceRead = Callable[[str, str, int], bool | None]
-"""``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""
 
 
 class Found(NamedTuple):

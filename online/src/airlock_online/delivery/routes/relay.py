@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from airlock_online.clients.echo import named, require_named
 from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
@@ -58,8 +59,9 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
-        if str(data.get("hash", tx_hash)).lower() != tx_hash:
-            raise ServiceError(f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which was not asked")
+        require_named("relay's answer", data, hash=tx_hash)
+        if named(data, hash=tx_hash) is None:
+            raise ServiceError(f"{_WHO} does not name the transaction that it answers about")
         return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
