@@ -554,7 +554,7 @@ def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
-    def read(contract: str, account: str, nonce: int) -> bool:
+    def read(_: int | None, contract: str, account: str, nonce: int) -> bool:
         asked.append((contract, account, nonce))
         return account == "0x" + "77" * 20
 
@@ -779,11 +779,18 @@ def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
     [
         ({}, True),
         ({"contract": "0x" + "44" * 20, "trader": "0x" + "55" * 20}, True),  # an account's count knows neither
+        ({"chain_id": 8453}, True),  # of a row that an earlier version wrote, nobody knows the chain
         ({"nonce": "2"}, False),
         ({"signer": "0x" + "33" * 20}, False),
         ({"route": "relayer"}, False),  # an intent's nonce is another number
     ],
 )
-def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str], shared: bool) -> None:
+def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str | int], shared: bool) -> None:
     one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "")
     assert shares_nonce(one, one._replace(**({"route": "rpc", "signer": "0xab"} | changes))) is shared  # type: ignore[arg-type]
+
+
+def test_a_nonce_of_another_chain_is_another_nonce() -> None:
+    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", chain_id=8453)
+    assert shares_nonce(one, one._replace(digest="0x2"))
+    assert not shares_nonce(one, one._replace(digest="0x2", chain_id=84532))

@@ -15,7 +15,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
-from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
+from online.test_journal import DIGEST, MAKER, NOW, RACER, assert_goes_on_from_2, put, record, version
 
 
 @pytest.fixture
@@ -86,12 +86,22 @@ def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800\0"}
 
 
-def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
+def write_version(number: int, postgres_url: str) -> None:
     engine = create_engine(postgres_url)
     with engine.begin() as connection:
-        for statement in version_1():
-            connection.execute(text(statement))
+        for statement in version(number):
+            connection.exec_driver_sql(statement)
     engine.dispose()
+
+
+def test_a_journal_of_the_second_version_is_migrated_and_goes_on(postgres_url: str) -> None:
+    write_version(2, postgres_url)
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        assert_goes_on_from_2(journal)
+
+
+def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
+    write_version(1, postgres_url)
     with open_journal(postgres_url, lambda: NOW) as journal:
         known = journal.get(DIGEST)
         assert (known.state, known.record.step, known.entity_id) == (OrderState.ACCEPTED, "desk-key", "")

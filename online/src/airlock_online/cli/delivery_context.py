@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients.http import Http
+from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import match
@@ -26,7 +28,6 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.preparing.prepare import nonce_reader
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -207,7 +208,7 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
 @contextmanager
 def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with Http() as http, open_journal(home.journal_url(), now_ms) as journal:
+    with connections(home) as http, open_journal(home.journal_url(), now_ms) as journal:
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk

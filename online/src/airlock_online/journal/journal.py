@@ -85,7 +85,7 @@ class Journal:
                 raise
         return self.get(record.digest)
 
-    def claim(self, digest: str, **sent: str | None) -> bool:
+    def claim(self, digest: str, **sent: str | int | None) -> bool:
         """Move to SENDING and return True, for exactly one caller; False when it has been sent, or is being sent.
 
         This is one conditional statement. Whoever gets True may send once; ``sent`` is what is sent and where, members
