@@ -18,7 +18,7 @@ from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, sub
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Record
+from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
@@ -744,6 +744,24 @@ def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
     assert desk.world.journal.find(SECOND) is None
     with pytest.raises(Refusal, match="ROUTE-STEP"):
         export(unsent()._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
+
+
+def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_claim(
+    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _first(desk, OrderState.PREPARED)
+    prepare = desk.world.journal.prepare
+
+    def prepared(record: Record) -> Submission:
+        made = prepare(record)
+        assert desk.world.journal.claim(first.digest)  # after this one has looked, and before it claims
+        return made
+
+    monkeypatch.setattr(desk.world.journal, "prepare", prepared)
+    with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
+        submit(unsent(wire.url)._replace(digest=SECOND, nonce="9"), desk.world)
+    assert wire.seen == []
+    assert desk.world.journal.get(SECOND).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize(

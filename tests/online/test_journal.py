@@ -10,16 +10,18 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
+from airlock_online.delivery.admission import check_alone
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
+from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, Submission, before
+from airlock_shared.errors import Refusal
 from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32
@@ -536,6 +538,73 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None
     won = [racer.communicate()[0].split() for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4
     assert sorted(itertools.chain(*won)) == digests
+
+
+STEP_RACER = """
+import sys
+from airlock_online.delivery.admission import check_alone
+from airlock_online.journal.journal import open_journal
+from airlock_shared.errors import Refusal
+path, own = sys.argv[1:]
+with open_journal(path, lambda: 1) as journal:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for step in range(40):
+        try:
+            won = journal.claim(f"0x{own}{step:063x}", check_alone)
+        except Refusal as refusal:
+            won = refusal.check
+        print(step, won, flush=True)
+"""
+
+
+def require_one_digest_a_step(journal: Journal, where: str) -> None:
+    """Have four processes claim, at the same moment, four digests of each of 40 steps; require that one is claimed."""
+    names = "1234"
+    for step in range(40):
+        for name in names:
+            journal.prepare(record(f"0x{name}{step:063x}")._replace(step=f"step-{step}", nonce=name))
+    pipe = subprocess.PIPE
+    racers = [subprocess.Popen([sys.executable, "-c", STEP_RACER, where, name], stdin=pipe, stdout=pipe, text=True)
+              for name in names]  # fmt: skip
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    told = [line for racer in racers for line in racer.communicate()[0].splitlines()]
+    assert [racer.returncode for racer in racers] == [0] * 4
+    for step in range(40):
+        assert sorted(line.split()[1] for line in told if line.split()[0] == str(step)) == ["ROUTE-STEP"] * 3 + ["True"]
+    assert sum(each.state is OrderState.SENDING for each in journal.submissions()) == 40
+
+
+def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        require_one_digest_a_step(journal, str(path))
+
+
+def test_who_may_not_be_sent_beside_another_claims_nothing_and_is_asked_within_the_claim(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        first, second = (record(f"0x{name * 64}")._replace(nonce=name) for name in "12")
+        for each in (first, second):
+            journal.prepare(each)
+        seen: list[tuple[str, list[str]]] = []
+
+        def alone(own: Record, rivals: Sequence[Submission]) -> None:
+            seen.append((own.digest, [f"{each.record.digest} {each.state}" for each in rivals]))
+            check_alone(own, rivals)
+
+        assert journal.claim(first.digest, alone)
+        for work in (journal.claim, journal.export):
+            with pytest.raises(Refusal, match="ROUTE-STEP"):
+                work(second.digest, alone)
+            assert journal.get(second.digest).state is OrderState.PREPARED
+        assert seen[0] == (first.digest, [f"{second.digest} PREPARED"])
+        assert seen[1:] == [(second.digest, [f"{first.digest} SENDING"])] * 2
+        assert not journal.export(first.digest)
 
 
 MAKER = """

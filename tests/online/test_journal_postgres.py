@@ -15,7 +15,17 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
-from online.test_journal import DIGEST, MAKER, NOW, RACER, assert_goes_on_from_2, put, record, version
+from online.test_journal import (
+    DIGEST,
+    MAKER,
+    NOW,
+    RACER,
+    assert_goes_on_from_2,
+    put,
+    record,
+    require_one_digest_a_step,
+    version,
+)
 
 
 @pytest.fixture
@@ -50,6 +60,12 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(journal: Journal, p
         racer.stdin.flush()
     won = [racer.communicate()[0].split() for racer in racers]
     assert sorted(itertools.chain(*won)) == digests
+
+
+def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(
+    journal: Journal, postgres_url: str
+) -> None:
+    require_one_digest_a_step(journal, postgres_url)
 
 
 def test_processes_may_make_one_journal_at_the_same_moment(postgres_url: str) -> None:

@@ -45,7 +45,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _beside_others(record, context)
     context.journal.prepare(record)
-    if not context.journal.claim(delivery.digest, **_sent(record)):
+    if not context.journal.claim(delivery.digest, check_alone, **_sent(record)):
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     tracker = Tracker(delivery.digest, context)
     try:
@@ -84,7 +84,7 @@ def export(delivery: Delivery, context: DeliveryContext) -> None:
     if known is None or known.state is not OrderState.EXPORTED:
         _beside_others(record, context)
     context.journal.prepare(record)
-    if not context.journal.export(delivery.digest):
+    if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
