@@ -572,8 +572,20 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
     tmp_path: Path, state: OrderState, kind: str, late: bool
 ) -> None:
     digest, (route, deadline_ms, spent) = "0x" + "ab" * 32, KINDS[kind]
-    fields = dict.fromkeys(Record._fields, "") | {"digest": digest, "ceremony": "demo", "deadline_ms": deadline_ms}
-    fields |= {"route": route, "contract": TRADER, "signer": TRADER, "trader": TRADER, "nonce": "7"}
+    fields = dict.fromkeys(Record._fields, "") | {
+        "digest": digest,
+        "ceremony": "demo",
+        "deadline_ms": deadline_ms,
+        "chain_id": None,
+    }
+    fields |= {
+        "deadline_ms": deadline_ms,
+        "route": route,
+        "contract": TRADER,
+        "signer": TRADER,
+        "trader": TRADER,
+        "nonce": "7",
+    }
     over = state in {*spent, OrderState.EXPIRED_UNUSED} or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
         journal.prepare(Record(**fields))  # type: ignore[arg-type]

@@ -45,10 +45,10 @@ def standings_of(journal: Journal, now_ms: int, chain_of: ChainOf) -> list[Liven
     states = {submission.record.digest: submission.state.value for submission in known}
     uses = []
     for number, submission in enumerate(known, start=1):
-        chain_id = chain_of(submission.record.requests)
-        uses.append(
-            _use_of(submission.record, -number if chain_id is None else chain_id)
-        )  # alone on a chain of its own
+        record = submission.record
+        chain_id = record.chain_id if record.chain_id is not None else chain_of(record.requests)
+        alone = -number  # where nobody knows the chain, on one of its own
+        uses.append(_use_of(record, alone if chain_id is None else chain_id))
     return standings(uses, states, now_ms)
 
 
