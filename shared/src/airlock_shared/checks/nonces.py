@@ -145,7 +145,7 @@ class UsedNonces:
 
         Raises as :func:`read_use`.
         """
-        uses, begun = _spent(entries)
+        uses, begun = spent_by(entries)
         self._remember(uses, begun)
 
     def begun_ms(self, digest: str) -> int | None:
@@ -215,10 +215,11 @@ def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
     return used
 
 
-def _spent(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
+def spent_by(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
     """Return what counts as signed, in the order in which it was begun, and since when (unix ms) which of it is open.
 
     Only ``not-signed`` frees a reservation, and it frees nothing that was signed at another time.
+    Raises as :func:`read_use`.
     """
     uses: dict[str, Use] = {}
     begun: dict[str, int] = {}

@@ -49,7 +49,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     """
     header, items, mark = parse_signatures(data)
     rows = [_row(item, shown=item.digest in ended) for item in items]
-    return to_json({"format": FORMAT, "header": {**header._asdict(), "fingerprint": mark}, "signatures": rows})
+    return to_json({"format": FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
 def _row(item: Signed, *, shown: bool) -> dict[str, Any]:
