@@ -44,7 +44,7 @@ install() {
         *[!0-9a-f]*) bad=yes ;;
         *) [ ${#fingerprint} -eq 64 ] && bad=no || bad=yes ;;
     esac
-    [ "$bad" = no ] || stop "a kit's fingerprint is 64 hex digits" "copy it from the paper that came by another way"
+    [ "$bad" = no ] || stop "a kit's fingerprint is 64 hex digits" "copy it from the paper that you received by another way"
     medium=$(cd -- "$(dirname -- "$0")" && pwd -P)
     python=${3-/usr/bin/python3}
     if [ -e "$2" ] || [ -L "$2" ]; then

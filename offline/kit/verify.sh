@@ -4,7 +4,7 @@
 #   sh verify.sh FINGERPRINT                     the kit
 #   sh verify.sh FINGERPRINT FOLDER [PYTHON]     the kit, and what is installed in FOLDER (by /usr/bin/python3)
 #
-# FINGERPRINT is the SHA-256 of MANIFEST, from the paper that came by another way than this medium: 64 hex digits, in quotes
+# FINGERPRINT is the SHA-256 of MANIFEST, from the paper that did not come with this medium: 64 hex digits, in quotes
 # when they stand in groups. Nothing can be skipped. Exit codes: 0 everything is as listed, 2 wrong words, 3 refused.
 # Before this script itself may be trusted, see docs/reference/kit.md: two commands of the system look at it first.
 set -eu
@@ -53,7 +53,7 @@ verify() {
         *[!0-9a-f]*) bad=yes ;;
         *) [ ${#fingerprint} -eq 64 ] && bad=no || bad=yes ;;
     esac
-    [ "$bad" = no ] || usage "a kit's fingerprint is 64 hex digits" "copy it from the paper that came by another way"
+    [ "$bad" = no ] || usage "a kit's fingerprint is 64 hex digits" "copy it from the paper that you received by another way"
     for tool in sha256sum find awk tr sed sort; do
         command -v $tool >/dev/null || usage "this machine has no $tool" "install it from the system's own medium"
     done

@@ -216,7 +216,7 @@ def test_without_a_browser_it_says_so_and_goes_on(
     reports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert print_page(reports["offline"], tmp_path / "report.pdf") == "no browser is installed here that could print it"
+    assert print_page(reports["offline"], tmp_path / "report.pdf") == "no browser that can print it is installed here"
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)

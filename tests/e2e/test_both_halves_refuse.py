@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, str, Callable[[Payload], str]]] = {
     "a reordered domain": ("delegate", "TYPES-PINNED", _reordered_domain),
     "an underscore in a number": ("trigger", "MSG-INT", _set("message", "coinSize", value="5_000")),
     "a fractional number": ("trigger", "DOC-FLOAT", _set("message", "coinSize", value=5.5)),
-    "a member twice": (
+    "the same member twice": (
         "delegate",
         "DOC-DUPLICATE",
         lambda payload: json.dumps(payload).replace('"intent":', '"intent": "DelegateReq", "intent":', 1),

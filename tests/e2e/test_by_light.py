@@ -122,7 +122,7 @@ def test_a_file_is_written_too_when_it_is_named_and_never_over_another(desk: Bot
 def test_without_light_and_without_a_file_nothing_is_prepared(desk: BothMachines, words: tuple[str, ...]) -> None:
     ended = desk.online(*words, desk.write_plan("delegate-key"))
     assert ended.code == 2
-    assert "no file is named for the result" in ended.err
+    assert "the result has no file name" in ended.err
 
 
 def test_the_wrong_document_is_refused_by_each_command(desk: BothMachines) -> None:

@@ -200,12 +200,12 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMa
     assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
     item = json.loads(plan.with_suffix(".signatures.json").read_text())["signatures"][0]
     assert (item["result"], item["why"]) == ("refused", "PROOF-DELEGATE")
-    assert "Nothing in it is signed" in ended.err
-    assert "it is a secret" not in ended.err
+    assert "No signature was made" in ended.err
+    assert "Keep it secret" not in ended.err
     desk.prove(plan)
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     again = signed(desk, blind, plan, "again")
-    assert (again.code, "it is a secret" in again.err, "Nothing in it" in again.err) == (0, True, False)
+    assert (again.code, "Keep it secret" in again.err, "No signature was made" in again.err) == (0, True, False)
 
 
 def test_the_other_steps_of_a_plan_are_signed_without_it(desk: BothMachines, blind: Ledger) -> None:

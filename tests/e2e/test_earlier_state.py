@@ -192,7 +192,7 @@ def test_sign_takes_the_kept_signature_and_asks_for_the_other_step_alone(desk: B
     )
     assert ended.code == 0, ended.err
     assert ("Sign step code as" in ended.err, "Sign step open as" in ended.err) == (False, True)
-    assert ended.err.count("the signature that was kept is used again") == 1
+    assert ended.err.count("the kept signature is used again") == 1
     first, second = json.loads(output.read_text())["signatures"]
     assert json.loads(kept[f"{first['digest'][2:]}.json"]) == first
     assert (second["result"], f"{second['digest'][2:]}.json" in kept) == ("signed", False)
@@ -204,7 +204,7 @@ def test_a_kept_signature_whose_deadline_is_over_is_not_given_out_again(desk: Bo
     words = ("sign", desk.path("whole.requests.json"), *_plan(desk, "whole"), "-o", desk.path("late.json"))
     ended = desk.offline(*words, "--emulator", ledger.port, typed="Yes\n" * 2)
     assert (ended.code, "TIME-REMAINING" in ended.err) == (7, True), ended.err
-    assert "the signature that was kept is used again" not in ended.err
+    assert "the kept signature is used again" not in ended.err
     [item] = json.loads(desk.path("late.json").read_text())["signatures"]
     assert (item["result"], item["why"]) == ("refused", "TIME-REMAINING")
 
@@ -219,7 +219,7 @@ def test_a_scan_goes_on_from_the_codes_that_were_read(desk: BothMachines) -> Non
         picture.unlink()  # and with these it would not need the others
     ended = desk.offline("scan", codes, "-o", output, typed="Yes\n")
     assert ended.code == 0, ended.err
-    assert "Going on with what an interrupted scan has read" in ended.err
+    assert "Continuing an interrupted scan" in ended.err
     assert json.loads(output.read_text()) == json.loads(requests.read_text())
 
 

@@ -17,13 +17,13 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "app closed": (("--fault", "app-closed"), 5, "shows its home screen"),
     "locked": (("--fault", "lock"), 5, "the Ledger is locked"),
     "refused": (("--fault", "refuse"), 6, "refused on the Ledger; nothing was signed"),
-    "unplugged": (("--fault", "disconnect"), 5, "closed the connection in the middle"),
+    "unplugged": (("--fault", "disconnect"), 5, "closed the connection before it answered"),
     "settings off": (("--no-raw-messages",), 5, "turn on Raw messages"),
     "old app": (("--fault", "old-version"), 5, "the Ethereum app is '1.10.4'; we sign with 1.22.0 or newer"),
     "wrong seed": (("--fault", "wrong-seed"), 5, "the Ledger has another account at this path"),
     "wrong account": (("--fault", "wrong-account"), 5, "the Ledger has another account at this path"),
     "empty answer": (("--fault", "empty-success"), 5, "reported success and answered 0 bytes"),
-    "left in definitions": (("--fault", "left-in-definitions"), 5, "an earlier request was left half-way"),
+    "left in definitions": (("--fault", "left-in-definitions"), 5, "an earlier request was not finished"),
 }
 
 

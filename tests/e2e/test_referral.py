@@ -203,7 +203,7 @@ def test_when_somebody_else_was_nominated_the_heir_is_told_who(table: Table) -> 
         ("HOUSE\\n", "character 6 of 6 is U+000A (a line break)"),
         ("H\u041eUSE", "character 2 of 5 is U+041E (CYRILLIC CAPITAL LETTER O), which looks like 'O'"),
         ("H" * 32, "it has 32 characters, 1 too many"),
-        ("0x484f", "0x and 4 hex digits, where 64 belong"),
+        ("0x484f", "0x and 4 hex digits instead of 64"),
     ],
 )
 def test_a_mistake_in_the_code_is_named_with_its_place_on_both_machines(table: Table, code: str, named: str) -> None:

@@ -120,7 +120,7 @@ def test_signed_again_after_it_was_confirmed_the_signatures_are_confirmed_again(
     requests = desk.path("requests.json")
     words = ("--plan", plan, "-o", desk.path("again.json"), "--emulator", ledger.port)
     assert desk.offline("sign", requests, *words, typed=_YES).code == 0
-    assert "changed since: to be confirmed again" in _ceremony(desk.offline, "show", plan=plan).out
+    assert "the record changed since: confirm again" in _ceremony(desk.offline, "show", plan=plan).out
 
 
 BEFORE: list[tuple[tuple[str, ...], str]] = [

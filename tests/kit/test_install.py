@@ -186,7 +186,7 @@ def test_another_python_in_the_installation_is_refused(installed: Installed, kit
     finally:
         link.unlink()
         link.symlink_to(target)
-    assert (ended.code, "KIT-INSTALLED: bin/python3: another Python" in ended.err) == (3, True), ended.err
+    assert (ended.code, "KIT-INSTALLED: bin/python3: not the Python" in ended.err) == (3, True), ended.err
 
 
 def test_a_folder_that_is_no_installation_is_refused(kit: Kit, tmp_path: Path, installed: Installed) -> None:

@@ -123,7 +123,7 @@ def require_complete(ended: Ended, steps: list[str]) -> None:
     """Assert that a run ended as it may, and that the record tells of every item what became of it."""
     assert ended.code in ENDS, ended.err[-3000:]
     assert "Traceback" not in ended.err
-    assert "fault of Airlock" not in ended.err, ended.err[-3000:]
+    assert "fault in Airlock" not in ended.err, ended.err[-3000:]
     if not ended.count("sign-begun"):  # the document as a whole could not be read, or is not the plan's
         assert (ended.events, ended.results, ended.code in (3, 4, 7)) == ([], None, True)
         return

@@ -55,7 +55,7 @@ def ledger_of(recording: Recording, shown: list[Page]) -> SoftwareLedger:
         return recording.user.startswith("approve")
 
     return SoftwareLedger(
-        model=recording.model,
+        model=recording.built,
         settings=AppSettings(**recording.json["settings"]),
         seed=recording.json["seed"],
         screens=person,
@@ -144,7 +144,7 @@ def test_a_flow_that_was_left_in_its_values_is_restarted_without_a_word() -> Non
 
 def test_a_flow_that_was_left_in_its_definitions_fails_once_and_says_to_try_again() -> None:
     ledger = SoftwareLedger(faults=frozenset({"left-in-definitions"}))
-    with pytest.raises(SettingOff, match="left half-way: try once more"):
+    with pytest.raises(SettingOff, match="not finished: try once more"):
         sign(ledger)
     assert recovered(sign(ledger), DELEGATE.raw("digest")) == SIGNER
 

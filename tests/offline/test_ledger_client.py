@@ -136,7 +136,7 @@ def test_a_transaction_signature_with_another_parity_is_an_error(v: int) -> None
 
 
 def test_data_where_none_is_due_is_an_error() -> None:
-    with pytest.raises(WrongAnswer, match="where none are due"):
+    with pytest.raises(WrongAnswer, match="instead of none"):
         answering(b"\x1b" + bytes(64)).sign_typed_data(PATH, typed({"a": "bool"}, {"a": True}))
 
 

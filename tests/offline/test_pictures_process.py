@@ -52,7 +52,7 @@ def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path)
     ("make", "error", "said"),
     [
         (lambda folder: folder / "none.png", UsageError, "cannot be opened"),
-        (lambda folder: folder / "none.txt", UsageError, "of no kind that is read"),
+        (lambda folder: folder / "none.txt", UsageError, "of a kind that Airlock does not read"),
         (lambda _: "camera:77", UsageError, "camera 77|OpenCV"),
     ],
 )

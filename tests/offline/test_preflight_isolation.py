@@ -92,7 +92,7 @@ def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
 def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: MachineProbes) -> None:
     [line, *_] = as_rehearsal(airgap_lines(connected))
     assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
-    assert line.do.startswith("in production this is refused; ")
+    assert line.do.startswith("production refuses this; ")
 
 
 def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: MachineProbes) -> None:
@@ -141,7 +141,7 @@ def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, 
     pin(home, rehearsal=True)
     said: list[str] = []
     Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
-    assert said == ["NOTE: this machine is not cut off (AIRGAP-SECCOMP); outside a rehearsal that is refused."]
+    assert said == ["NOTE: this machine is not isolated (AIRGAP-SECCOMP). Production refuses this."]
 
 
 def test_a_missing_landlock_stops_nothing(home: Path, cut_off: MachineProbes) -> None:
@@ -173,7 +173,7 @@ def test_in_a_rehearsal_it_is_a_note(home: Path, connected: MachineProbes) -> No
     said: list[str] = []
     isolation = Isolation(home, 9999, ENFORCED, connected)
     isolation.begin(said.append)
-    assert said == ["NOTE: this machine is not cut off (AIRGAP-INTERFACE); outside a rehearsal that is refused."]
+    assert said == ["NOTE: this machine is not isolated (AIRGAP-INTERFACE). Production refuses this."]
     assert isolation.guarded(lambda: "app")() == "app"
 
 

@@ -55,14 +55,14 @@ def test_a_transcript_without_a_seal_has_none() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"head": "11" * 32}, "something else than the entries before it"),
-        ({"entries": 7}, "something else than the entries before it"),
+        ({"head": "11" * 32}, "it does not seal the entries before it"),
+        ({"entries": 7}, "it does not seal the entries before it"),
         ({"ceremony": "other"}, "another key"),
         ({"address": "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"}, "another key"),
-        ({"signature": "0x" + "11" * 65}, "nobody's"),
-        ({"signature": "0x" + "00" * 65}, "nobody's"),
-        ({"signature": "0x12"}, "nobody's"),
-        ({"signature": "zz"}, "nobody's"),
+        ({"signature": "0x" + "11" * 65}, "belongs to no key"),
+        ({"signature": "0x" + "00" * 65}, "belongs to no key"),
+        ({"signature": "0x12"}, "belongs to no key"),
+        ({"signature": "zz"}, "belongs to no key"),
         ({"signature": 5}, "members"),
         ({"more": 1}, "members"),
     ],
@@ -76,7 +76,7 @@ def test_a_wrong_seal_is_refused(changed: dict[str, Any], said: str) -> None:
 def test_a_seal_of_a_transcript_that_was_written_anew_is_refused() -> None:
     seal = sealed(chain("pinned", "signed"))[-1]
     other = chain("pinned", "refused")
-    with pytest.raises(DocumentError, match="something else"):
+    with pytest.raises(DocumentError, match="does not seal the entries before it"):
         check_seals([*other, next_entry(other[-1], 2_000, SEALED, seal.data)])
 
 
@@ -101,7 +101,7 @@ def late() -> list[Entry]:
 
 def test_a_late_seal_is_refused_and_its_place_is_named() -> None:
     entries = late()
-    with pytest.raises(DocumentError, match="the seal at entry 2 is void: it is over 1 entries") as caught:
+    with pytest.raises(DocumentError, match="the seal at entry 2 is void: it covers 1 entries") as caught:
         check_seals(entries)
     assert caught.value.check == "DOC-SEAL"
     assert late_seals(entries) == [LateSeal(2, Seal("desk", 1, entries[0].hash))]

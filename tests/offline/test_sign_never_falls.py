@@ -112,7 +112,7 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     whys = [data["why"] for event, data in ended.events if event == "refused"]
     assert whys == [why, *["not begun"] * (len(steps) - 3)]
     assert ended.events[-1][0] == "signatures-written"
-    assert ("fault of Airlock: KeyError" in ended.err) == (why == "ItemFault")
+    assert ("fault in Airlock: KeyError" in ended.err) == (why == "ItemFault")
     assert "amountUsdc" not in ended.err
     assert "Traceback" not in ended.err
 
@@ -124,4 +124,4 @@ def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
     ended = world.sign(_bytes(document("requests")), "requests")
     assert (ended.code, ended.results) == (3, None)
     assert [event for event, _ in ended.events][-2:] == ["sign-begun", "sign-stopped"]
-    assert "fault of Airlock: RuntimeError" in ended.err
+    assert "fault in Airlock: RuntimeError" in ended.err

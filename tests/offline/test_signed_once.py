@@ -218,7 +218,7 @@ def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_i
     shown: list[str] = []
     watching = table.station._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
     sign_item(renonced(STEP, "99"), situation(), watching)
-    assert any("was begun at 2026-09-21" in got and "is not known" in got for got in shown)
+    assert any("signing began at 2026-09-21" in got and "is not known" in got for got in shown)
     assert table.sent == []
 
 
@@ -226,7 +226,7 @@ def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
     begun(tmp_path)
     table = Table(tmp_path, ledger())
     assert sign(table, case()).code == ExitCode.DONE
-    assert any("was begun at" in line for line in table.told)
+    assert any("of this step began at" in line for line in table.told)
     assert table.events == ["signing", "signing", "signed"]
     assert nonces_of(table.state.transcript.entries()).begun_ms("0x" + case_of(good(STEP)).digest.hex()) is None
 
@@ -390,7 +390,7 @@ def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
         return write(descriptor, data)
 
     monkeypatch.setattr(os, "write", written)
-    with pytest.raises(UsageError, match="has signed step desk-key, and that is NOT on record"):
+    with pytest.raises(UsageError, match="has signed step desk-key, but that is NOT on record"):
         sign(table, case())
     monkeypatch.setattr(os, "write", write)
     assert (table.events, table.kept()) == (["signing"], [])

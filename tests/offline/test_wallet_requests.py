@@ -144,7 +144,7 @@ BAD: dict[str, tuple[SignRequest, str]] = {
     "a member beside": (asks(typed("desk-key", note="x")), "TYPES-DOCUMENT"),
     "no JSON": (asks(b"\x19\x01" + bytes(64)), "DOC-JSON"),
     "a list": (asks(b"[]"), "TYPES-DOCUMENT"),
-    "a member twice": (asks(b'{"types":{},"types":{}}'), "DOC-DUPLICATE"),
+    "the same member twice": (asks(b'{"types":{},"types":{}}'), "DOC-DUPLICATE"),
     "typed data called a transaction": (asks(typed("desk-key"), data_type=DataType.TYPED_TRANSACTION), "TX-KEYS"),
     "a legacy transaction": (asks(b"\xc0", data_type=DataType.TRANSACTION), "TX-KEYS"),
     "a transaction for an intent's step": (transaction("cancel-request", path=Keypath.of(PATH)), "PLAN-ACTION"),
@@ -246,7 +246,7 @@ def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: 
     assert require_request(state, FINGERPRINT) == ASKED
     assert state.wallet_request_path(FINGERPRINT).exists()
     assert not state.wallet_request_path("cd" * 32).exists()
-    with pytest.raises(UsageError, match="no request that a wallet showed"):
+    with pytest.raises(UsageError, match="this machine has no wallet request"):
         require_request(state, "cd" * 32)
 
 

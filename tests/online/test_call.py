@@ -93,7 +93,7 @@ def test_a_signed_transaction_is_never_sent_by_call(
 
 
 def test_the_configured_relay_is_no_way_around() -> None:
-    with pytest.raises(UsageError, match="nothing would remember"):
+    with pytest.raises(UsageError, match="would have no record"):
         require_harmless("POST", "/v9/forward", "/v9/forward")
     require_harmless("GET", "/v2/relay/0xab", "/v2/relay")
 

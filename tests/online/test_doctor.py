@@ -114,8 +114,8 @@ def _newer(path: Path) -> None:
     ("harm", "said"),
     [
         (_others_may_read, "may be read by others"),
-        (_replaced_by_a_link, "not a file of its own"),
-        (_replaced_by_a_folder, "not a file of its own"),
+        (_replaced_by_a_link, "not a regular file"),
+        (_replaced_by_a_folder, "not a regular file"),
         (_not_a_database, "cannot be read"),
         (_cut, "cannot be read"),
         (_damaged, "cannot be read"),
@@ -140,7 +140,7 @@ def test_a_journal_of_an_earlier_version_is_said_and_left_alone(journal: Path) -
 
 def test_an_empty_database_is_no_fault(journal: Path) -> None:
     journal.write_bytes(b"")
-    assert "nothing is in it yet" in journal_line(str(journal)).found
+    assert "it is empty" in journal_line(str(journal)).found
 
 
 @pytest.mark.parametrize("where", ["://", "nonsense://", "nosuchdriver://h/d", "postgresql+nosuch://u:sesame@h/d"])
@@ -155,7 +155,7 @@ def test_a_server_that_cannot_be_reached_is_a_fault_without_its_password() -> No
 
 
 def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
-    assert "nothing is in it yet" in journal_line(postgres_url).found
+    assert "it is empty" in journal_line(postgres_url).found
     engine = create_engine(postgres_url)
     with engine.connect() as connection:
         assert connection.scalar(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")) == 0

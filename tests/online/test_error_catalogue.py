@@ -192,7 +192,7 @@ def test_explain_without_a_code_lists_everything(capsys: pytest.CaptureFixture[s
 def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(capsys, "SPREAD_BLOKED")
     assert (code, out) == (2, "")
-    assert "the nearest known: SPREAD_BLOCKED" in " ".join(err.split())
+    assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())
 
 
 def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,7 +204,7 @@ def test_a_delegate_whose_registration_does_not_carry_the_call_is_refused(
      {"chainId": 84532.5}, {"to": 5}, {"data": ["0x"]}, {"value": 0}, {"description": 1.5}],
 )  # fmt: skip
 def test_a_payload_of_another_shape_is_the_builders_fault(client: Http, changes: dict[str, Any]) -> None:
-    with pytest.raises(ServiceError, match="has not the form"):
+    with pytest.raises(ServiceError, match="is not in the form"):
         one(client, "approve", Node(), **changes)
 
 
@@ -403,7 +403,7 @@ def test_build_shows_a_transaction_by_what_its_calldata_say(tmp_path: Path, caps
         (("claim-keeper-rewards", "caller"), "not NAME=VALUE"),
         (("delegate-set", f"trader={TREASURY}", f"delegate={DESK}", "expiry=1806451200000"), "mixed up"),
         (("twap-cancel", f"trader={TREASURY}", "twapId=1", "deadlineMs=1806451200"), "mixed up"),
-        (("twap-cancel", f"trader={TREASURY}", "twapId=1", "--gas", "60000"), "no step is one"),
+        (("twap-cancel", f"trader={TREASURY}", "twapId=1", "--gas", "60000"), "no step is a transaction"),
     ],
 )
 def test_build_refuses_wrong_words_before_anything_is_asked(

@@ -440,9 +440,7 @@ WITHOUT = ["referral-cancel-request", "claim-keeper-rewards"]
 
 @pytest.mark.parametrize("action", WITHOUT)
 def test_what_no_read_tells_is_said_to_be_so(action: str) -> None:
-    assert [(p.found, p.kept) for p in judged(action, {"caller": TRADER})] == [
-        ("no read of the builder tells it", None)
-    ]
+    assert [(p.found, p.kept) for p in judged(action, {"caller": TRADER})] == [("the builder does not report it", None)]
 
 
 # ---- reads that fail -----------------------------------------------------------------------------------------------

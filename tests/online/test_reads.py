@@ -206,7 +206,7 @@ def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.Capt
     ("words", "told"),
     [
         (("positions", "0x1"), "not an address"),
-        (("positions", TREASURY[:-1] + "0"), "case does not fit"),
+        (("positions", TREASURY[:-1] + "0"), "case do not match"),
         (("delegation", TREASURY, "desk"), "not an address"),
         (("nonce", "me", "1"), "not an address"),
         (("nonce", TREASURY, "-1"), "whole number"),
@@ -214,8 +214,8 @@ def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.Capt
         (("nonce", TREASURY, "007"), "whole number"),
         (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
-        (("relay", "0xabc"), "no transaction hash"),
-        (("relay", HASH[2:]), "no transaction hash"),
+        (("relay", "0xabc"), "not a transaction hash"),
+        (("relay", HASH[2:]), "not a transaction hash"),
         (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
     ],
 )

@@ -160,7 +160,7 @@ def test_a_view_that_the_contract_does_not_have_is_named(client: Http, answer: o
 
 def test_a_node_of_another_chain_is_not_asked(client: Http) -> None:
     seen = by_chain(client, eth_chainId=hex(1), eth_call=word(TREASURY))
-    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, and chain {CHAIN_ID} is pinned")
+    assert (seen.owner, seen.trouble) == (None, f"it serves chain 1, but chain {CHAIN_ID} is pinned")
 
 
 def test_a_node_that_is_not_there_tells_nothing(client: Http) -> None:
@@ -318,7 +318,7 @@ def test_a_disagreement_is_shown_and_is_no_success(tmp_path: Path, capsys: pytes
 
 def test_when_nobody_tells_the_owner_it_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, [], "DESK") == 8
-    assert "nobody tells who owns the code" in capsys.readouterr().err
+    assert "no source gives the owner of the code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [("TRE\u0410SURY",), ("0x12",), ("",), ("DESK", "--trader", "0x12")])

@@ -106,7 +106,7 @@ NONSENSE = {
     "no type": http(200, b"{}", ""),
     "half": http(200, b'{"jsonrpc": "2.0", "id": 1, "result": "0x1"'),
     "two documents": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1"}{}'),
-    "a member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
+    "the same member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
     "a list": reply(200, [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}]),
     "a number": reply(200, 1),
     "version 1": reply(200, {"id": 1, "result": "0x1"}),

@@ -79,7 +79,7 @@ BAD = {
     "simple value 255": "f8ff",
     "a text that is not UTF-8": "61ff",
     "a lone surrogate": "63eda080",
-    "a member twice": "a201010102",
+    "the same member twice": "a201010102",
     "a name that is a list": "a18000",
     "a name that is bytes": "a1410100",
     "a name that is true": "a1f500",

@@ -260,7 +260,7 @@ def test_a_small_letter_at_the_end_loses_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     ended = _run(path, [*CEREMONY, *LIMITS, *DELEGATE, "", "yes", "", "Yes"])
     assert ended.exit_code == 0
-    assert ended.stderr.count("Type Yes to write it, no to forget it:") == 3
+    assert ended.stderr.count("Type Yes to write it, no to discard it:") == 3
     assert parse_plan(path.read_bytes()).id == "desk-2027"
 
 
@@ -306,4 +306,4 @@ def test_an_existing_file_is_told_before_the_first_question(tmp_path: Path) -> N
 def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
     ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
     assert isinstance(ended.exception, Declined)
-    assert "no answer to 'id' that can be used" in str(ended.exception)
+    assert "no usable answer to 'id'" in str(ended.exception)

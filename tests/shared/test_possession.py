@@ -309,7 +309,7 @@ def test_what_registers_nobody_needs_no_proof(step: str, folder: str) -> None:
 
 def test_a_machine_without_a_record_of_proofs_does_not_judge_and_does_not_pass_over() -> None:
     verdict = judged(None)
-    assert (verdict.result, "on the signing machine" in verdict.what) == ("not-judged", True)
+    assert (verdict.result, "only the signing machine" in verdict.what) == ("not-judged", True)
 
 
 def test_an_item_of_no_step_does_not_reach_the_check() -> None:

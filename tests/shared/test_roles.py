@@ -293,7 +293,7 @@ def test_a_station_is_confirmed_again_when_what_stands_on_record_changed(
     events = whole(half)
     found = stands(*events[:-1], later, events[-1], half=half)
     roles = " and ".join(STATIONS[station].by[half])
-    assert f"station {station} is not confirmed by {roles}, since what stands on record there changed" in found.missing
+    assert f"station {station} is not confirmed by {roles}, because its record changed" in found.missing
     assert [each.holds for each in found.stations[station]] == [False]
 
 
@@ -445,7 +445,7 @@ def test_the_screen_and_the_json_say_the_same() -> None:
     found = stands(*events[:-1], ("preflight", {}), events[-1])
     lines = list(standing_lines(found, PLAN, "offline"))
     told = standing_json(found, PLAN, "offline")
-    changed = [number for number, line in enumerate(lines) if "changed since: to be confirmed again" in line]
+    changed = [number for number, line in enumerate(lines) if "the record changed since: confirm again" in line]
     assert [lines[number - 1].split()[0] for number in changed] == ["preflight"]
     assert told["missing"] == list(found.missing)
     assert told["complete"] is False

@@ -206,7 +206,7 @@ def test_confirmed_already_nothing_is_asked_and_after_a_change_it_is(table: Tabl
     assert "confirmed already" in table.done("confirm", "requests", *BOTH, typed="").stderr
     fingerprint = parse_plan(PLAN_TEXT.encode()).fingerprint
     table.record("sign-begun", requests="ee" * 32, plan=fingerprint, ceremony="demo")
-    assert "changed since: to be confirmed again" in table.done("show").stdout
+    assert "the record changed since: confirm again" in table.done("show").stdout
     assert "eeee eeee" in table.done("confirm", "requests", *BOTH).stderr
 
 

@@ -57,7 +57,7 @@ def test_a_part_under_another_name_is_refused(signer: str) -> None:
 def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
     found = steps_are_planned.run(Steps([], []))
     assert found is not None
-    assert (found.ok, found.where) == (False, "no step of the plan is this part's")
+    assert (found.ok, found.where) == (False, "the plan has no step for this part")
 
 
 def test_a_document_of_the_whole_plan_has_no_such_member_and_the_fingerprint_that_it_had() -> None:

@@ -11,19 +11,19 @@ _BEGINNING = """\
 # When something goes wrong
 
 Stopping loses nothing. A step that was signed is kept and used again. A step that was not signed stays unsigned. Nothing is
-ever sent twice. So read the message aloud, find its name, and do what is said there. If the advice is to stop, stop:
+ever sent twice. So read the message aloud, find its name, and do what the page says. If the advice is to stop, stop:
 somebody may have altered something, and the files are the evidence.
 
 ## Find the message
 
 A message has a name. It comes first, or after `REFUSED` or `outcome:`. `got` says what was found, `expected` what should
-have been there, `do` what to do. On the online machine `airlock-online explain NAME` says what these pages say.
+have been there, `do` what to do. On the online machine `airlock-online explain NAME` explains it too.
 
 | the name looks like | it is | look it up in |
 |---|---|---|
 | `DOMAIN-CHAIN`: capitals with a hyphen | a check | [the checks](checks.md) |
 | `SPREAD_BLOCKED`: capitals with an underscore, or a number after `code` | a service's code | [error codes](errors.md) |
-| `FILLED`, `UNKNOWN`: a state after `outcome:` | what became of it | [outcomes](#outcomes) |
+| `FILLED`, `UNKNOWN`: a state after `outcome:` | the outcome | [outcomes](#outcomes) |
 | `status 6985`, in brackets | the Ledger's answer | [the Ledger's answers](#the-ledgers-answers) |
 | `second-terminal`: small letters with hyphens | an oddity of a service | [oddities](#oddities) |
 | no name at all | only an exit code; `echo $?` right after the command shows it | [exit codes](exit-codes.md) |
@@ -32,8 +32,8 @@ have been there, `do` what to do. On the online machine `airlock-online explain 
 
 1. Whoever keeps the record writes down what happened:
    `airlock-offline ceremony exception --plan PLAN --station STATION --by ROLE --reason TEXT`.
-2. If nobody can tell what a command has done, ask before you run it again. `airlock-online status` and
-   `airlock-online resolve` tell of what was submitted, `airlock-offline transcript show` of what was signed.
+2. If it is not clear what a command has done, ask before you run it again. `airlock-online status` and
+   `airlock-online resolve` show what was submitted; `airlock-offline transcript show` shows what was signed.
 3. `airlock-online doctor` and `airlock-offline doctor` look at the machine itself.
 
 There is no way to skip a check. Nobody has a good reason to ask for one.
@@ -64,7 +64,7 @@ def when_it_goes_wrong() -> str:
         lines += [f"| `{word:04X}` | {meaning.what} | {meaning.do.format(setting=RAW_MESSAGES)} |"]
     lines += [_OUTCOMES]
     for item in _of_kind("outcome"):
-        means = item.meaning.removeprefix("Of what was submitted: ")
+        means = item.meaning.removeprefix("State of a submission: ")
         lines += [f"| {item.name} | {means} | {item.do} | {int(item.exit_code)} |"]
     lines += [_ODDITIES]
     lines += [f"| {item.name} | {item.meaning.partition(': ')[2]} |" for item in _of_kind("anomaly")]

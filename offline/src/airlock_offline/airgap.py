@@ -47,7 +47,7 @@ def _guard(event: str, arguments: tuple[Any, ...]) -> None:
         "AIRGAP-SOCKET",
         f"something on the signing machine tried to use the network ({event})",
         expected="no socket at all",
-        do="stop, and find out which program or library did it before anything is signed",
+        do="stop; sign nothing until you know which program or library did it",
     )
 
 

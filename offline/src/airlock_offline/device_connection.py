@@ -40,7 +40,7 @@ _log_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     callback=_log_to,
     expose_value=False,
-    help="Also write the exchanges with the Ledger to a new file, without values, addresses and signatures.",
+    help="Also write the exchanges with the Ledger to a new file, without values, addresses or signatures.",
 )
 
 

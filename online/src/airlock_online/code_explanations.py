@@ -12,69 +12,70 @@ from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
 
 DELIVERY_CHECKS: dict[str, Info] = {
-    "ROUTE-STRUCT": Info("a struct does not go this way", "A signature given to a service that it was not made for.",
+    "ROUTE-STRUCT": Info("a struct does not go this way", "A signature that is sent to the wrong service.",
                          "Prepare the step again; a signature for one service is never given to another."),
-    "ROUTE-FORM": Info("a member of the delivery is not of its form", "A damaged package that is sent anyway.",
+    "ROUTE-FORM": Info("a member of the delivery has the wrong form", "A damaged package that is sent anyway.",
                        "Use the requests and signatures as they were written."),
     "ROUTE-JOURNAL": Info("the journal has this digest with another value", "A package that is not what was signed.",
                           "Find out which file was altered before anything is sent."),
-    "ROUTE-EXPORTED": Info("it was handed to another sender", "A signed thing that two senders send.",
-                           "Follow it; to send it from here, sign a new one."),
-    "ROUTE-SENT": Info("it was sent from here", "A signed thing that two senders send.",
+    "ROUTE-EXPORTED": Info("it was given to another sender", "A signature that two senders send.",
+                           "Follow it. To send from here, sign a new one."),
+    "ROUTE-SENT": Info("it was sent from here", "A signature that two senders send.",
                        "Follow it; what was sent is not exported."),
     "ROUTE-STEP": Info("a step's earlier signature may still execute", "One step that is executed twice.",
-                       "Follow the earlier one to its end; only the plan names a replacement."),
-    "ORDER-EIP7702": Info("not an EIP-7702 transaction for the batched market", "A transaction nobody asked for.",
+                       "Follow the earlier one to its end. Only the plan can name a replacement."),
+    "ORDER-EIP7702": Info("not an EIP-7702 transaction for the batched market", "An unplanned transaction.",
                           "Prepare the step again."),
     "SIG-FORM": Info("not 65 bytes r, s, v with v 27 or 28, in lower-case hex", "A signature in another convention.",
                      "Carry the signatures over again, and compare their fingerprint."),
-    "SIG-REQUESTS": Info("the signatures answer another document", "A signature for something else.",
+    "SIG-REQUESTS": Info("the signatures are for another document", "A signature for something else.",
                          "Submit the signatures with the requests that they answer."),
 }  # fmt: skip
 """The checks of submission alone; all others are in ``airlock_shared.checks.catalogue``."""
 
-_NEVER_AGAIN = "It is never sent again; sign nothing in its place before it is known what became of it."
+_NEVER_AGAIN = "It is never sent again. Sign nothing in its place until its outcome is known."
 _FOLLOW = f"Run `airlock-online follow`. {_NEVER_AGAIN}"
 OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
     OrderState.PREPARED: ("Submit it again: not a byte of it was sent.", ExitCode.SERVICE),
     OrderState.SENDING: (_FOLLOW, ExitCode.UNKNOWN),
     OrderState.REJECTED: ("Remove the cause, and submit it again.", ExitCode.SERVICE),
     OrderState.ACCEPTED: (_FOLLOW, ExitCode.UNKNOWN),
-    OrderState.UNKNOWN: (f"Run `airlock-online resolve`, which says what it waits for, and what to do. {_NEVER_AGAIN}",
+    OrderState.UNKNOWN: (f"Run `airlock-online resolve`: it says what is missing and what to do. {_NEVER_AGAIN}",
                     ExitCode.UNKNOWN),
     OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.",
                           ExitCode.UNKNOWN),
     OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
-    OrderState.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",
+    OrderState.MARKET_DECLINED: ("If you still want the order, agree on a new plan with another id and today's bounds.",
                             ExitCode.MARKET_DECLINED),
     OrderState.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
-    OrderState.EXPIRED_UNUSED: ("This signature is worthless now: prepare and sign again if it is still wanted.",
+    OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",
                            ExitCode.EXPIRED),
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
 
 EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
-    ExitCode.DONE: ("What was asked was done.", "Nothing."),
+    ExitCode.DONE: ("The command did what you asked.", "Nothing."),
     ExitCode.USAGE: ("The command line, the configuration or the plan asks for something that cannot be done.",
                      "Correct it as the message says, and run it again."),
-    ExitCode.REFUSED: ("A check said no; its id is in the message.", "Ask `explain` about the id. No check can be skipped."),
-    ExitCode.DOCUMENT: ("A file or document is damaged, too large, or not what it claims to be.",
+    ExitCode.REFUSED: ("A check refused; its id is in the message.",
+                       "Ask `explain` about the id. No check can be skipped."),
+    ExitCode.DOCUMENT: ("A file or document is damaged, too large, or of the wrong kind.",
                         "Copy or scan it again from its source, and compare the fingerprint on both screens."),
-    ExitCode.DEVICE: ("The Ledger is missing, locked, in the wrong app, too old, or answered what cannot be right.",
+    ExitCode.DEVICE: ("The Ledger is missing, locked, in the wrong app, too old, or gave an impossible answer.",
                       "Do what the message says at the device, and run it again."),
     ExitCode.DECLINED: ("A person said no. Nothing was signed or sent.", "Run it again when everybody agrees."),
-    ExitCode.EXPIRED: ("A deadline is over or too near, or a clock cannot be right.",
+    ExitCode.EXPIRED: ("A deadline is past or too near, or a clock is wrong.",
                        "Compare the clocks with a watch; prepare and sign again."),
-    ExitCode.SERVICE: ("A service answered with an error, with nonsense, or not at all.",
+    ExitCode.SERVICE: ("A service answered with an error, in an unknown form, or not at all.",
                        "Ask `explain` about the service's code, and run it again when the cause is gone."),
     ExitCode.UNKNOWN: ("Something was sent and its outcome is not known yet.",
                        "Run `airlock-online follow`. It is never sent again, here or elsewhere."),
-    ExitCode.MARKET_DECLINED: ("The transaction succeeded and the market declined the fill. Nothing was filled.",
-                               "If the order is still wanted: a plan with another id and bounds of now, agreed anew."),
-    ExitCode.EXECUTION_FAILED: ("It was accepted and its execution failed, or what was promised is not what was found.",
+    ExitCode.MARKET_DECLINED: ("The transaction succeeded, but the market declined the fill. Nothing was filled.",
+                               "If you still want the order, agree on a new plan with another id and today's bounds."),
+    ExitCode.EXECUTION_FAILED: ("It was accepted, but its execution failed, or the state read back is wrong.",
                                 "Read the positions and the code; sign a new intent if it is still wanted."),
-    ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command: it goes on from there."),
+    ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command again to continue."),
 }  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def everything() -> list[Explanation]:
         *(_of_check(check, info) for check, info in (CHECKS | DELIVERY_CHECKS).items()),
         *(Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()),
         *(
-            Explanation(state.value, "outcome", f"Of what was submitted: {MEANINGS[state]}.", do, code)
+            Explanation(state.value, "outcome", f"State of a submission: {MEANINGS[state]}.", do, code)
             for state, (do, code) in OUTCOMES.items()
         ),
         *(_of_anomaly(kind, said) for kind, said in ANOMALIES.items()),
@@ -128,9 +129,9 @@ def _of_check(check: str, info: Info) -> Explanation:
     family = check.partition("-")[0]
     meaning = f"Refuses: {info.refusal}. Protects from: {info.protects}"
     if family == "PLAN":
-        meaning += f" Where the plan itself is at fault, the exit code is {int(PlanError.exit_code)}."
+        meaning += f" If the mistake is in the plan, the exit code is {int(PlanError.exit_code)}."
     if family == "TIME":
-        meaning += f" Where nothing but time stops a signing, the exit code is {int(Expired.exit_code)}."
+        meaning += f" If only time stops a signing, the exit code is {int(Expired.exit_code)}."
     of_documents = family in ("DOC", "QR", "REPORT") and check != "REPORT-MATCH"
     code = DocumentError.exit_code if of_documents else Refusal.exit_code
     if check == "SIGNER-DEVICE":

@@ -41,7 +41,7 @@ class ErrorCode(NamedTuple):
 
 
 _NEW_INTENT = (
-    "Sign a new intent to try again. The old one is valid until its deadline: wait for that where two fills harm."
+    "Sign a new intent to try again. The old one is valid until its deadline: wait for it if two fills would do harm."
 )
 _READ_FIRST = "Read the positions, then sign a new intent if the order is still wanted."
 _READY = "Ask `airlock-online ready`, wait, then run it again."
@@ -72,29 +72,29 @@ _BUILDER = (
     _builder("VALIDATION_ERROR", "400", "The fields break the schema.", "Correct the fields that the details name.", VENUES),
     _builder("NOT_FOUND", "404", "The service has no such endpoint, or no such thing.",
              "Check the path and the base URL; paths that differ between venues are set in config.toml.", VENUES),
-    _builder("METHOD_NOT_ALLOWED", "405", "The endpoint takes another method.",
-             "Use POST: `/v2/relay` takes nothing else.", VENUES),
-    _builder("RATE_LIMITED", "429", "Too many calls from this address; nobody states how many are too many.",
-             "Wait as long as the service says, or a minute, then run it again.", VENUES),
-    _builder("GEO_RESTRICTED", "451", "The venue does not serve this place.", "Ask the venue's operator.", VENUES),
-    _builder("UPSTREAM_ERROR", "502", "Something that the builder itself depends on failed.",
+    _builder("METHOD_NOT_ALLOWED", "405", "The endpoint needs another method.",
+             "Use POST: `/v2/relay` accepts only that.", VENUES),
+    _builder("RATE_LIMITED", "429", "Too many calls from this address; the limit is not documented.",
+             "Wait as long as the service says, or one minute, then run it again.", VENUES),
+    _builder("GEO_RESTRICTED", "451", "The venue does not serve this region.", "Ask the venue's operator.", VENUES),
+    _builder("UPSTREAM_ERROR", "502", "A service that the builder depends on failed.",
              _READY, VENUES),
     _builder("RPC_ERROR", "502", "The builder's own node failed.", _READY, VENUES),
 )  # fmt: skip
 
 _RELAY = (
     ErrorCode("SIMULATION_FAILED", "relay", "",
-          "The relay tried the transaction, and it would have reverted. "
-          "The details give target, revertData and decodedError.",
+          "The relay simulated the transaction, and it reverted. The details give target, revertData and decodedError.",
           "Nothing was sent. Read the decoded error, correct the request and build it again.", ExitCode.SERVICE, False),
     ErrorCode("TX_REJECTED", "relay", "400",
           "The relay did not take the transaction: the contract is not whitelisted, or the node refused it.",
           "Check nonce, fees and target; then build it again, or send it by a node of your own.",
           ExitCode.SERVICE, False, VENUES),
-    _failed("relay", "REVERTED", "The transaction is in the chain and was reverted: it changed nothing but cost its gas.",
+    _failed("relay", "REVERTED", "The transaction is on the chain, but it reverted: it changed nothing, and it cost "
+                                 "gas.",
             "Read the transaction in a block explorer, correct the cause, then prepare and sign again.", OWN),
-    _failed("relay", "REPLACED", "Another transaction of the account has taken this one's nonce: it can never be executed.",
-            "Find out which transaction that was; then prepare and sign again if this one is still wanted.", OWN),
+    _failed("relay", "REPLACED", "Another transaction of the account used this nonce: this one can never be executed.",
+            "Find out which transaction that was. Then prepare and sign again if you still want this one.", OWN),
 )  # fmt: skip
 
 _BATCHED = (
@@ -108,7 +108,8 @@ _BATCHED = (
             "Read the codes of the attempts, and remove that cause. " + _NEW_INTENT),
     _failed("batched", "TX_NOT_EXECUTED", "The transaction was sent and the order was not executed.", _READ_FIRST),
     ErrorCode("STREAM_TIMEOUT", "batched", "",
-          "The time of this stream is up. It is no outcome: the order may still execute; the status endpoint tells.",
+          "The stream's time limit is reached. That is not an outcome: the order may still execute. The status "
+          "endpoint knows.",
           "Run `airlock-online follow`. It is never sent again.", ExitCode.UNKNOWN, False),
     _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + _NEW_INTENT),
     _failed("batched", "RELAY_FAILED", "EIP-7702 mode: the pre-signed transaction could not be relayed.",
@@ -116,7 +117,7 @@ _BATCHED = (
     _failed("batched", "TX_REVERTED", "EIP-7702 mode: the relayed transaction was reverted.",
             "Read the transaction in a block explorer. " + _READ_FIRST),
     _failed("batched", "RELAY_TIMEOUT", "EIP-7702 mode: the relayed transaction was not confirmed in time.",
-            "It may still be: read its hash in a block explorer and the nonce. " + _READ_FIRST),
+            "It may still be confirmed: read its hash and the nonce in a block explorer. " + _READ_FIRST),
 )  # fmt: skip
 
 _CONTRACT = (
@@ -125,17 +126,17 @@ _CONTRACT = (
     _failed("contract", "HighSlippage", "The price moved further than the signed slippage allows.",
             "Sign a new intent with a fresh price or, if the plan's limits allow it, a wider slippage."),
     _failed("contract", "PositionMismatch",
-            "The position is not the one that was signed for: its slot holds another, or its open timestamp changed.",
+            "The position is not the signed one: its slot holds another position, or its open timestamp changed.",
             "Read the positions, correct the plan, then prepare and sign again."),
 )  # fmt: skip
 
 _RPC = (
     _rpc("3", "The call or the gas estimate reverted; the data hold the contract's reason.",
          "Nothing was sent. Read the revert data, correct the request and build it again."),
-    _rpc("-32000", "The node refused the input; of a transaction often its nonce, fees or balance.",
-         "Read what the node says, then prepare again with the account's present nonce and fees."),
-    _rpc("-32001", "The node has no such thing.", _NODE),
-    _rpc("-32002", "The thing is not available at present.", "Wait, then run it again."),
+    _rpc("-32000", "The node refused the input. For a transaction the cause is often its nonce, fees or balance.",
+         "Read the node's message, then prepare again with the account's current nonce and fees."),
+    _rpc("-32001", "The node does not have what was asked for.", _NODE),
+    _rpc("-32002", "What was asked for is not available now.", "Wait, then run it again."),
     _rpc("-32003", "The node rejected the transaction.",
          "Compare nonce, fees and balance with the account's, then prepare and sign again."),
     _rpc("-32004", "The node does not support this method.", _NODE),
@@ -146,26 +147,29 @@ _RPC = (
     _rpc("-32602", "The node calls the parameters invalid.", _NODE),
     _rpc("-32603", "The node failed.", "Wait, then run it again."),
     _rpc("-32700", "The node could not read the request as JSON.",
-         "Check that the address is a JSON-RPC node's, with nothing in between."),
+         "Check that the address is that of a JSON-RPC node, without a proxy."),
 )  # fmt: skip
 
 _HTTP = (
     _http("400",
-          "The service refused the request, and nothing was taken. From the batched market, before the stream opens: "
+          "The service refused the request and accepted nothing. Causes at the batched market, before the stream "
+          "opens: "
           "an unsupported order type, a malformed intent or signature, an expired deadline, a used nonce, a position "
           "mismatch, or a missing eip7702 member.",
-          "Read the reason in the reply and remove it; then submit again, or a new intent if the signed one is wrong."),
+          "Read the reason in the reply and remove the cause. Then submit again, or sign a new intent if this one is "
+          "wrong."),
     _http("404",
-          "No such endpoint or thing. From the status endpoint it means an unknown tracking id: just after the acceptance "
-          "it is asked for again, and if it stays unknown the command ends with 9.",
+          "No such endpoint or object. From the status endpoint it means an unknown tracking id. Just after the "
+          "acceptance, the command asks again; if the id stays unknown, the exit code is 9.",
           "Check the base URL. For an order, run `airlock-online follow` and read the positions; it is never sent again."),
-    _http("405", "The endpoint takes another method.", "Use POST: `/v2/relay` takes nothing else.", VENUES),
-    _http("429", "Too many requests; nothing was taken. A read waits as it is told and asks again; a submission does not.",
+    _http("405", "The endpoint needs another method.", "Use POST: `/v2/relay` accepts only that.", VENUES),
+    _http("429", "Too many requests; nothing was accepted. A read waits as long as the service says and asks again; "
+                 "a submission does not.",
           "Wait as long as the service says, then run it again."),
-    _http("451", "The venue does not serve this place. Nothing was taken.", "Ask the venue's operator.", VENUES),
+    _http("451", "The venue does not serve this region. Nothing was accepted.", "Ask the venue's operator.", VENUES),
     _http("503",
-          "Not ready; the readiness probe names the component. As the answer to a submission it leaves open whether "
-          "anything was taken, and the command ends with 9.",
+          "Not ready; the readiness probe names the component. After a submission, it is not known whether anything "
+          "was accepted, and the exit code is 9.",
           "Ask `airlock-online ready`, wait, then run it again; after a submission run `airlock-online follow`."),
 )  # fmt: skip
 

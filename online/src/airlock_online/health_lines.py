@@ -30,7 +30,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
 CLOCK_LOOK_S, CLOCK_FAULT_S = 5, 60
-MIGRATE = "nothing: the next command that uses the journal brings it to this version"
+MIGRATE = "nothing: the next command that uses the journal updates it"
 
 
 # ---- the journal ----------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def _file_line(path: Path) -> Observed:
     except OSError as error:
         return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
     if not stat.S_ISREG(status.st_mode):
-        return fault("journal", "journal", f"{shown} is not a file of its own", "name the file itself")
+        return fault("journal", "journal", f"{shown} is not a regular file", "name the file itself")
     if stat.S_IMODE(status.st_mode) & 0o077:
         return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
     try:
@@ -104,7 +104,7 @@ def _server_versions(where: str) -> list[int]:
 
 def _judge(shown: str, versions: list[int]) -> Observed:
     if not versions:
-        return Observed("journal", "journal", f"{shown} opens; nothing is in it yet")
+        return Observed("journal", "journal", f"{shown} opens; it is empty")
     if versions == [VERSION]:
         return Observed("journal", "journal", f"{shown} opens, schema {VERSION}")
     if len(versions) == 1 and versions[0] < VERSION:
@@ -147,9 +147,9 @@ def _ready_line(url: str, http: Http, group: str) -> Observed:
     except AirlockError as error:
         return _fault(group, "ready", error)
     if readiness.ready:
-        return Observed(group, "ready", "the builder calls itself ready")
+        return Observed(group, "ready", "the builder says that it is ready")
     do = "wait for its dependencies: airlock-online ready shows them"
-    return fault(group, "ready", "the builder calls itself not ready", do, ExitCode.SERVICE)
+    return fault(group, "ready", "the builder says that it is not ready", do, ExitCode.SERVICE)
 
 
 def clock_line(date: str, now_s: float, group: str) -> Observed:
@@ -159,7 +159,7 @@ def clock_line(date: str, now_s: float, group: str) -> Observed:
     except (ValueError, OverflowError):
         stated = None
     if stated is None or stated.tzinfo is None:
-        return Observed(group, "clock", "cannot be told: the builder says no date", LOOK, "compare it with a watch")
+        return Observed(group, "clock", "cannot be told: the builder gives no date", LOOK, "compare it with a watch")
     off_s = now_s - stated.timestamp()
     if abs(off_s) <= CLOCK_LOOK_S:
         return Observed(group, "clock", f"within {CLOCK_LOOK_S} s of the builder's")

@@ -139,7 +139,7 @@ class OnlineHome:
         path = self.folder / "requests" / f"{fingerprint}.json"
         if not path.exists():
             raise UsageError(
-                "these signatures answer a requests document that this machine did not prepare",
+                "these signatures are for a requests document that this machine did not prepare",
                 do="submit them on the machine that prepared it, or give the document with --requests",
             )
         return parse_requests(read_input(path))

@@ -111,13 +111,13 @@ class Declined(AirlockError):
 
 
 class Expired(AirlockError):
-    """A deadline is over or too near, or a clock cannot be right."""
+    """A deadline is past or too near, or a clock is wrong."""
 
     exit_code = ExitCode.EXPIRED
 
 
 class ServiceError(AirlockError):
-    """A service answered with an error, with nonsense, or not at all. ``code`` is the service's own code, if any."""
+    """A service answered with an error, in an unknown form, or not at all. ``code`` is the service's own, if any."""
 
     exit_code = ExitCode.SERVICE
 

@@ -202,7 +202,7 @@ def test_pictures_need_a_folder(home: Path, tmp_path: Path) -> None:
 
 def test_a_command_needs_a_place_for_its_result(tmp_path: Path) -> None:
     require_output(None, qr=True)
-    with pytest.raises(UsageError, match="no file is named"):
+    with pytest.raises(UsageError, match="the result has no file name"):
         require_output(None, qr=False)
     (tmp_path / "there").touch()
     for qr in (True, False):
@@ -331,7 +331,7 @@ def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
     assert (caught.value.check, caught.value.got) == ("QR-INCOMPLETE", "2 parts")
     scan_to_file(home, (str(others),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
-    assert "Going on with what an interrupted scan has read" in capsys.readouterr().err
+    assert "Continuing an interrupted scan" in capsys.readouterr().err
 
 
 def test_after_ctrl_c_the_same_command_goes_on(

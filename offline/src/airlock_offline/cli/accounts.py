@@ -30,7 +30,8 @@ def accounts() -> None:
     "--path", default=DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
 )
 @click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
-              help="The seed's, if you know it: the Ledger does not tell, and some wallets want one.")  # fmt: skip
+              help="The master fingerprint of the seed, if you know it. The Ledger does not give it; some wallets "
+                   "need it.")  # fmt: skip
 @showing_options
 @device_options
 @click.pass_obj
@@ -47,7 +48,7 @@ def show_account(
 ) -> None:
     r"""Show the account's public key and chain code as ur:crypto-hdkey.
 
-    Nothing in it can sign. Whoever has it knows all addresses of the account, so show it to your own wallet alone.
+    It cannot sign. But whoever has it knows all addresses of the account, so show it only to your own wallet.
 
     \b
     Examples:

@@ -46,7 +46,7 @@ Have the delegate key sign exactly this text, as a personal message
 (personal_sign, EIP-191):
   on a Ledger        airlock-offline delegate prove --plan PLAN --path PATH \\
                        -o proof.json
-  in another wallet  its way to sign a message, with the text as it is
+  in another wallet  its command to sign a message, with the text unchanged
 Then, on this machine:
   with the proof     airlock-offline delegate check proof.json --plan PLAN
   a bare signature   airlock-offline delegate check --signature 0x… --plan PLAN"""
@@ -54,7 +54,7 @@ Then, on this machine:
 
 @click.group("delegate")
 def delegate() -> None:
-    """Have a delegate key prove itself before it is registered."""
+    """Have a delegate key sign a proof before it is registered."""
 
 
 def _challenge(state: OfflineHome, plan: Plan, step_id: str | None) -> Challenge:
@@ -138,7 +138,7 @@ def _require_possession(state: OfflineHome, challenge: Challenge, signature: byt
 @click.argument("proof_file", metavar="[PROOF]", type=INPUT, required=False)
 @plan_option
 @step_option
-@click.option("--signature", metavar="0x…", help="The bare signature, in place of the document PROOF.")
+@click.option("--signature", metavar="0x…", help="The bare signature, instead of the document PROOF.")
 @json_option
 @click.pass_obj
 def check_command(
@@ -159,7 +159,9 @@ def check_command(
       airlock-offline delegate check --signature 0x… --plan plan.toml
     """
     if (proof_file is None) == (signature is None):
-        raise UsageError("give the document or --signature, and not both", do="see: airlock-offline delegate check -h")
+        raise UsageError(
+            "give either the document or --signature, not both", do="see: airlock-offline delegate check -h"
+        )
     plan = parse_plan(read_input(plan_file))
     if proof_file is not None:
         proof = parse_proof(read_input(proof_file, max_bytes=MAX_BYTES))
@@ -177,7 +179,7 @@ def check_command(
         show_json({"ok": True, **challenge.as_data(), "recorded_before": before})
         return
     show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
-    show("It was recorded before; nothing to do." if before else "Recorded: the step may be signed on this machine.")
+    show("It is recorded already; nothing to do." if before else "Recorded: the step may be signed on this machine.")
 
 
 def _step_of(proof: Proof, plan: Plan) -> str | None:

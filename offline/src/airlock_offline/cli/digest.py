@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 20
 def digest(file: Path, as_json: bool) -> None:
     r"""Print domain separator, struct hash and digest of the EIP-712 JSON in FILE.
 
-    The rules are strict: what another program might read differently is refused, with a check id and exit code 3.
+    The rules are strict: JSON that another program might read differently is refused, with a check id and exit code 3.
 
     \b
     Example:

@@ -21,8 +21,8 @@ def doctor(state: OfflineHome, as_json: bool) -> None:
     r"""Find out why something does not work; change nothing.
 
     Versions, installed files, folder, disk, configuration, deployments, transcript, libraries, camera, udev rule and
-    plugged Ledgers, each with what to do. It talks to no Ledger and records nothing. Ends with 0 when nothing is wrong,
-    else with the worst exit code of what it found.
+    plugged Ledgers, each with what to do. It does not talk to a Ledger, and records nothing. Exit code 0 when nothing
+    is wrong, else the worst exit code of its lines.
 
     \b
     Example:

@@ -19,7 +19,7 @@ from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
     type=click.Choice(sorted(FAULTS)),
     multiple=True,
     metavar="FAULT",
-    help=f"Misbehave: {', '.join(sorted(FAULTS))}.",
+    help=f"Simulate a fault: {', '.join(sorted(FAULTS))}.",
 )
 @click.option("--ask", is_flag=True, help="Ask on this terminal before approving; otherwise approve everything.")
 @click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
@@ -36,7 +36,7 @@ def emulator(
 ) -> None:
     r"""Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
 
-    It prints its port as one JSON line, and its screens as they come. Ctrl-C ends it.
+    It prints its port as one JSON line, then each screen as it is shown. Ctrl-C ends it.
 
     \b
     Example:

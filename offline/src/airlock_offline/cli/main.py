@@ -27,7 +27,7 @@ COMMANDS = {
     "address": "Show the Ledger's address at a path, and confirm it on its screen.",
     "accounts": "Show an account to a watch-only wallet, as a QR code.",
     "digest": "Print the hashes of any EIP-712 document.",
-    "delegate": "Have a delegate key prove itself before it is registered.",
+    "delegate": "Have a delegate key sign a proof before it is registered.",
     "verify": "Run every check over a requests document, without a device.",
     "sign": "Review and sign a requests document, step by step.",
     "show": "Show a document as QR codes.",
@@ -38,7 +38,7 @@ COMMANDS = {
     "forget": "Remove kept copies of signatures that can execute no more.",
     "emulator": "Serve the software Ledger of a rehearsal.",
     "config": "Show the configuration, and where each value comes from.",
-    "completion": "Print what makes a shell complete this program's commands.",
+    "completion": "Print shell completion for this program's commands.",
 }
 
 

@@ -27,7 +27,7 @@ plan = plan_group("Write, check or show a ceremony plan, or draft one from a req
 def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     r"""Write a plan from the requests document FILE, for a person to read, correct and agree on.
 
-    What the draft says is what the payload says: nothing is checked by it. Read every line.
+    The draft repeats what the payload says. It checks nothing, so read every line.
 
     \b
     Example:

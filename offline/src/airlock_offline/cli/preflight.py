@@ -29,10 +29,10 @@ from airlock_shared.host.observed import REFUSED, MachineProbes
 @click.command("preflight")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
-              help="By how much the watch may be wrong, typing included.")  # fmt: skip
+              help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
 @click.option("--kit", "kit", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
-@click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as it came to you by another way.")
+@click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
 @raw_messages_options
 @device_options
 @json_option
@@ -50,12 +50,11 @@ def preflight(
     r"""Show on one page whether this machine is fit for a ceremony, and record it.
 
     Network, radios, kernel, time, disk, camera, Ledger, libraries, installed files, deployments, transcript. `sign` needs
-    the time of a watch from the last 24 hours: state it, and by how many seconds it may be wrong.
+    the time from a watch, stated in the last 24 hours. State it, and how many seconds it may be wrong.
 
-    In production an interface or a radio that is on, a route, or a kernel that does not refuse sockets is refused (exit
-    code 3), and so is, always, a file that is not as the kit lists it. Only with rehearsal deployments and the software
-    Ledger is it not production. A clock that differs from the watch ends with exit code 7, a Ledger that is not ready
-    with 5.
+    Production refuses an interface or a radio that is on, a route, and a kernel that allows sockets (exit code 3). A file
+    that is not as the kit lists it is always refused. Everything is production, except rehearsal deployments with the
+    software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
 
     \b
     Example:
@@ -82,9 +81,7 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
     if folder is None and fingerprint is None:
         return None
     if folder is None or fingerprint is None:
-        raise UsageError(
-            "a kit is examined by its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together"
-        )
+        raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
     return Kit(folder, read_fingerprint(fingerprint), ())
 
 
@@ -101,7 +98,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     if refused:
         say(f"REFUSED: {', '.join(result.report['refused'])}")
     elif not not_ready:
-        say("No line is refused. Go on when you know the reason for each that says LOOK.")
+        say("No line is refused. Continue when you know the reason for each LOOK.")
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 

@@ -37,7 +37,9 @@ def report() -> None:
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
-@click.option("--pdf", is_flag=True, help="Also print it, with a browser of this machine, started for it alone.")
+@click.option(
+    "--pdf", is_flag=True, help="Also print it as PDF, with a browser on this machine, started only for that."
+)
 @json_option
 @click.pass_obj
 def make_command(
@@ -52,9 +54,9 @@ def make_command(
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
 
-    The signatures are secrets until they are submitted, so the folder has their SHA-256 and not their bytes. What is not
-    given is named in the report. It is made from the files and this machine's transcript alone: made again, it is the same.
-    Carry artefacts/offline-transcript.jsonl and screens.json to the online machine for its report.
+    The signatures are secrets until they are submitted, so the folder has only their SHA-256. The report names what was
+    not given. It is made only from the files and this machine's transcript: make it again, and it is the same. Carry
+    artefacts/offline-transcript.jsonl and screens.json to the online machine for its report.
 
     \b
     Example:

@@ -15,8 +15,8 @@ from airlock_shared.errors import UsageError
 
 @click.command("scan")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option("--plan", "plan_file", type=INPUT, help="Take what a hot wallet asks to sign, as the step of this plan.")
-@click.option("--step", help="With --plan: the step's id, to be sure.")
+@click.option("--plan", "plan_file", type=INPUT, help="Read a hot wallet's request, as the step of this plan.")
+@click.option("--step", help="With --plan: the step's id, as a check.")
 @scanning_options
 @click.pass_obj
 def scan(
@@ -30,8 +30,8 @@ def scan(
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
 
-    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C the same
-    command goes on with what it had read.
+    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C, the
+    same command continues the scan.
 
     \b
     Examples:
@@ -43,5 +43,5 @@ def scan(
         scan_request(state, sources, plan_file, step, output, restart=restart, as_json=as_json)
         return
     if step is not None:
-        raise UsageError("--step is for what a wallet asks", do="add --plan PLAN")
+        raise UsageError("--step is only for a wallet's request", do="add --plan PLAN")
     scan_to_file(state.home, sources, output, known=state.pins, restart=restart, as_json=as_json)

@@ -62,9 +62,9 @@ from airlock_shared.wire.codec import parse_json
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
-BROUGHT = "Is the requests fingerprint the same on the online machine's screen, read aloud by a second person?"
+BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 _ROWS_AROUND = 3  # what a reader keeps in sight of the page before
-ASKED_HERE = "This was made here, from what a wallet asked. Was it the wallet of the plan's signer, on the table here?"
+ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
 @click.command("sign")
@@ -91,8 +91,8 @@ def sign(
     r"""Review every item of the requests document SOURCE, sign what is confirmed, and write the signatures.
 
     With --qr, SOURCE is a camera or pictures of the online machine's screen, and the signatures are shown as codes.
-    Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. When the command is
-    interrupted, run it again: what was signed is not asked for again.
+    Each item is shown in full and needs the whole word Yes, then your confirmation on the Ledger. If the command is
+    interrupted, run it again: it does not ask again for what was signed.
 
     \b
     Example:
@@ -251,9 +251,9 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
         say(line)
     say(f"Wrote {safe(str(output))}")
     if any(result.signed.result == "signed" for result in results):
-        say("Carry it to the online machine; until it is submitted it is a secret.")
+        say("Carry it to the online machine. Keep it secret until it is submitted.")
     else:
-        say("Nothing in it is signed; it says why. To sign after all, do the same again with another name after -o.")
+        say("No signature was made; the file says why. To sign after all, run it again with another name after -o.")
 
 
 def _end(

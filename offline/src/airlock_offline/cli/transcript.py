@@ -109,7 +109,7 @@ def _seal_once(
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
     if entries and entries[-1].event == SEALED:
-        say("The transcript is sealed already, and nothing came after; nothing to do.")
+        say("The transcript is sealed already, and has no newer entries; nothing to do.")
         return entries[-1]
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
@@ -125,7 +125,7 @@ def _seal_once(
     if recovered != checksum_address(address):
         data = {"digest": "0x" + seal.digest().hex(), "recovered": recovered, "expected": checksum_address(address)}
         state.transcript.record(QUARANTINED, data, now_ms())
-        raise Refusal("SIG-SIGNER", "the seal is by another key, or over something else: it is quarantined",
+        raise Refusal("SIG-SIGNER", "the seal is by another key, or not over this head: it is quarantined",
                       got=recovered, expected=checksum_address(address))  # fmt: skip
     entry = state.transcript.record_after(seal.head, SEALED, seal.as_data(address, rsv), now_ms())
     if entry is None:
@@ -140,10 +140,10 @@ def _seal_once(
 @json_option
 @click.pass_obj
 def void_seal(state: OfflineHome, as_json: bool) -> None:
-    r"""Declare a seal void that an earlier version recorded too late, so that the transcript can go on.
+    r"""Declare a seal void that an earlier version recorded too late, so that the transcript can continue.
 
-    Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any other
-    way is never void, it is evidence.
+    Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any
+    other way is never void: it is evidence.
 
     \b
     Example:
@@ -152,7 +152,7 @@ def void_seal(state: OfflineHome, as_json: bool) -> None:
     entries = state.transcript.entries()
     late = late_seals(entries)
     for number, seal in late:
-        say(f"The seal at entry {number} is over {seal.entries} entries. These came before it was recorded:")
+        say(f"The seal at entry {number} covers {seal.entries} entries. These were recorded before it:")
         for entry in entries[seal.entries : number]:
             say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
     if late:
@@ -171,7 +171,7 @@ def void_seal(state: OfflineHome, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | None, as_json: bool) -> None:
-    r"""Verify the chain and its seals, and show its head, to compare with what was written down.
+    r"""Verify the chain and its seals, and show its head, to compare with the head on paper.
 
     \b
     Example:

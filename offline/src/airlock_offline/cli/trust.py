@@ -51,7 +51,7 @@ def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
             say(line)
         return
     old = list(deployment_lines(pinned))
-    say("Lines that change (- pinned now, + the new one); the others stay as they are:")
+    say("Lines that change (- pinned now, + the new one); the others do not change:")
     for line in old:
         say(f"{' ' if line in new else '-'} {line}")
     for line in new:

@@ -44,11 +44,11 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     old = pinned[-1] if pinned else None
     known = old == pin
     if known:
-        say(f"{intent.name} is pinned already, with all of this; nothing to do.")
+        say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
         for line in _compared(deployment, intent.name, pin, old):
             say(line)
-        ask_yes("Is this, letter by letter, what the venue's contract defines?", piped=state.rehearses())
+        ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.rehearses())
         state.pin_struct(deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:
@@ -58,11 +58,11 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
 def _compared(deployment: str, name: str, pin: dict[str, str], old: dict[str, str] | None) -> Iterator[str]:
     """Yield a pin, member by member, beside the one of its name that it would replace."""
     if old is None:
-        yield f"A struct that Airlock does not know the meaning of, for {deployment}:"
+        yield f"A struct whose meaning Airlock does not know, for {deployment}:"
         yield f"  {pin['encode_type']}"
         yield from (f"  {member:<12} {value or 'none'}" for member, value in pin.items() if member != "encode_type")
         return
-    yield f"{name} is pinned for {deployment} already, and otherwise (- pinned now, + the new one):"
+    yield f"{name} is pinned for {deployment} already, with differences (- pinned now, + the new one):"
     for member, value in pin.items():
         if old[member] == value:
             yield f"  {member:<12} {value or 'none'}"

@@ -101,7 +101,7 @@ def _header(plan: Plan, situation: Situation) -> Header:
 def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json: bool) -> None:
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
-    say(f"Wrote {safe(str(output))}, made on this machine: its fingerprint is on no other screen.")
+    say(f"Wrote {safe(str(output))}, made on this machine: no other screen shows its fingerprint.")
     say(f"Sign it with: airlock-offline sign {safe(str(output))} --plan {safe(str(plan_file))} -o signatures.json")
     if as_json:
         words = spoken(fingerprint)

@@ -36,14 +36,14 @@ class Needs(NamedTuple):
 def confine(needs: Needs) -> Confinement:
     """Have the kernel refuse what the command does not need. Raises ``UsageError`` for a temporary folder not our own."""
     if not sys.platform.startswith("linux"):
-        why = f"this system is {os.uname().sysname}, and the filter is Linux'"
+        why = f"this system is {os.uname().sysname}, and the filter needs Linux"
         return Confinement(False, why, 0, why)
     from airlock_offline.confinement.kernel import no_new_privileges
 
     try:
         no_new_privileges()
     except OSError as error:
-        why = f"the kernel does not fix its privileges: {error.strerror}"
+        why = f"the kernel does not lock this program's privileges: {error.strerror}"
         return Confinement(False, why, 0, why)
     seccomp_why = _refuse_calls(needs)
     abi, landlock_why = _restrict_files(needs)
@@ -63,7 +63,7 @@ def _refuse_calls(needs: Needs) -> str:
         seccomp.install(machine, bpf.assemble(machine, rules))
     except OSError as error:
         return f"the kernel takes no filter: {error.strerror}"
-    return "" if seccomp.is_refused(machine) else "the filter was taken, and a socket was made all the same"
+    return "" if seccomp.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
 
 
 def _restrict_files(needs: Needs) -> tuple[int, str]:
@@ -77,7 +77,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     if not needs.files:
         return 0, NOT_ASKED
     if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
-        return 0, f"{threads} threads run already, and it would hold for one of them"
+        return 0, f"{threads} threads run already, and it would apply to only one of them"
     runs = (sys.prefix, sys.base_prefix, *sys.path, *LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [

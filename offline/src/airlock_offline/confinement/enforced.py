@@ -22,5 +22,5 @@ class Confinement(NamedTuple):
         return {"kernel": f"{os.uname().sysname} {os.uname().release}", **self._asdict()}
 
 
-NOT_ASKED = "the kernel has it, and this command reads no document"
+NOT_ASKED = "the kernel has it; this command reads no document"
 UNCONFINED = Confinement(False, "no filter was asked for", 0, "no filter was asked for")

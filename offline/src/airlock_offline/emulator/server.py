@@ -21,7 +21,7 @@ from airlock_offline.ledger.status import DeviceLost
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data
 
-_BANNER = "SIMULATOR: a software Ledger with a public test seed, for nothing of value."
+_BANNER = "SIMULATOR: a software Ledger with a public test seed. It protects nothing."
 
 
 class _Stopped(Exception):
@@ -51,7 +51,7 @@ def run_emulator(
         with socket.create_server((LOOPBACK, port)) as listener:
             tell(_BANNER)
             for fault in sorted(faults):
-                tell(f"It misbehaves on request: {FAULTS[fault]}.")
+                tell(f"It simulates a fault: {FAULTS[fault]}.")
             sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
             sys.stdout.flush()
             serve(ledger, listener)

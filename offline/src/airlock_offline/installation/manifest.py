@@ -72,7 +72,9 @@ def read_fingerprint(text: str) -> str:
     """Return a fingerprint that a person typed, in groups or not, as 64 lowercase hex digits. Raises ``UsageError``."""
     digits = "".join(text.split()).lower()
     if not re.fullmatch("[0-9a-f]{64}", digits):
-        raise UsageError("a kit's fingerprint is 64 hex digits", do="copy it from the paper that came by another way")
+        raise UsageError(
+            "a kit's fingerprint is 64 hex digits", do="copy it from the paper that you received by another way"
+        )
     return digits
 
 
@@ -155,7 +157,7 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
     yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
     if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
-        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "another Python environment than the one that was installed")
+        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "not the Python environment that was installed")
     if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
         yield KitFinding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
 
@@ -171,7 +173,7 @@ def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterato
     if there != (made is not None):
         yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
     elif made is not None and _bytes(root / place) != made:
-        yield KitFinding("KIT-INSTALLED", place, "bytecode that does not come from its source")
+        yield KitFinding("KIT-INSTALLED", place, "bytecode that was not made from its source")
 
 
 class _Tree:

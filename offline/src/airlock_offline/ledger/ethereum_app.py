@@ -105,7 +105,7 @@ class EthereumApp:
             least = ".".join(map(str, MINIMUM_VERSION))
             raise AppTooOld(
                 f"the Ethereum app is {found.version!r}; we sign with {least} or newer",
-                do="update it with Ledger Wallet on a machine for that, then verify its address again",
+                do="update it with Ledger Wallet on another machine, then verify its address again",
             )
 
     def configuration(self) -> Configuration:
@@ -218,7 +218,7 @@ class EthereumApp:
         if sw != SW_OK:
             raise error_for(sw, doing=doing, setting=setting)
         if reply:
-            raise wrong_answer(doing, f"{len(reply)} bytes where none are due")
+            raise wrong_answer(doing, f"{len(reply)} bytes instead of none")
 
 
 def _length_value(data: bytes) -> list[bytes]:
@@ -237,7 +237,7 @@ def _account(reply: bytes, doing: str) -> DeviceAddress:
         raise wrong_answer(doing, f"{len(reply)} bytes that are not a key and an address")
     address = keccak256(fields[0][1:])[-20:]
     if fields[1] != checksum_address(address)[2:].encode():
-        raise wrong_answer(doing, "an address that is not its public key's")
+        raise wrong_answer(doing, "an address that does not belong to its public key")
     return DeviceAddress(fields[0], address)
 
 

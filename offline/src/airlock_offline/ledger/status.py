@@ -120,7 +120,7 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6A80: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",
-        "in the app's settings turn on {setting}; if it is on, an earlier request was left half-way: try once more",
+        "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more",
     ),
     0x6D00: Meaning(
         NotSupported, "the app does not know this command", "update the Ethereum app with Ledger Wallet, or open it"
@@ -131,7 +131,7 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6A15: Meaning(
         PathNotAllowed,
         "the Ethereum app may not use this derivation path",
-        "correct the signer's path in the plan; Ethereum's begin with m/44'/60'",
+        "correct the signer's path in the plan; Ethereum paths begin with m/44'/60'",
     ),
     0x6980: Meaning(
         WrongOrder,
@@ -139,7 +139,7 @@ STATUS_WORDS: dict[int, Meaning] = {
         "for an EIP-7702 authorization turn on Smart account upgrade in the app's settings, and use a contract that the "
         "app knows; otherwise try again",
     ),
-    SW_PARAMETER: Meaning(AppFault, "the Ethereum app reports an error without saying which", _FAULT),
+    SW_PARAMETER: Meaning(AppFault, "the Ethereum app reports an error without a reason", _FAULT),
     0x6B00: Meaning(AppFault, "the Ethereum app does not know these parameters", _FAULT),
 }
 
@@ -162,5 +162,5 @@ def wrong_answer(doing: str, got: str) -> WrongAnswer:
     """Return the error of a success without a usable result, such as 9000 with no data."""
     return WrongAnswer(
         f"could not {doing}: the Ledger reported success and answered {got}",
-        do="nothing of it was used; check that the request is complete, then close and open the Ethereum app",
+        do="Airlock did not use the answer; check that the request is complete, then close and open the Ethereum app",
     )

@@ -104,7 +104,7 @@ class LoopbackTransport:
             self._connection.settimeout(max(0.001, deadline_s - time.monotonic()))
             piece = self._connection.recv(count - len(received))
             if not piece:
-                raise DeviceLost("the Ledger closed the connection in the middle", do=REPLUG)
+                raise DeviceLost("the Ledger closed the connection before it answered", do=REPLUG)
             received += piece
         return received
 

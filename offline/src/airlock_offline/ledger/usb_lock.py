@@ -83,7 +83,8 @@ class DeviceLock:
             self._descriptor: int | None = open_lock(folder / name)
         except OSError as error:
             raise HeldByAnother(
-                f"the lock file {folder / name} cannot be opened: {error.strerror}", do="look at who made it, remove it"
+                f"the lock file {folder / name} cannot be opened: {error.strerror}",
+                do="find out who made it, and remove it",
             ) from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

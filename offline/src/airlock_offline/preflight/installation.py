@@ -15,7 +15,7 @@ from airlock_shared.text.safe import safe
 
 FINDINGS_SHOWN = 5
 AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
-FROM_SOURCE = "install from a kit (docs/reference/kit.md): nobody can tell whether these files were changed"
+FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody can check these files"
 
 
 def pin_as_json(pin: Deployment) -> dict[str, Any]:

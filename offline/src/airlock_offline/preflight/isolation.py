@@ -43,7 +43,7 @@ def airgap_lines(world: MachineProbes) -> list[Observed]:
 
 def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
     """Return lines as a rehearsal judges them: what would be refused about the air gap is to be looked at."""
-    return [line._replace(verdict=LOOK, do=f"in production this is refused; {line.do}")
+    return [line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
@@ -53,7 +53,7 @@ def require_isolation(lines: Sequence[Observed]) -> None:
     if refused:
         got = "; ".join(f"{line.check}: {line.what} {line.found}" for line in refused)
         expected = "every interface and radio off, no route, and a kernel that refuses sockets"
-        raise Refusal(refused[0].check, "this machine is not cut off, and a real key may be used on it", got=got,
+        raise Refusal(refused[0].check, "this machine is not isolated, and production needs isolation", got=got,
                       expected=expected, do=refused[0].do)  # fmt: skip
 
 
@@ -90,7 +90,7 @@ class Isolation:
             require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
-            note(f"NOTE: this machine is not cut off ({ids}); outside a rehearsal that is refused.")
+            note(f"NOTE: this machine is not isolated ({ids}). Production refuses this.")
 
     def guarded(self, app: Callable[[], _App]) -> Callable[[], _App]:
         """Return ``app``, which gives the Ledger's app, with a look at the machine each time before it is handed out."""

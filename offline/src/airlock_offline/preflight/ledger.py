@@ -51,7 +51,7 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 raw_messages_option = click.option(
     "--raw-messages", type=click.Choice(["on", "off"]), callback=_keep, expose_value=False,
-    help="What you see in the app's settings; it is recorded as your word.",
+    help="What you see in the app's settings; the record says that you stated it.",
 )  # fmt: skip
 prove_option = click.option(
     "--prove-raw-messages", is_flag=True, callback=_keep, expose_value=False,
@@ -100,7 +100,7 @@ def _prove(app: EthereumApp) -> str:
     if signer != expected:
         raise WrongAnswer(
             f"the test message was signed by {checksum_address(signer)} and not by {checksum_address(expected)}",
-            do="do not sign with this Ledger before somebody has found out why",
+            do="find out why before you sign with this Ledger",
         )
     return "proven on"
 

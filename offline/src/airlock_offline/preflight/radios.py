@@ -55,10 +55,10 @@ def radio_lines(world: MachineProbes) -> Iterator[Observed]:
     yield from (_judge(switch) for switch in switches)
     for kind, name in drivers:
         if not any(_belongs(switch, kind, name) for switch in switches):
-            found = f"{safe(name)} has no switch that blocks it"
+            found = f"{safe(name)} has no switch to block it"
             yield Observed("radios", KINDS[kind], found, REFUSED, NO_SWITCH, "AIRGAP-RADIO")
     if not switches and not drivers:
-        yield Observed("radios", "radios", "none that this system has a driver for")
+        yield Observed("radios", "radios", "none with a driver on this system")
 
 
 def _below(folder: Path, known: set[str], names: str) -> list[Path]:

@@ -48,7 +48,7 @@ def compare(statement: Statement, machine_ms: int) -> None:
             f"TIME-CLOCK: this machine's clock is {span_text(abs(off_ms) // 1000)} {'fast' if off_ms > 0 else 'slow'}: "
             f"it says {utc_text(machine_ms)}, the watch {utc_text(statement.stated_ms)}, "
             f"which may be wrong by {span_text(statement.uncertainty_s)}",
-            do="look at the watch again; if it is right, set this machine's clock, and state the time again",
+            do="check the watch again; if it is right, set this machine's clock, and state the time again",
         )
 
 

@@ -59,7 +59,7 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
         pipe.write(data)
         pipe.close()
     except BrokenPipeError as error:
-        raise broken("it ended before it was told what to read") from error
+        raise broken("it ended before it received its input") from error
 
 
 def _exactly(pipe: IO[bytes], count: int) -> bytes:

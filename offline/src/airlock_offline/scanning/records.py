@@ -34,7 +34,7 @@ def read_texts(data: bytes) -> list[str]:
     """Return a picture's texts. Raises ``DocumentError("QR-IMAGE")``."""
     value = _value(data)
     if not isinstance(value, list) or len(value) > MAX_TEXTS or not all(_is_text(text) for text in value):
-        raise broken("texts that are none")
+        raise broken("texts that are not texts")
     return value
 
 
@@ -42,7 +42,7 @@ def read_remark(data: bytes) -> str:
     """Return a remark. Raises ``DocumentError("QR-IMAGE")``."""
     value = _value(data)
     if not _is_text(value):
-        raise broken("a remark that is none")
+        raise broken("a remark that is not a text")
     return str(value)
 
 
@@ -50,11 +50,11 @@ def read_error(data: bytes) -> AirlockError:
     """Return an error: a refusal that a picture may have, a wrong use, or that the process is broken."""
     value = _value(data)
     if not isinstance(value, dict) or not all(_is_text(value.get(name)) for name in error_value(AirlockError(""))):
-        return broken("an error that is none")
+        return broken("an error that is malformed")
     if not value["check"]:
         return UsageError(value["what"], do=value["do"])
     if value["check"] not in CHECKS:
-        return broken("an error that no picture has")
+        return broken("an error that reading a picture cannot give")
     return DocumentError(value["check"], value["what"], got=value["got"], expected=value["expected"], do=value["do"])
 
 

@@ -38,7 +38,7 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
                 descriptor = open_lock(file)
             except OSError as error:
                 raise UsageError(
-                    f"the lock file {file} cannot be opened: {error.strerror}", do="look at who made it, remove it"
+                    f"the lock file {file} cannot be opened: {error.strerror}", do="find out who made it, and remove it"
                 ) from error
             held.callback(os.close, descriptor)
             try:
@@ -52,7 +52,7 @@ def _waiting(account: str) -> Wait:
     def wait(descriptor: int) -> None:
         from airlock_shared.cli.progress import working  # nobody waits as a rule
 
-        what = f"Another airlock-offline signs with {account}; this one goes on when that is on record"
+        what = f"Another airlock-offline signs with {account}; this one continues when that is on record"
         with working(what, first_s=0.2):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 

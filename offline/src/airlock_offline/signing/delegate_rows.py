@@ -34,7 +34,7 @@ def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
         expiry_s = case.message.get("expiry")
         if type(expiry_s) is int:
             days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
-            left = f"{days} whole days from now" if days >= 0 else "which is over"
+            left = f"{days} whole days from now" if days >= 0 else "in the past"
             yield "until", f"{utc_text(expiry_s * 1000)}, {left}"
     yield from _others(case)
 
@@ -49,7 +49,7 @@ def _powers() -> Iterator[tuple[str, str]]:
     yield "can never", _NEVER
     yield "cannot sign", _list(i.title for i in intents if i.signer_rule == "trader-only")
     yield "cannot send", _list(call.title for call in CALLS.values() if not call.delegable)
-    yield "it can lose", "what it trades with: whoever holds this key can trade the account down"
+    yield "it can lose", "what it trades with: whoever holds this key can lose it in trades"
 
 
 def _list(titles: Iterator[str]) -> str:
@@ -83,8 +83,8 @@ def delegate_warnings(case: Case) -> Iterator[str]:
     """Yield what stands out about a delegate's step: no proof wanted, or a rotation in the order that can go wrong."""
     if case.step.action.name in REGISTRATIONS and is_waived(case.step):
         yield (
-            "the plan waives the proof that anybody holds this delegate key. A mistyped address becomes a delegate that "
-            "nobody holds, or that somebody else does."
+            "the plan waives the proof that anybody holds this delegate key. A mistyped address becomes a delegate "
+            "whose key nobody holds, or a stranger holds."
         )
     steps = list(case.situation.plan.steps.values())
     before = steps[: steps.index(case.step)]
@@ -92,8 +92,8 @@ def delegate_warnings(case: Case) -> Iterator[str]:
         step.action.name in REGISTRATIONS and _raw(step) == _raw(case.step) for step in before
     ):
         yield (
-            "a new key is registered before this one is removed. Until then both can trade, and where a venue keeps one "
-            "delegate an account, this removal fails. Remove first, then register."
+            "a new key is registered before this one is removed. Until then both can trade, and at a venue with one "
+            "delegate for each account, this removal fails. Remove first, then register."
         )
 
 

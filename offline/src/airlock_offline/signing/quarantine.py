@@ -17,8 +17,8 @@ from airlock_shared.ethereum.recovery import recover
 
 QUARANTINED = "signature-quarantined"
 _DO = (
-    "the signature is quarantined: it was not kept, and the transcript says so. Do not sign again with this Ledger before "
-    "somebody has found out why: check the account and the path, and the Ethereum app's version"
+    "the signature is quarantined: it was not kept, and the transcript says so. Find out why before you sign again "
+    "with this Ledger: check the account, the path, and the Ethereum app's version"
 )
 
 
@@ -27,7 +27,7 @@ def recovered_by(digest: bytes, signature: bytes) -> str:
     try:
         return checksum_address(recover(digest, signature))
     except Refusal as refusal:
-        return f"nobody: {refusal.check}"
+        return f"no key: {refusal.check}"
 
 
 def require_signature(case: Case, signed: Signed, state: OfflineHome, at_ms: int) -> None:

@@ -107,12 +107,12 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
 
 def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     if begun_ms := station.used.begun_ms("0x" + case.digest.hex()):
-        station.tell(f"A signature of this was begun at {utc_text(begun_ms)}; whether the Ledger made it is not known.")
+        station.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
     for earlier in station.used.earlier(use_of(case)):
         station.tell(
             f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
         )
-        station.tell("it may have been executed: ask the online machine before you sign it once more.")
+        station.tell("it may have been executed: check on the online machine before you sign it again.")
     try:
         station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
         with station.alone(case.step.signer.address):
@@ -137,7 +137,7 @@ def _named(case: Case) -> dict[str, str]:
 def _kept(case: Case, kept: Signed, station: SigningDesk) -> ItemResult:
     """Return the signature that was made before over this digest, recovered once more."""
     check_signature(case, kept)
-    station.tell("This was signed before; the signature that was kept is used again.")
+    station.tell("This was signed before; the kept signature is used again.")
     return ItemResult(kept, ExitCode.DONE)
 
 
@@ -158,7 +158,7 @@ def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResu
     examined = _judged_again(shown, station)
     case = _signable(examined)
     if case is None:
-        station.tell("After your Yes, by the transcript and the time of now:")
+        station.tell("After your Yes, judged again with the transcript and the time now:")
         for line in verdict_lines(examined.verdicts):
             station.tell(line)
         return _refused(examined, station)
@@ -209,7 +209,7 @@ def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[Devic
         return _ask_device(case, app)
     except BaseException as error:
         if app.may_have_signed:
-            station.tell("Whether the Ledger signed is not known: for this machine it counts as signed.")
+            station.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:
             ended = _named(case) | {"why": type(error).__name__}
             station.state.transcript.record(NOT_SIGNED, ended, station.now_ms())
@@ -224,15 +224,15 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
         station.state.transcript.record(LATE if late else SIGNED, data, station.now_ms())
     except AirlockError as error:
         raise UsageError(
-            f"the Ledger has signed step {signed.step}, and that is NOT on record: {error.what}. The signature is not "
-            "handed over, and it counts as signed",
-            do="make the disk fit for writing, then run the same command again: it asks the Ledger for the same signature",
+            f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "
+            f"not given out, and the step counts as signed",
+            do="make the disk writable, then run the same command again: it asks the Ledger for the same signature",
         ) from error
     station.used.add(use_of(case))
     if late is None:
         station.state.keep_signed(signed)
         return ItemResult(signed, ExitCode.DONE)
-    station.tell(f"{late.id}: the Ledger signed, and too late. That is on record; the signature is not handed over.")
+    station.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
     station.state.transcript.record("refused", {"step": signed.step, "checks": [late.id]}, station.now_ms())
     return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
 

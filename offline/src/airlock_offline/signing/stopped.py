@@ -22,7 +22,7 @@ class ItemFault(AirlockError):
     def __init__(self, error: Exception, step: str) -> None:
         place = traceback.extract_tb(error.__traceback__)[-1]
         super().__init__(
-            f"step {step} met a fault of Airlock: {type(error).__name__}, {Path(place.filename).name} line {place.lineno}",
+            f"step {step}: fault in Airlock: {type(error).__name__}, {Path(place.filename).name} line {place.lineno}",
             do="sign nothing more of this document, and report the fault with these words and the transcript",
         )
 

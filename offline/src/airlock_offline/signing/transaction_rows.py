@@ -27,7 +27,7 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     yield from row("", f"contract {safe(payload['to'], limit=100)}, {at}")
     if case.call.delegated_for is not None:
         yield from row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    sent = "0 (no native currency goes along)"
+    sent = "0 (no native currency is sent)"
     yield from row("value", sent if "TX-VALUE" not in failed else f"{safe(payload['value'], limit=100)}, NOT zero")
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     yield from row("fee per gas", f"at most {fee}")
@@ -42,6 +42,6 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
     if case.call.call.name == "approve":
         yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
         if case.step.values["amountUsdc"].text == "unlimited":
-            yield "UNLIMITED approval: the spender may take everything, for ever. The plan asks for it."
+            yield "UNLIMITED approval: the spender may take everything, forever. The plan asks for it."
     if case.call.call.pending:
         yield "This stores an order: a confirmed transaction is not a filled trade."

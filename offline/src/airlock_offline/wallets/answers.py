@@ -21,17 +21,17 @@ def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signe
     """
     if [item.step for item in signed] != [asked.step]:
         got = ", ".join(item.step for item in signed)
-        raise Refusal("PLAN-STEPS", "the signatures' steps are not the wallet's", got=got[:200], expected=asked.step)
+        raise Refusal("PLAN-STEPS", "the steps are not those of the request", got=got[:200], expected=asked.step)
     item = signed[0]
     if item.result != "signed":
         what = f"step {item.step} of {header.ceremony} was not signed: {item.result}"
-        raise UsageError(what, do="decline the request in the wallet; there is nothing to show")
+        raise UsageError(what, do="decline the request in the wallet; there is no signature to show")
     if item.digest != asked.digest:
-        raise Refusal("SIG-DIGEST", "signed over another digest than asked", got=item.digest, expected=asked.digest)
+        raise Refusal("SIG-DIGEST", "not signed over the digest of the request", got=item.digest, expected=asked.digest)
     rsv = bytes.fromhex(item.signature[2:])
     signer = "0x" + recover(bytes.fromhex(asked.digest[2:]), rsv).hex()
     if signer != asked.signer.lower():
-        raise Refusal("SIG-SIGNER", "signed by another key than asked", got=signer, expected=asked.signer)
+        raise Refusal("SIG-SIGNER", "not signed by the key of the request", got=signer, expected=asked.signer)
     by_parity = asked.data_type == DataType.TYPED_TRANSACTION
     v = rsv[64] - 27 if by_parity else rsv[64]
     request_id = uuid.UUID(asked.request_id) if asked.request_id else None

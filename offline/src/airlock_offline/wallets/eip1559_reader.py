@@ -42,14 +42,14 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
     ]
     to, calldata = _bytes(members[5], "to"), _bytes(members[7], "data")
     if value:
-        raise Refusal("TX-VALUE", "it would send native coins along", got=f"{value} wei", expected="0")
+        raise Refusal("TX-VALUE", "it would also send native coins", got=f"{value} wei", expected="0")
     if len(to) != 20:
         what = "it creates a contract" if not to else "its destination is not an address"
         raise Refusal("TX-TO", what, got=f"{len(to)} bytes", expected="20 bytes")
     payload = {"to": checksum_address(to), "data": "0x" + calldata.hex(), "value": "0x0", "chainId": chain_id}
     filled = Transaction(nonce, gas, fee, priority)
     if unsigned_bytes(payload, filled) != data:
-        raise _malformed("not the shortest RLP", "another spelling of the same transaction")
+        raise _malformed("not the shortest RLP", "another encoding of the same transaction")
     return payload, filled
 
 

@@ -41,7 +41,7 @@ def require_request(state: OfflineHome, requests_fingerprint: str) -> WalletRequ
     path = _path(state, requests_fingerprint)
     if not path.exists():
         raise UsageError(
-            "these signatures answer no request that a wallet showed to this machine",
+            "this machine has no wallet request for these signatures",
             do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
         )
     value: Any = parse_json(read_input(path))

@@ -33,7 +33,7 @@ def choose_step(plan: Plan, step: str | None) -> Step:
     if len(plan.steps) > 1:
         raise Refusal(
             "PLAN-STEPS",
-            "a wallet asks for one signature and waits for it, and this plan has more steps",
+            "a wallet asks for one signature and waits for it, but this plan has more steps",
             got=", ".join(plan.steps)[:200],
             expected="a plan with one step",
             do="write a plan with this step alone, and agree on it",
@@ -53,10 +53,10 @@ def request_of(asked: SignRequest, step: Step, situation: Situation) -> Request:
     if asked.data_type is DataType.PERSONAL_MESSAGE:
         raise Refusal(
             "PLAN-ACTION",
-            "the wallet asks to sign a personal message, and no step of a plan asks for one",
+            "the wallet asks to sign a personal message, but no step of a plan does that",
             got="a personal message",
             expected=f"{step.action.name}: {step.action.result}",
-            do="decline it in the wallet; a site that asks for one wants something else than this plan",
+            do="decline it in the wallet; a site that asks for one does not follow this plan",
         )
     _require_claims(asked, step, situation)
     make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
@@ -72,7 +72,7 @@ def _require_claims(asked: SignRequest, step: Step, situation: Situation) -> Non
     if (address, str(asked.path)) != (signer.address, signer.path):
         raise Refusal(
             "SIGNER-PLANNED",
-            "the wallet asks for another account than the plan's signer",
+            "the wallet asks for an account that is not the plan's signer",
             got=f"{checksum_address(address)} {asked.path}",
             expected=f"{checksum_address(signer.address)} {signer.path}",
             do="choose the right account in the wallet, or correct the plan",

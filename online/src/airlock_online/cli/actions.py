@@ -31,7 +31,7 @@ def actions(name: str | None, as_json: bool) -> None:
         show(f"{action.name}")
         show(f"  {action.title}")
         show(f"  {action.path or 'no documented endpoint: airlock-online call'}")
-        show(f"  gives {_result(action)}")
+        show(f"  returns {_result(action)}")
         for parameter in action.parameters:
             for line in _parameter_lines(parameter):
                 show(line)
@@ -48,7 +48,7 @@ def _result(action: Action) -> str:
 
 def _parameter_lines(parameter: Parameter) -> list[str]:
     optional = "" if parameter.required else ", optional"
-    default = f", {parameter.default} when left out" if parameter.default else ""
+    default = f", {parameter.default} if left out" if parameter.default else ""
     told = [parameter.meaning]
     if parameter.choices:
         told.insert(0, f"one of {', '.join(parameter.choices)}")

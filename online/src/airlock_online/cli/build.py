@@ -43,7 +43,7 @@ def build(
 ) -> None:
     r"""Build one action from NAME=VALUE fields, show the payload and run the checks; nothing is written.
 
-    The signer is taken to be the account itself. To sign, write a plan.
+    The account itself counts as the signer. To sign, write a plan.
 
     \b
     Example:
@@ -84,7 +84,7 @@ def one_step(action_name: str, values: tuple[str, ...]) -> Step:
     read = read_values(action, dict(fields), action_name)
     account = next((read[name] for name in ACCOUNTS if name in read), None)
     if not isinstance(account, Exact) or not isinstance(account.raw, bytes):
-        raise UsageError(f"{action_name} names no account", do=f"give one of {', '.join(ACCOUNTS)}, as in trader=0x…")
+        raise UsageError(f"{action_name} has no account", do=f"give one of {', '.join(ACCOUNTS)}, as in trader=0x…")
     return Step(action_name, action, Signer("account", account.raw, "m/44'/60'/0'/0/0"), read)
 
 

@@ -37,7 +37,7 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @click.argument("path")
 @click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option("--deployment", "name", help="The fetched deployment to ask (default: the only one, or the plan's).")
-@click.option("--plan", "plan_file", type=INPUT, help="Take the answer as the payload of a step of this plan.")
+@click.option("--plan", "plan_file", type=INPUT, help="Use the answer as the payload of a step of this plan.")
 @click.option("--step", "step_id", help="The step, by its id.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
 @fee_options
@@ -46,11 +46,11 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 def call(
     home: OnlineHome, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
 ) -> None:
-    r"""Ask the builder for any PATH, with fields as given, and print what it answers.
+    r"""Ask the builder for any PATH with the given fields, and print its answer.
 
-    With --plan, --step and -o the answer is taken as that step's payload: the plan's fields are sent, with those of the
-    command line beside them; the other steps are built as `prepare` does; every check runs; and the requests are written.
-    A signed transaction is never sent this way.
+    With --plan, --step and -o the answer becomes that step's payload. The fields of the plan and of the command line
+    are sent. The other steps are built as by `prepare`. Every check runs, and the requests are written. A signed
+    transaction is never sent this way.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def require_harmless(method: Method, path: str, relay: str) -> None:
     plain = unquote(unquote(path)).lower().rstrip("/")
     if method == "POST" and (plain == relay.lower().rstrip("/") or plain.endswith("/relay")):
         raise UsageError(
-            "a signed transaction is not sent by call: nothing would remember that it was",
+            "call does not send a signed transaction: the journal would have no record of it",
             do="run: airlock-online submit FILE",
         )
 

@@ -25,7 +25,7 @@ def config() -> None:
 def show_config(home: OnlineHome, as_json: bool) -> None:
     r"""Show every setting, its value, and whether it is a default, from the file or from the environment.
 
-    Of an address only the service and the host are shown: what follows is often a key.
+    An address is shown only up to its host: the rest often holds a key.
 
     \b
     Example:

@@ -23,7 +23,7 @@ Have the delegate key's own wallet sign exactly this text, as a personal message
 
 @click.group("delegate")
 def delegate() -> None:
-    """Prove a delegate key that lives on a server."""
+    """Prove a delegate key that is on a server."""
 
 
 def _challenge(home: OnlineHome, plan_file: Path, step_id: str | None) -> Challenge:
@@ -37,7 +37,7 @@ delegate.add_command(challenge_command(OnlineHome.require_deployment, _HOW))
 @delegate.command("proof")
 @plan_option
 @step_option
-@click.option("--signature", metavar="0x…", required=True, help="What the delegate key's wallet answered.")
+@click.option("--signature", metavar="0x…", required=True, help="The answer of the delegate key's wallet.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The proof to write.")
 @json_option
 @click.pass_obj

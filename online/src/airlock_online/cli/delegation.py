@@ -14,7 +14,7 @@ from airlock_online.home import OnlineHome
 @click.argument("delegate")
 @reading
 def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, as_json: bool) -> None:
-    r"""Tell what DELEGATE may do for TRADER, and until when.
+    r"""Show what DELEGATE may do for TRADER, and until when.
 
     \b
     Example:

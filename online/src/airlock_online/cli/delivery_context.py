@@ -41,9 +41,9 @@ READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind 
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
-                         help="For how many seconds to poll before giving up for now.")  # fmt: skip
+                         help="How many seconds to poll before it stops for now.")  # fmt: skip
 requests_option = click.option(
-    "--requests", "requests_file", type=INPUT, help="The requests answered, if not prepared on this machine."
+    "--requests", "requests_file", type=INPUT, help="The requests of these signatures, if not prepared on this machine."
 )
 
 
@@ -200,8 +200,8 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
     if not broken:
         return None
     return ExecutionFailed(
-        f"it was reported as done, and what is read back is not what was promised: {', '.join(broken)}",
-        do="read the lines above, and find out at the venue before anything else is signed",
+        f"it was reported as done, but the state read back is not the promised one: {', '.join(broken)}",
+        do="read the lines above; sign nothing else until the venue has explained this",
     )
 
 
@@ -255,5 +255,5 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
     why = safe(signed.why, limit=200)
     say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
-    say("  do:       if it is still wanted, sign it again on the offline machine, into another file")
+    say("  do:       if you still want it, sign it again on the offline machine, into another file")
     return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED

@@ -39,7 +39,7 @@ def _service_options(command: F) -> F:
 
 
 @deployment.command("fetch")
-@click.option("--name", required=True, help="What to call it, such as mainnet; plans name it.")
+@click.option("--name", required=True, help="Its name in plans, such as mainnet.")
 @_service_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
 @json_option
@@ -47,7 +47,7 @@ def _service_options(command: F) -> F:
 def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: bool, **others: str | None) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
-    Nothing in it is believed until people have compared its fingerprint on the offline machine.
+    Airlock trusts nothing in it until people have compared its fingerprint on the offline machine.
 
     \b
     Example:

@@ -16,7 +16,7 @@ from airlock_shared.text.safe import safe
 
 @click.command("descriptors")
 @click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
-@click.option("--owner", help="Who wallets name as the owner (default: the trading domain's name).")
+@click.option("--owner", help="The owner's name in wallets (default: the trading domain's name).")
 @click.option("--url", help="The owner's web site, https://...")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True, help="The folder.")
 @json_option
@@ -26,8 +26,8 @@ def descriptors(
 ) -> None:
     r"""Write clear-signing descriptors (ERC-7730) of a deployment.
 
-    They are for the venue to submit to the registry, so that wallets show names
-    and units of what is signed. No check of Airlock depends on them.
+    They are for the venue to submit to the registry, so that wallets show the names and units of signed values. No
+    check of Airlock depends on them.
 
     \b
     Example:

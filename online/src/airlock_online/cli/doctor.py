@@ -41,9 +41,9 @@ PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
 def doctor(home: OnlineHome, as_json: bool) -> None:
     r"""Find out why something does not work; change nothing.
 
-    Versions, folder, disk, configuration, journal, deployments, transcript, libraries and camera; then whether the fetched
-    deployments' own services can be reached, whether the builder is ready, and how far this clock is from its, each with
-    what to do. Ends with 0 when nothing is wrong, else with the worst exit code of what it found.
+    Versions, folder, disk, configuration, journal, deployments, transcript, libraries and camera; then whether it can
+    reach the services of the fetched deployments, whether the builder is ready, and how far the two clocks differ, each
+    with what to do. Exit code 0 when nothing is wrong, else the worst exit code of its lines.
 
     \b
     Example:

@@ -39,8 +39,8 @@ def explain(code: str | None, as_json: bool) -> None:
     if not found:
         near = nearest(code)
         raise UsageError(
-            f"no code, check or exit code is called {safe(code, limit=80)!r}",
-            do=f"the nearest known: {', '.join(near)}" if near else "`airlock-online explain` lists them all",
+            f"there is no code, check or exit code {safe(code, limit=80)!r}",
+            do=f"the nearest names: {', '.join(near)}" if near else "`airlock-online explain` lists them all",
         )
     if as_json:
         show_json([as_object(item) for item in found])

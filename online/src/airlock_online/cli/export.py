@@ -20,7 +20,7 @@ from airlock_shared.text.safe import safe
 
 @click.command("export")
 @click.argument("file", type=INPUT)
-@click.option("--step", "step", help="Export this step alone.")
+@click.option("--step", "step", help="Export only this step.")
 @click.option("-o", "--output", "output", required=True, type=click.Path(path_type=Path, dir_okay=False),
               help="Where to write the package; an existing file is never overwritten.")  # fmt: skip
 @requests_option
@@ -31,8 +31,8 @@ def export(
 ) -> None:
     r"""Write the signatures in FILE as a package for another sender.
 
-    From then on they are never submitted from here; `airlock-online follow` reads what becomes of them. Whoever has the
-    package can execute what was signed.
+    After that, this machine never submits them; `airlock-online follow` reads their outcome. Whoever has the package
+    can execute what was signed.
 
     \b
     Example:
@@ -65,5 +65,5 @@ def export(
     for delivery in deliveries:
         if not as_json:
             show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")
-    say(f"Written to {safe(str(output))}. These are never submitted from here; whoever has the file can execute them.")
+    say(f"Written to {safe(str(output))}. This machine never submits these; whoever has the file can execute them.")
     finish(worst(codes))

@@ -18,11 +18,13 @@ from airlock_shared.units import GWEI, to_raw
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--rpc", help="A node's JSON-RPC address, in place of the configured one."),
+    click.option("--rpc", help="A node's JSON-RPC address, instead of the configured one."),
     click.option("--nonce", type=click.IntRange(0), help="The first transaction's nonce, by hand."),
     click.option("--gas", type=click.IntRange(1), help="The gas limit of each transaction, by hand."),
-    click.option("--max-fee-gwei", metavar="GWEI", help="The most that a unit of gas may cost, by hand."),
-    click.option("--priority-fee-gwei", metavar="GWEI", help="What of it goes to the block's builder, by hand."),
+    click.option("--max-fee-gwei", metavar="GWEI", help="The highest price of a unit of gas, by hand."),
+    click.option(
+        "--priority-fee-gwei", metavar="GWEI", help="The part of it that goes to the block's builder, by hand."
+    ),
 )
 NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
 
@@ -46,7 +48,8 @@ class FeeOptions(NamedTuple):
             return gas_and_fees_of(deployment, self.by_hand, self.rpc or home.config().rpc.url, http)
         if self.given:
             raise UsageError(
-                "nonce, gas and fees are for transactions, and no step is one", do="leave those options out"
+                "nonce, gas and fees are only for transactions, and no step is a transaction",
+                do="leave those options out",
             )
         return None
 

@@ -23,7 +23,7 @@ from airlock_shared.errors import ExitCode
 @json_option
 @click.pass_obj
 def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
-    r"""Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent.
+    r"""Follow DIGEST, or everything without a known outcome, all at once. It sends nothing.
 
     \b
     Example:

@@ -15,7 +15,7 @@ from airlock_shared.errors import Refusal
 @click.command("meta")
 @reading
 def meta(home: OnlineHome, name: str | None, as_json: bool) -> None:
-    r"""Show what the venue says of itself now, and whether it is still what was fetched (exit code 3 if not).
+    r"""Show the venue's own description now, and whether it is still as fetched (exit code 3 if not).
 
     \b
     Example:
@@ -32,9 +32,9 @@ def meta(home: OnlineHome, name: str | None, as_json: bool) -> None:
     if changed:
         raise Refusal(
             "PIN-DEPLOYMENT",
-            f"the venue's meta document is no longer what was fetched for {at.deployment.name}",
+            f"the venue's meta document has changed since it was fetched for {at.deployment.name}",
             got="; ".join(f"{difference.where}: {difference.now}" for difference in changed),
             expected="; ".join(f"{difference.where}: {difference.pinned}" for difference in changed),
             do="sign nothing; ask the venue why, then fetch and trust the deployment again on both machines",
         )
-    say("The venue says the same now.")
+    say("The venue's meta document is unchanged.")

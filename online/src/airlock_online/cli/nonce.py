@@ -22,14 +22,14 @@ _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
               help="Which contract's nonces.")  # fmt: skip
 @reading
 def nonce(home: OnlineHome, account: str, nonce: str, space: str, name: str | None, as_json: bool) -> None:
-    r"""Tell whether NONCE is used for ACCOUNT, in the nonce space of a contract.
+    r"""Show whether NONCE is used for ACCOUNT, in the nonce space of a contract.
 
     \b
     Example:
       airlock-online nonce 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D 7
     """
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
-        raise UsageError("the nonce is no whole number below 2^256", do="give it in decimal digits")
+        raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
     fields = question_of(account_of(account), nonce, space)
     with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.nonce, fields)

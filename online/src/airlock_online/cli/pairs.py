@@ -13,7 +13,7 @@ from airlock_shared.cli.console import show, show_json
 @click.command("pairs")
 @reading
 def pairs(home: OnlineHome, name: str | None, as_json: bool) -> None:
-    r"""List the pairs of the venue, as it lists them now.
+    r"""List the pairs that the venue has now.
 
     \b
     Example:

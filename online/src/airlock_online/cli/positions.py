@@ -15,7 +15,7 @@ from airlock_shared.cli.console import show, show_json
 @click.argument("trader")
 @reading
 def positions(home: OnlineHome, trader: str, name: str | None, as_json: bool) -> None:
-    r"""List the open positions and the waiting limit orders of TRADER.
+    r"""List the open positions and the pending limit orders of TRADER.
 
     \b
     Example:

@@ -43,7 +43,7 @@ from airlock_shared.units import GWEI, NATIVE, to_human
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The requests to write.")
 @qr_option
-@click.option("--even-if-not-ready", is_flag=True, help="Build although the builder calls itself not ready.")
+@click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
 @fee_options
 @json_option
@@ -61,11 +61,11 @@ def prepare(
 ) -> None:
     r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
 
-    A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas and
-    fees come from the node, and are bounded by the plan's max_fee_gwei_at_most. With --qr, they are shown as QR codes.
+    A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas
+    and fees come from the node, within the plan's max_fee_gwei_at_most. With --qr, the requests are shown as QR codes.
 
-    With --signer, the document holds that signer's steps alone and says so: for a step that can be built only when
-    another custodian's is on the chain. Referral codes are read before, and what is in the way is said.
+    With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
+    another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
     \b
     Example:
@@ -144,8 +144,8 @@ def keep(
         signing_heads=home.signing_heads(),
     )
     for route, option in without_address([item.request.route for item in prepared], deployment).items():
-        say(f"WARNING: the deployment has no address for the {route}: what is signed can be exported, not submitted. "
-            f"If that is not meant, fetch the deployment again with {option} URL, before anybody signs.")  # fmt: skip
+        say(f"WARNING: the deployment has no address for the {route}: signatures can be exported, but not submitted. "
+            f"If you want to submit, fetch the deployment again with {option} URL before anybody signs.")  # fmt: skip
     data = write_requests(header, [item.request for item in prepared])
     requests_fingerprint = parse_requests(data)[2]
     kept = home.keep_requests(requests_fingerprint, data)
@@ -197,7 +197,7 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
     for change in changes:
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:
-        say("The pinned values are used; ask the venue why, and look at: airlock-online meta")
+        say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
 
 
 def accepted(prepared: Prepared) -> Prepared:

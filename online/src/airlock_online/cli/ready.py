@@ -29,7 +29,7 @@ def ready(home: OnlineHome, builder: str | None, name: str | None, as_json: bool
       airlock-online ready
     """
     if builder is not None and name is not None:
-        raise UsageError("--builder and --deployment are two builders", do="give one of them")
+        raise UsageError("--builder and --deployment name two builders", do="give one of them")
     url = builder or home.choose_deployment(name).base_urls["builder"]
     with working("Waiting for the builder"), connections(home) as http:
         readiness = BuilderClient(url, http).ready()

@@ -36,14 +36,14 @@ from airlock_shared.text.safe import safe
 
 @click.command("referral")
 @click.argument("code")
-@click.option("--trader", help="Also tell which code this account has adopted.")
-@click.option("--rpc", help="A node's JSON-RPC address, in place of the configured one.")
+@click.option("--trader", help="Also show which code this account has adopted.")
+@click.option("--rpc", help="A node's JSON-RPC address, instead of the configured one.")
 @reading
 def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool) -> None:
-    r"""Tell whether the referral code CODE exists, who owns it and to whom it is offered.
+    r"""Show whether the referral code CODE exists, who owns it, and who is its pending owner.
 
-    The builder is asked, and with a node ([rpc] url, AIRLOCK_RPC or --rpc) the Referral contract itself. When the two
-    disagree, or neither tells the owner, the exit code is 8.
+    It asks the builder and, with a node ([rpc] url, AIRLOCK_RPC or --rpc), the Referral contract itself. Exit code 8
+    when the two disagree, or neither gives the owner.
 
     \b
     Example:
@@ -59,9 +59,9 @@ def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, n
     else:
         _show(wanted, at.deployment, account, seen, apart)
     if apart:
-        say("Sign nothing that is about this code before the venue has explained which of the two is right.")
+        say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif known.owner is None and not as_json:
-        raise ServiceError("nobody tells who owns the code",
+        raise ServiceError("no source gives the owner of the code",
                            do="set [reads] referral in config.toml, or give a node with --rpc")  # fmt: skip
     finish(ExitCode.SERVICE if apart or known.owner is None else ExitCode.DONE)
 

@@ -18,14 +18,14 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 @click.argument("tx_hash", metavar="HASH")
 @reading
 def relay(home: OnlineHome, tx_hash: str, name: str | None, as_json: bool) -> None:
-    r"""Tell what became of the relayed transaction HASH. A hash that the relay does not know reads as pending.
+    r"""Show the outcome of the relayed transaction HASH. A hash that the relay does not know is shown as pending.
 
     \b
     Example:
       airlock-online relay 0xb10e…27
     """
     if not _HASH.fullmatch(tx_hash):
-        raise UsageError("that is no transaction hash", do="give 0x and 64 hex digits")
+        raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
     with venue(home, name) as at:
         reply = at.builder.read(f"{at.config.reads.relay}/{tx_hash.lower()}")
     compare("relay's read", reply, {"hash": tx_hash.lower()})

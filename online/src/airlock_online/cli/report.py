@@ -56,9 +56,9 @@ def make_command(
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
 
-    The folder has the signatures of what has ended; of any other it has the SHA-256 alone, because it is a secret still.
-    What is not given is named in the report. The offline machine's report has its transcript and the Ledger's pages, in
-    its artefacts. Made again, it is the same.
+    The folder has the signatures of ended steps. Any other signature is still secret, so the folder has only its
+    SHA-256. The report names what was not given. The artefacts of the offline machine's report hold its transcript and
+    the Ledger's pages. Make the report again, and it is the same.
 
     \b
     Example:

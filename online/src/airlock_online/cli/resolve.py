@@ -25,7 +25,9 @@ from airlock_shared.units import utc_text
 @json_option
 @click.pass_obj
 def resolve(home: OnlineHome, digest: str | None, as_json: bool) -> None:
-    r"""Say what is known of DIGEST, or of everything that has not ended; ask once, and settle what reads settle.
+    r"""Show what is known of DIGEST, or of everything that has not ended.
+
+    It asks each service once, and records each outcome that the answers prove.
 
     \b
     Example:

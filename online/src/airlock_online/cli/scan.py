@@ -24,8 +24,8 @@ def scan(
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
 
-    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C the same
-    command goes on with what it had read.
+    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C, the
+    same command continues the scan.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from airlock_shared.text.safe import safe
 @json_option
 @click.pass_obj
 def status(home: OnlineHome, as_json: bool) -> None:
-    r"""List what was submitted from this machine and what became of it.
+    r"""List what was submitted from this machine, with its outcome.
 
     \b
     Example:
@@ -38,6 +38,6 @@ def status(home: OnlineHome, as_json: bool) -> None:
         show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
         show(f"  {row.record.digest}")
         if row.state in OPEN:
-            show("  go on with: airlock-online follow, or airlock-online resolve")
+            show("  continue with: airlock-online follow, or airlock-online resolve")
     if not rows:
-        say("Nothing was submitted from this machine yet.")
+        say("Nothing has been submitted from this machine yet.")

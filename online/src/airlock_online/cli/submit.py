@@ -38,7 +38,7 @@ MAX_EIP7702_BYTES = 1 << 20
 @qr_option
 @restart_option
 @click.option("--eip7702", "eip7702", multiple=True, metavar="STEP=FILE",
-              help="The pre-signed EIP-7702 transaction of a market order, sent along as it is.")  # fmt: skip
+              help="The pre-signed EIP-7702 transaction of a market order, sent with it unchanged.")  # fmt: skip
 @click.option("--by-rpc", is_flag=True, help="Send transactions by your own node ([rpc] url, AIRLOCK_RPC).")
 @patience
 @json_option
@@ -54,11 +54,11 @@ def submit(
     patience: int,
     as_json: bool,
 ) -> None:
-    r"""Deliver the signatures in SOURCE, each once, and follow what becomes of them.
+    r"""Deliver the signatures in SOURCE, each once, and follow them to their outcome.
 
-    The journal has each before a byte is sent. What was submitted before is not sent again but followed; when the
-    outcome cannot be known yet, the exit code is 9 and `airlock-online follow` goes on. Each is sent when the one before
-    it is answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
+    Each is in the journal before a byte is sent. An earlier submission is not sent again: it is followed. Exit code 9
+    when the outcome is not known yet; `airlock-online follow` continues. Each is sent after the one before it is
+    answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
 
     \b
     Example:

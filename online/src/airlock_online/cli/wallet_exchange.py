@@ -33,9 +33,10 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
     deployment = _deployment(home, header)
     request = choose_step(items, WalletAnswers(home.folder, requests).of(items), step)
     asked = sign_request(request, deployment, fingerprint)
-    say(f"step {request.step}, for {request.signer} at {request.path}; its answer bears the id {asked.request_id}")
+    say(f"step {request.step}, for {request.signer} at {request.path}; its answer has the id {asked.request_id}")
     say(
-        "Compare on the other wallet what it shows with the plan. Airlock shows nothing there, and judges the answer only."
+        "Compare the other wallet's screen with the plan. Airlock does not control that screen; it judges only the "
+        "answer."
     )
     return Transfer(SIGN_REQUEST_TYPE, asked.to_cbor(), SIGN_REQUEST_TYPE, header.ceremony, "")
 
@@ -87,7 +88,7 @@ def scan_answer(
         home.transcript.record("wallet-answered", facts, now_ms())
         say(f"step {signed.step}: signed by {signed.signer}, over the digest computed here")
     else:
-        say(f"step {signed.step}: it was answered before, and that answer stays")
+        say(f"step {signed.step}: it was answered before; the first answer is kept")
     _write(home, data, header, items, requests, output, as_json)
 
 
@@ -99,7 +100,10 @@ def _write(
     missing = [request.step for request in items if request.step not in answered]
     document, signatures = document_of(header, items, answered, requests, now_ms()), ""
     if document is None:
-        say(f"{len(answered)} of {len(items)} steps are answered; nothing is written before {', '.join(missing)}")
+        say(
+            f"{len(answered)} of {len(items)} steps are answered; nothing is written until the rest is: "
+            f"{', '.join(missing)}"
+        )
     else:
         home.keep_requests(requests, data)
         write_new(output, document)

@@ -38,7 +38,7 @@ class BuilderError(ServiceError):
 
 
 class Readiness(NamedTuple):
-    """Whether the builder calls itself ready, and its breakdown by component."""
+    """Whether the builder says that it is ready, and its breakdown by component."""
 
     ready: bool
     components: dict[str, Any]

@@ -33,7 +33,7 @@ def match(
     """
     if answer.requests != fingerprint:
         raise Refusal(
-            "SIG-REQUESTS", "the signatures answer another document", got=answer.requests, expected=fingerprint
+            "SIG-REQUESTS", "the signatures are for another document", got=answer.requests, expected=fingerprint
         )
     if answer.rehearsal != header.rehearsal:
         raise Refusal(
@@ -134,7 +134,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     if payload["chainId"] != deployment.chain_id:
         raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
     if not _ZERO.fullmatch(payload["value"]):
-        raise Refusal("TX-VALUE", "it would send native coins along", got=payload["value"][:80], expected="0x0")
+        raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     if not _HEX.fullmatch(payload["data"]):
         raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
     parse_address(payload["to"])

@@ -67,7 +67,7 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
             return ServiceError(f"nothing was sent{told}", do="submit it again")
         case OrderState.EXPORTED:
             return OutcomeUnknown(
-                f"it was handed to another sender, and what became of it is not known yet{told}",
+                f"it was given to another sender, and what became of it is not known yet{told}",
                 do=f"{_FIND_OUT} from here",
             )
     return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")

@@ -109,7 +109,7 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
     if known.state is OrderState.EXPORTED:
         raise Refusal(
             "ROUTE-EXPORTED",
-            "it was handed to another sender, and is never sent from here",
+            "it was given to another sender, and is never sent from here",
             got=known.state.value,
             do="follow it: airlock-online follow; to send it from here, sign a new one",
         )

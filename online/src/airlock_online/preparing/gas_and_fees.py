@@ -66,8 +66,8 @@ class GasAndFees:
             return self._required().transaction_count(signer)
         if self._next:
             raise UsageError(
-                "a nonce by hand is one account's, and this plan's transactions have several signers",
-                do="leave --nonce out and let a node count, or prepare a plan for each signer",
+                "a nonce by hand is for one account, but this plan's transactions have several signers",
+                do="leave --nonce out so that the node counts, or prepare a plan for each signer",
             )
         return self._by_hand.nonce
 
@@ -121,7 +121,7 @@ def require_chain(node: RpcClient, deployment: Deployment) -> None:
     if got != expected:
         raise Refusal(
             "TX-CHAIN",
-            f"the node {node.name} serves another chain than the deployment {deployment.name}",
+            f"the node {node.name} is not on the chain of the deployment {deployment.name}",
             got=f"chain id {got}",
             expected=f"chain id {expected}",
             do="give the address of a node of the pinned chain, or check which deployment was meant",
@@ -130,7 +130,7 @@ def require_chain(node: RpcClient, deployment: Deployment) -> None:
 
 def _nobody_to_ask() -> UsageError:
     return UsageError(
-        "a transaction needs a nonce, gas and fees, and no node is configured to tell them",
+        "a transaction needs a nonce, gas and fees, but no node is configured to read them from",
         do="give --rpc URL, set AIRLOCK_RPC or [rpc] url in config.toml; "
         "or give all of --nonce --gas --max-fee-gwei --priority-fee-gwei",
     )
@@ -143,6 +143,6 @@ def _would_revert(step: str, error: RpcError) -> ServiceError:
     return ServiceError(
         f"step {step}: the transaction would revert; {why}",
         code=error_name(error.data) or error.code,
-        do="nothing was written. Remove the cause and prepare again; a step that needs an earlier one of this plan to be "
-        "in the chain first is prepared when that is there (another signer's: with --signer), or in a later ceremony",
+        do="nothing was written. Remove the cause and prepare again. If a step needs an earlier step of this plan on "
+        "the chain first, prepare it after that (another signer's step: with --signer), or in a later ceremony",
     )

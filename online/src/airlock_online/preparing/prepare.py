@@ -59,7 +59,7 @@ def prepare_step(
     """
     if step.action.name == CUSTOM:
         raise UsageError(
-            f"step {step.id} is for a struct that the offline machine pinned, which the online half does not know",
+            f"step {step.id} is for a struct that the offline machine pinned; the online half does not know it",
             do="bring its requests document from the tool that builds it",
         )
     asked = asked or planned_ask(step, situation)
@@ -106,7 +106,7 @@ def _request(
         return read_item(request.as_json(), f"step {step.id}")
     except Refusal as refusal:
         raise ServiceError(
-            f"the builder's payload for step {step.id} has not the form that the specification gives: {refusal}",
+            f"the builder's payload for step {step.id} is not in the form of the specification: {refusal}",
             do="check that the address is the builder's, and its version",
         ) from refusal
 
@@ -145,7 +145,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
         )
     order_type = intent.order_types[pair.pnl]
     if order_type < 0:
-        raise UsageError(f"step {step.id}: {pair.name} is a PnL pair, which has no increase", do="correct the plan")
+        raise UsageError(f"step {step.id}: {pair.name} is a PnL pair; it has no increase", do="correct the plan")
     kind = "a PnL pair" if pair.pnl else "an ordinary pair"
     return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
 
@@ -160,7 +160,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
     read = sources.builder.read(sources.config.reads.delegation, fields)
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
-            "the delegation read has an unknown shape", do="set its path in config.toml, section [reads]"
+            "the answer about the delegate has an unknown shape", do="set its path in config.toml, section [reads]"
         )
     require_named("delegation read", read, **fields)
     expiry = read.get("expiry")

@@ -62,7 +62,7 @@ def in_the_way(wish: Wish, seen: ReferralFacts, plan: Plan) -> list[str]:
 def _adopt(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     code = code_text(wish.code)
     if seen.owner == NOBODY:
-        yield f"the code {code} does not exist: nobody has registered it in this spelling, and adopting it brings nothing"
+        yield f"the code {code} does not exist: nobody has registered it in this spelling, so adopting it has no effect"
     if seen.private and seen.owner != wish.account:
         yield f"the code {code} is private: its owner {shown(seen.owner)} must let {wish.account} in"
     if seen.adopted == wish.code:
@@ -88,7 +88,7 @@ def _transfer(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     if seen.pending == wish.new_owner:
         yield f"{wish.new_owner} is nominated already"
     elif seen.pending:
-        yield f"{seen.pending} is nominated now, and loses that to {wish.new_owner}"
+        yield f"{seen.pending} is nominated now, and will be replaced by {wish.new_owner}"
 
 
 def _accept(wish: Wish, seen: ReferralFacts) -> Iterator[str]:

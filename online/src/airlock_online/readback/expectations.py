@@ -72,7 +72,7 @@ def untold(what: str, promised: str, why: object) -> Expectation:
 
 def unreadable(what: str, promised: str, read: object) -> Expectation:
     """Return an expectation whose read failed, or answered in a shape that is not known."""
-    return untold(what, promised, read if isinstance(read, ServiceError) else "the read has a shape that is not known")
+    return untold(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
 
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:

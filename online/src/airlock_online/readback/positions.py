@@ -58,7 +58,7 @@ def opened(scene: Scene) -> list[Expectation]:
     told = _told(scene, EXECUTED)
     if told is None or told.pair != pair:
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
-        found = "such a position, but no event tells its slot" if some else "no such position"
+        found = "such a position, but no event gives its slot" if some else "no such position"
         return [Expectation(what, promised, found, None if some else False)]
     place = _Slot(message["trader"], pair, told.slot, told.opened_s)
     mine = place.among(trades)
@@ -112,14 +112,14 @@ def trigger(scene: Scene) -> list[Expectation]:
     place = _Slot(message["trader"], *(whole(message[name]) for name in ("pairIndex", "index", "timestamp")))
     event = scene.last(STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
-    expectations = [Expectation("the trigger", "stored, and its entity id told", _entity(new), _is_entity(new))]
+    expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
     if replaced := scene.request.replaces:
         kept = _is_entity(old) and str(old) == replaced and str(new) != replaced
         expectations += [
             Expectation("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
         ]
     trades, read = _positions(scene, place.trader)
-    promised = "there, for the trigger to close"
+    promised = "open, so that the trigger can close it"
     if trades is None:
         return [*expectations, unreadable(place.name, promised, read)]
     mine = place.among(trades)
@@ -157,7 +157,7 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         what, promised = f"{name} of the limit order on pair {pair}, slot {slot}", f"{asked[name]} USD"
         found = whole(order.get(member)) if order else None
         if order == {}:
-            expectations.append(untold(what, promised, "no such order waits; it may have been executed"))
+            expectations.append(untold(what, promised, "no such order is pending; it may have been executed"))
         elif found is None:
             expectations.append(unreadable(what, promised, read))
         else:

@@ -43,8 +43,8 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     what, promised = f"TWAP order {wanted}", "cancelled"
     told = whole(event.payload.get("twapId")) if event else None
     if told is not None and told != wanted:
-        return [Expectation(what, promised, f"the service tells of TWAP order {told}", False)]
-    return [untold(what, promised, "no read tells of TWAP orders; read its transaction in a block explorer")]
+        return [Expectation(what, promised, f"the service reports TWAP order {told}", False)]
+    return [untold(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
 
 
 def _approved(scene: Scene) -> list[Expectation]:
@@ -52,11 +52,11 @@ def _approved(scene: Scene) -> list[Expectation]:
     asked = scene.request.fields
     amount = f"{safe(asked['amountUsdc'])} USDC" if "amountUsdc" in asked else "everything, unlimited"
     what = f"what {safe(asked['spender'])} may take" if "spender" in asked else "what the trading storage may take"
-    return [untold(what, amount, "no read of the builder tells the allowance; read it in a block explorer")]
+    return [untold(what, amount, "the builder does not report the allowance; read it in a block explorer")]
 
 
 def _nothing_reads(scene: Scene) -> list[Expectation]:
-    return [untold(safe(scene.request.action), "done", "no read of the builder tells it")]
+    return [untold(safe(scene.request.action), "done", "the builder does not report it")]
 
 
 _OTHERS: ReadBack = {"twap-cancel": _twap_cancelled, "token-approve": _approved}

@@ -77,7 +77,7 @@ def from_chain(
     seen = ReferralFacts(f"the chain, by {node.name}")
     try:
         if (chain := node.chain_id()) != deployment.chain_id:
-            return seen._replace(trouble=f"it serves chain {chain}, and chain {deployment.chain_id} is pinned")
+            return seen._replace(trouble=f"it serves chain {chain}, but chain {deployment.chain_id} is pinned")
         contract, troubles = checksum_address(deployment.domains["referral"].contract), list[str]()
 
         def view(signature: str, argument: bytes) -> bytes | None:
@@ -136,7 +136,7 @@ def _ask(builder: BuilderClient, config: OnlineConfig, fields: Fields) -> object
 
 
 def _why(read: object) -> str:
-    return read.what if isinstance(read, ServiceError) else "the read has a shape that is not known"
+    return read.what if isinstance(read, ServiceError) else "the answer has an unknown shape"
 
 
 def _told_address(read: dict[str, object], name: str) -> str | None:

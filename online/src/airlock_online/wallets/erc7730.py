@@ -122,7 +122,7 @@ def descriptors(deployment: Deployment, owner: str | None = None, url: str | Non
 def _metadata(owner: str, url: str | None) -> dict[str, Any]:
     if not _OWNER.fullmatch(owner):
         raise UsageError(
-            f"the owner is not 1 to {OWNER_CHARACTERS} plain characters, as a Ledger shows them",
+            f"the owner's name is not 1 to {OWNER_CHARACTERS} plain characters, as a Ledger shows them",
             do="give a shorter one with --owner",
         )
     if url is not None and not _URL.fullmatch(url):

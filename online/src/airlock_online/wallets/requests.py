@@ -91,10 +91,10 @@ def take(answer: Signature, header: Header, requests: Iterable[Request], deploym
     if answer.request_id not in waiting:
         raise Refusal(
             "SIG-REQUESTS",
-            "the signature answers no step of these requests",
+            "the signature is for no step of these requests",
             got=str(answer.request_id or "no id"),
             expected=" or ".join(map(str, waiting))[:400],
-            do="give the requests document of which the step was shown to the other wallet",
+            do="give the requests document whose step was shown to the other wallet",
         )
     request, signable = waiting[answer.request_id]
     v = answer.signature[64]
@@ -120,7 +120,7 @@ def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: s
     if step is None:
         waiting = [request for request in requests if request.step not in answered]
         if not waiting:
-            raise UsageError("every step has its answer", do="name a step with --step to show it once more")
+            raise UsageError("every step has its answer", do="name a step with --step to show it again")
         return waiting[0]
     found = [request for request in requests if request.step == step]
     if not found:

@@ -76,17 +76,15 @@ _PAIR = (
     Parameter("pair", TEXT, "the pair by its name in the pinned deployment; or give pairIndex", required=False),
 )
 _TIMED = (
-    _sent("nonce", NONCE, "a number used once; the builder draws one when it is left out", required=False),
-    _sent(
-        "deadlineMs", UNIX_MS, "until when the intent is valid; the plan's limit when it is left out", required=False
-    ),
+    _sent("nonce", NONCE, "a number used once; if left out, the builder chooses one", required=False),
+    _sent("deadlineMs", UNIX_MS, "when the intent expires; if left out, the plan's limit", required=False),
 )
 _OPENED = _sent(
-    "openTimestamp", UNIX_S, "when the position was opened; read from the chain when left out", required=False
+    "openTimestamp", UNIX_S, "when the position was opened; if left out, it is read from the chain", required=False
 )
 _SLIPPAGE = _sent("slippagePercent", PERCENT, "how far the fill may be from the price", required=False)
 _OPEN_PRICE = _sent("openPrice", PRICE, "the reference price: a value, or bounds for the builder's", required=False)
-_POSSESSION = Parameter("possession", CHOICE, "whether the delegate key has to prove itself before this is signed",
+_POSSESSION = Parameter("possession", CHOICE, "whether the delegate key must sign a proof before this is signed",
                         required=False, choices=("required", "waived"), default="required")  # fmt: skip
 _SIDE = _sent("side", CHOICE, "the direction of the position", choices=tuple(SIDES))
 _LEVERAGE = _sent("leverage", LEVERAGE, "leverage of the collateral")

@@ -73,7 +73,7 @@ _ALL = (
         _field("expiry", UNIX_S, "until when the delegate may act", "expiry"),
     )),
     Call("removeDelegate(address delegate)", "End a delegate's registration", "tradingRouter", (
-        _field("delegate", ADDRESS, "the key that may trade no longer", "delegate"),
+        _field("delegate", ADDRESS, "the key that may no longer trade", "delegate"),
     )),
     Call("setTraderReferralCodeByUser(bytes32 code)", "Adopt a referral code", "referral", (_CODE,), delegable=True),
     Call("setPendingCodeOwnershipTransfer(bytes32 code,address newOwner)", "Nominate a referral code's next owner",

@@ -218,7 +218,7 @@ _ALL = (
             Field("percentage", PERCENT, "profit or loss that triggers; 0 with a price", Rule("plan-or-zero", "percentage")),
             Field("timestamp", UNIX_S, "when the position was opened; binds the intent to it",
                   _builder("openTimestamp", "open-time")),
-            Field("signTimestamp", UNIX_MS, "when it was built; a fresh one is required", _builder("", "sign-time")),
+            Field("signTimestamp", UNIX_MS, "when it was built; it must be recent", _builder("", "sign-time")),
             Field("orderType", CHOICE, "4 takes profit, 5 stops a loss", _plan("kind")),
             Field("nonce", NONCE, _NONCE_MEANING, _builder("nonce", "nonce")),
         ),

@@ -47,7 +47,7 @@ def custom_intent(pin: Any) -> Intent:
     if read_types(types).encode_type(primary_type) != text:
         raise _not("an encodeType: the referenced structs follow in alphabetical order, each once", text)
     if primary_type in CATALOGUE or DOMAIN_TYPE in types:
-        raise _not(f"a struct of its own: {primary_type} has a meaning already", text)
+        raise _not(f"another name: {primary_type} already has a meaning", text)
     for name, choices in _CHOICES.items():
         if pin[name] not in choices:
             raise _not(f"one of {choices} for {name}", pin[name])
@@ -93,4 +93,4 @@ def _field(path: str, pin: Mapping[str, str]) -> Field:
     if path == pin["nonce"]:
         return Field(path, RAW, "a number used once", Rule("builder", path, "nonce"))
     unit = ADDRESS if path == pin["trader"] else RAW
-    return Field(path, unit, "shown raw: nobody here knows its meaning", Rule("plan", path))
+    return Field(path, unit, "shown raw: Airlock does not know its meaning", Rule("plan", path))

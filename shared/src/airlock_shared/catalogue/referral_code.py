@@ -60,9 +60,9 @@ def _mistake(code: str) -> str:
 
 def _hex_mistake(code: str) -> str:
     if found := _NO_DIGIT.search(code, 2):
-        return f"{_place(code, found.start())}, and no hex digit; what begins with 0x is hex"
+        return f"{_place(code, found.start())}, not a hex digit; a code that begins with 0x is hex"
     if len(code) != 2 + 64:
-        return f"0x and {len(code) - 2} hex digits, where 64 belong; a short one could mean text or bytes"
+        return f"0x and {len(code) - 2} hex digits instead of 64; a shorter code could mean text or bytes"
     return "character 2 of 66 is 'X'; write 0x with a small x"
 
 
@@ -70,7 +70,7 @@ def _place(code: str, at: int) -> str:
     character = code[at]
     named = repr(character)
     if _OTHER.match(character):
-        name = _NAMES.get(character) or unicodedata.name(character, "a character that does not show")
+        name = _NAMES.get(character) or unicodedata.name(character, "an invisible character")
         named = f"{code_points(character)} ({name})"
     if (like := looks_like(character)) != character and like.isascii():
         named += f", which looks like {like!r}"

@@ -39,7 +39,7 @@ STATIONS = {
         Checkpoint("deployment", _BOTH, "The deployment's fingerprint is the same on both screens.",
                 {"deployment-pinned": "fingerprint"}, earlier=True),
         Checkpoint("preflight", {"offline": _FACILITATOR},
-                "Every line of the preflight page was read; the time is that of the watch.", {"preflight": ""}),
+                "Every line of the preflight page was read; the time is the same as on the watch.", {"preflight": ""}),
         Checkpoint("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
                 {"address": "address"}),
         Checkpoint("requests", _BOTH, "The requests fingerprint is the same on both screens, read aloud.",
@@ -50,10 +50,10 @@ STATIONS = {
         Checkpoint("signatures", _BOTH, "The signatures fingerprint is the same on both screens.",
                 {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"}),
         Checkpoint("outcome", {"online": _FACILITATOR},
-                "What became of every step was read, and what was read back afterwards.",
+                "The outcome of every step was read, and the state that was read back afterwards.",
                 {"submit-begun": "", "exported": "", "outcome": ""}),
         Checkpoint("seal", {"offline": _SIGNER},
-                "The head that the Ledger showed and sealed is the one on the screen and on paper.",
+                "The head that the Ledger showed and sealed is the same on the screen and on paper.",
                 {"sealed": "head"}),
     )
 }  # fmt: skip

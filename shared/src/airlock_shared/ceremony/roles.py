@@ -134,9 +134,7 @@ def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half
         needed = [role for role in STATIONS[name].by[half] if role in plan.roles]
         lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]
         if lacking:
-            changed = (
-                ", since what stands on record there changed" if any(not each.holds for each in confirmations) else ""
-            )
+            changed = ", because its record changed" if any(not each.holds for each in confirmations) else ""
             lines.append(f"station {name} is not confirmed by {' and '.join(lacking)}{changed}")
     return lines
 
@@ -161,7 +159,7 @@ def check_people(names: Mapping[str, str], plan: Plan) -> None:
 def check_role(role: str, plan: Plan) -> None:
     """Raise ``Refusal("ROLE-KNOWN")`` unless the plan names this role."""
     if role not in plan.roles:
-        got, expected = repr(role)[:80], ", ".join(plan.roles) or "no role: the plan names none"
+        got, expected = repr(role)[:80], ", ".join(plan.roles) or "the plan names no roles"
         raise Refusal("ROLE-KNOWN", "the plan names no such role", got=got, expected=expected)
 
 
@@ -184,7 +182,7 @@ def require_open(stands: Standing) -> None:
 def check_text(text: str, what: str, limit: int) -> None:
     """Raise ``Refusal("ROLE-TEXT")`` unless 1 to ``limit`` characters all show, without blanks at the ends."""
     if not 0 < len(text) <= limit or text != text.strip() or not all(map(is_visible, text)):
-        expected = f"1 to {limit} characters that all show, in one line"
+        expected = f"1 to {limit} visible characters in one line"
         raise Refusal("ROLE-TEXT", f"{what} is empty, too long or not readable on every screen",
                       got=safe(text, limit=2 * limit) or "nothing", expected=expected)  # fmt: skip
 

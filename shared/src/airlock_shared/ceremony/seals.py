@@ -79,7 +79,8 @@ def check_seals(entries: Iterable[Entry]) -> list[Sealed]:
             sealed, at = checked.seal.entries, checked.entry
             raise DocumentError(
                 "DOC-SEAL",
-                f"the seal at entry {at} is void: it is over {sealed} entries, and {at - sealed} more came before it",
+                f"the seal at entry {at} is void: it covers {sealed} entries, but {at - sealed} more were recorded "
+                f"before it",
                 got=checked.seal.head,
                 expected=whole[at - 1].hash,
                 do="look at them, then declare it void: airlock-offline transcript void-seal",
@@ -116,14 +117,14 @@ def signer_of(by: str, plan: Plan) -> str:
 def _checked(entry: Entry, heads: list[str]) -> Sealed | LateSeal:
     data = entry.data
     if set(data) != set(_MEMBERS) or not all(type(data[name]) is kind for name, kind in _MEMBERS.items()):
-        raise _wrong(entry, "its members are not a seal's", "", ", ".join(_MEMBERS))
+        raise _wrong(entry, "its members are not those of a seal", "", ", ".join(_MEMBERS))
     seal = Seal(data["ceremony"], data["entries"], data["head"])
     if not 0 <= seal.entries <= entry.seq or seal.head != heads[seal.entries]:
-        raise _wrong(entry, "it seals something else than the entries before it", seal.head, heads[entry.seq])
+        raise _wrong(entry, "it does not seal the entries before it", seal.head, heads[entry.seq])
     try:
         by = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
     except (Refusal, ValueError) as error:
-        raise _wrong(entry, "its signature is nobody's", str(error), "65 bytes r, s, v") from error
+        raise _wrong(entry, "its signature belongs to no key", str(error), "65 bytes r, s, v") from error
     if by != data["address"]:
         raise _wrong(entry, "another key made its signature", by, data["address"])
     return Sealed(seal, by, entry.at_ms) if seal.entries == entry.seq else LateSeal(entry.seq, seal)

@@ -53,6 +53,6 @@ def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
     if not plan.roles or section_of(entries, plan)[1]:
         return ""
     return (
-        f"NOTE: the plan names roles ({', '.join(plan.roles)}), and no ceremony is open on this machine. "
-        "What is done now counts for none; to begin one: airlock-offline ceremony begin"
+        f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
+        "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
     )

@@ -32,7 +32,7 @@ from airlock_shared.plan.decisions import decide, shown_value
 from airlock_shared.units import raw_text
 
 
-@check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that nobody planned.", PLAN)
+@check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
 def step_exists(case: Received) -> Finding:
     """The item is a step of the plan."""
     steps = case.situation.plan.steps
@@ -41,7 +41,7 @@ def step_exists(case: Received) -> Finding:
 
 @check(
     "PLAN-ACTION", PLANNED,
-    "another action than the plan's step", "A delegate registration in place of a close.", PLAN,
+    "the action is not that of the plan's step", "A delegate registration in place of a close.", PLAN,
 )  # fmt: skip
 def action_is_planned(case: Planned) -> Finding:
     """The item's action and its struct or function are those of its step."""
@@ -52,7 +52,7 @@ def action_is_planned(case: Planned) -> Finding:
 
 @check(
     "PLAN-REQUEST", PLANNED,
-    "asked of the builder otherwise than the plan says", "A request altered on the online machine.", REBUILD,
+    "the request to the builder differs from the plan", "A request altered on the online machine.", REBUILD,
 )  # fmt: skip
 def request_is_planned(case: Planned) -> Finding:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
@@ -114,7 +114,7 @@ def fields_are_planned(case: Case) -> Finding:
     return _first_wrong(case, ("plan", "fixed"))
 
 
-@check("PLAN-UNDECIDED", AGREED, "nobody decides this field", "A field that the builder sets as it likes.", PLAN)
+@check("PLAN-UNDECIDED", AGREED, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)
 def nothing_is_undecided(case: Case) -> Finding:
     """No field is left without anybody who decides it."""
     return _first_wrong(case, ("nobody",))
@@ -122,7 +122,7 @@ def nothing_is_undecided(case: Case) -> Finding:
 
 @check(
     "PLAN-LIMIT", AGREED,
-    "the builder chose beyond the plan's limit", "A price tolerance or text nobody agreed to.", PLAN,
+    "the builder's value is outside the plan's limit", "A price tolerance or a text that people did not agree to.", PLAN,
 )  # fmt: skip
 def choices_are_limited(case: Case) -> Finding:
     """What the builder chose keeps the plan's limits."""
@@ -136,7 +136,7 @@ def rule_is_ours(case: Named) -> Finding:
     return Finding(got == expected, got, expected)
 
 
-@check("SIGNER-PLANNED", PLANNED, "another signer or path than the plan's", "The wrong key.", PLAN)
+@check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
 def signer_is_planned(case: Planned) -> Finding:
     """The signer and its derivation path are those of the plan's step."""
     signer = case.step.signer
@@ -152,8 +152,8 @@ def signer_is_planned(case: Planned) -> Finding:
     "SIGNER-ALLOWED", AGREED,
     "this key may not sign for this trader",
     "A signature that the contract would reject.",
-    "Look at the plan: its signer is the account that it acts for, or says delegate_of = that account. "
-    "Correct the plan, or, if it is right, find out who altered the payload.",
+    "In the plan, the signer must be the trader itself, or have delegate_of = the trader. Correct the plan; if it is "
+    "right, find out who altered the payload.",
 )  # fmt: skip
 def signer_may_sign(case: IntentCase) -> Finding:
     """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
@@ -172,7 +172,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
 
 @check(
     "SIGNER-DELEGATE", AGREED,
-    "the delegate's registration is not live",
+    "the delegate's registration is not active",
     "A signature that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
@@ -192,7 +192,7 @@ def route_is_ours(case: Named) -> Finding:
 
 @check(
     "ORDER-TYPE", READ,
-    "the order type is not this struct's on this pair", "An intent decoded as another one.", REBUILD,
+    "the order type does not fit this struct and pair", "An intent decoded as another one.", REBUILD,
 )  # fmt: skip
 def order_type_fits(case: ReadIntent) -> Finding | None:
     """The batched market's order type is the one for this struct and this pair (specification, "Supported order types")."""
@@ -212,7 +212,7 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     return Finding(False, got, f"{expected}, for {pair.name}, an {kind} pair")
 
 
-@check("ORDER-OPEN", READ, "not a market order of this pair's kind", "A limit order sent to the market.", PLAN)
+@check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
 def open_type_fits(case: ReadIntent) -> Finding | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
     message = case.message

@@ -192,12 +192,12 @@ class Info(NamedTuple):
 
 
 REBUILD = "Build the request again on the online machine; if it is refused again, stop and find out who altered it."
-STOP = "Stop. Somebody or something altered the payload: keep the file and find out where before going on."
+STOP = "Stop. Somebody or something altered the payload. Keep the file, and find out where before you continue."
 PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
 COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
 """What to do, where several checks ask for the same."""
 
-ROUTE = Info("sent to another service than this struct's", "An intent executed by the wrong service.", REBUILD)
+ROUTE = Info("not sent to the service of this struct", "An intent executed by the wrong service.", REBUILD)
 """``ORDER-ROUTE``, which intents and transactions have each in their own way."""
 
 

@@ -22,7 +22,7 @@ STATED, CONTRADICTED = "clock-stated", "clock-contradicted"
 """The transcript's events for a statement that the clock keeps, and for one that it does not."""
 
 COMMAND = "airlock-offline preflight --time {now} --uncertainty 60"
-_REFUSAL = "nobody has vouched for this machine's clock today"
+_REFUSAL = "this machine's clock has no valid confirmation of the last 24 hours"
 
 
 class Uptime(NamedTuple):
@@ -90,7 +90,7 @@ def time_is_stated(clock: Clock) -> Finding:
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
-    said = "stated" if last.event == STATED else "contradicted by a watch"
+    said = "stated" if last.event == STATED else "a watch contradicts the clock"
     got = f"last {said} at {utc_text(last.at_ms)}; the clock says {utc_text(clock.now_ms)}"
     return Finding(None if last.event == STATED else False, got, expected, "", what)
 

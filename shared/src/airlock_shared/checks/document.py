@@ -55,7 +55,7 @@ class Steps(NamedTuple):
 
 @check(
     "PIN-DEPLOYMENT", RECEIVED,
-    "prepared under another deployment than the pinned one", "A venue swapped for another.",
+    "not prepared under the pinned deployment", "A venue swapped for another.",
     "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed.",
 )  # fmt: skip
 def deployment_is_pinned(heading: Heading) -> Finding:
@@ -154,7 +154,7 @@ def part_of(plan: Plan, signer: str) -> list[str]:
 
 @check(
     "PLAN-STEPS", RECEIVED,
-    "steps missing, extra, repeated or out of order", "A payload that nobody planned.", PLAN,
+    "steps missing, extra, repeated or out of order", "A payload that is not in the plan.", PLAN,
 )  # fmt: skip
 def steps_are_planned(steps: Steps) -> Finding:
     """The items' steps are those that the plan has there, each once, in its order; a part without a step is none."""
@@ -165,7 +165,7 @@ def steps_are_planned(steps: Steps) -> Finding:
     if extra:
         where = f"not in the plan: {', '.join(extra)}"
     elif not agreed:
-        where = "no step of the plan is this part's"
+        where = "the plan has no step for this part"
     elif missing:
         where = f"missing: {', '.join(missing)}"
     elif len(in_document) != len(got):

@@ -250,15 +250,15 @@ class Spending(NamedTuple):
 
 
 _SIGNED_ELSEWHERE = Finding(
-    None, "", "what was signed before", "", "what was signed before is on record on the signing machine alone"
+    None, "", "what was signed before", "", "only the signing machine has the record of earlier signatures"
 )
 
 
 @check(
     "NONCE-USED", SIGNABLE,
     "something else was signed with this nonce", "Two signatures of which only one can ever be used.",
-    "Only the plan can have the earlier one replaced: name it there, under [[steps]], as is said here. Otherwise an "
-    "intent is prepared again, with another nonce of the builder's; a transaction, when the node counts the earlier one.",
+    "To replace the earlier one, name it in the plan under [[steps]], as shown here. Otherwise prepare again: an "
+    "intent with another nonce of the builder; a transaction as soon as the node counts the earlier one.",
 )  # fmt: skip
 def nonce_is_unused(spending: Spending) -> Finding:
     """No other digest with this nonce was signed for this contract by the signer or for the trader, but what is replaced.
@@ -273,7 +273,7 @@ def nonce_is_unused(spending: Spending) -> Finding:
         return Finding(
             True,
             use.nonce,
-            "not signed before, but for what the plan replaces" if use.replaces else "not signed before",
+            "not signed before, except the one that the plan replaces" if use.replaces else "not signed before",
         )
     what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
@@ -285,7 +285,7 @@ def nonce_is_unused(spending: Spending) -> Finding:
 
 @check(
     "NONCE-REPLACES", SIGNABLE,
-    "this is no replacement of what the plan names", "Two signatures that both execute, agreed on as one of two.",
+    "this does not replace the signature that the plan names", "Two signatures that both execute.",
     "Compare the plan with this machine's transcript. A replacement has the chain, contract, signer, trader and nonce "
     "of what it replaces: an intent's nonce stands in the plan, a transaction's can be given by prepare --nonce.",
 )  # fmt: skip
@@ -303,7 +303,7 @@ def replacement_is_one(spending: Spending) -> Finding | None:
             use.replaces,
             "a signature that was made on this machine",
             "",
-            "the plan replaces what was never signed here",
+            "the plan replaces a signature that was never made here",
         )
     if other.digest == use.digest:
         return Finding(False, use.replaces, "another digest", "", "the plan replaces a signature by itself")
@@ -324,8 +324,8 @@ _NOTHING = "nothing that may still execute"
 @check(
     "NONCE-PENDING", SIGNABLE,
     "an earlier signature for this step may still execute", "A step that is executed twice.",
-    "Wait until it can no longer execute, and find out whether it did; or agree on a plan that replaces it, with its own "
-    "nonce; or, without a deadline, cancel it at the venue and agree on a new plan, with another id for the step.",
+    "Wait until it can no longer execute, and find out whether it did. Or agree on a plan that replaces it, with the "
+    "same nonce. If it has no deadline, cancel it at the venue, and agree on a new plan with another id for the step.",
 )  # fmt: skip
 def earlier_is_over(spending: Spending) -> Finding:
     """What was signed for this step before can no longer execute: its deadline is past, whatever the clock's error."""
@@ -347,7 +347,7 @@ def _if_begun(earlier: Use, used: UsedNonces) -> str:
     at_ms = used.begun_ms(earlier.digest)
     if at_ms is None:
         return ""
-    return f"; that signature was begun at {utc_text(at_ms)}, and whether the Ledger made it is not known"
+    return f"; that signing began at {utc_text(at_ms)}; it is not known whether the Ledger signed"
 
 
 def may_execute(earlier: Use, situation: Situation) -> bool:

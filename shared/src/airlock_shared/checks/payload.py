@@ -63,7 +63,7 @@ def _pinned(case: Named | ReadIntent) -> Domain:
 
 @check(
     "TYPES-KNOWN", RECEIVED,
-    "a struct that Airlock does not know", "A message whose meaning nobody here can show.", STOP,
+    "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
 def known_struct(case: Received) -> Finding:
     """The struct is one of the catalogue, or was pinned on the offline machine."""
@@ -73,7 +73,7 @@ def known_struct(case: Received) -> Finding:
 
 @check(
     "TYPES-INTENT", RECEIVED,
-    "the payload calls itself something else than its type", "A label that hides the type.", STOP,
+    "the payload's name is not that of its type", "A label that hides the type.", STOP,
 )  # fmt: skip
 def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
@@ -100,7 +100,7 @@ def _listed_types(encode_type: str) -> dict[str, Any]:
 
 @check(
     "DOMAIN-FIELDS", RECEIVED,
-    "the domain has other fields than the four", "A domain that binds less, or something else.", STOP,
+    "the domain has other fields than the four", "A domain that binds the signature to less, or to something else.", STOP,
 )  # fmt: skip
 def domain_fields(case: Received) -> Finding:
     """The domain has exactly the four fields."""
@@ -192,7 +192,7 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
 
 @check(
     "DIGEST-MATCH", READ,
-    "the payload's digest is not that of its message", "A digest of something else than is shown.", STOP,
+    "the payload's digest is not that of its message", "A digest of a message that is not the one shown.", STOP,
 )  # fmt: skip
 def digest_matches(case: ReadIntent) -> Finding:
     """The digest recomputed under the pinned domain is the payload's."""
@@ -202,7 +202,7 @@ def digest_matches(case: ReadIntent) -> Finding:
 
 @check(
     "ENC-MATCH", READ,
-    "encodedIntent is not the encoding of the message", "Executing something else than was signed.", STOP,
+    "encodedIntent is not the encoding of the message", "Executing something that was not signed.", STOP,
 )  # fmt: skip
 def encoding_matches(case: ReadIntent) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
@@ -214,7 +214,7 @@ _ONE_SPELLING = "A value with several spellings, which two programs could read d
 _MSG = {
     "MSG-FIELDS": Info("fields missing or too many", "A field that is shown but not signed, or signed but not shown.", STOP),
     "MSG-STRUCT": Info("not an object", "A nested struct replaced by something else.", STOP),
-    "MSG-INT": Info("an integer in another spelling than the accepted one", _ONE_SPELLING, STOP),
+    "MSG-INT": Info("an integer that is not in the accepted form", _ONE_SPELLING, STOP),
     "MSG-RANGE": Info("an integer outside its type", "A number that wraps around into another.", STOP),
     "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', STOP),
     "MSG-ADDRESS": Info("not an address, or its checksum is wrong", "An address mistyped or altered.", STOP),

@@ -143,7 +143,7 @@ class Claim(NamedTuple):
 
 @check(
     "PROOF-DELEGATE", PLANNED,
-    "nobody has shown that the delegate key is held", "An address registered by mistake, which somebody else may hold.",
+    "there is no proof that the delegate key is held", "An address registered by mistake.",
     "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
 )  # fmt: skip
 def key_is_proved(claim: Claim) -> Finding | None:
@@ -154,7 +154,7 @@ def key_is_proved(claim: Claim) -> Finding | None:
     if is_waived(claim.step):
         return Finding(True, "waived by the plan", expected)
     if claim.challenges is None:
-        return Finding(None, "", expected, "", "proofs of possession are on record on the signing machine alone")
+        return Finding(None, "", expected, "", "only the signing machine has the record of proofs of possession")
     challenge = challenge_of(claim.situation.plan, claim.situation.deployment, claim.step).sha256()
     if challenge in claim.challenges:
         return Finding(True, f"proved, challenge {challenge}", expected)

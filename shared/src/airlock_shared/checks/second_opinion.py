@@ -65,8 +65,8 @@ def no_opinion(got: str) -> Refusal:
     """Return the refusal ``DIGEST-OPINION``: nobody else has said what the digest is."""
     return Refusal(
         "DIGEST-OPINION",
-        "the second opinion on the digest did not come, or not in its one form",
+        "the second opinion on the digest is missing or malformed",
         got=got,
         expected=f"{ANSWER_BYTES} bytes",
-        do="sign again; if it happens again, do not sign on this machine before somebody has found out why",
+        do="sign again; if it happens again, find out why before you sign on this machine",
     )

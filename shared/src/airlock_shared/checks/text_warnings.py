@@ -10,7 +10,7 @@ from airlock_shared.units import CODE
 
 @check(
     "TEXT-SCRIPT", AGREED,
-    "a referral code in other letters than plain ASCII", "A code that reads like another one.",
+    "a referral code that is not plain ASCII", "A code that reads like another one.",
     "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
 )  # fmt: skip
 def code_is_plain(case: Case) -> Finding | None:

@@ -100,7 +100,7 @@ def expiry_is_ahead(case: Read) -> Finding | None:
     return Finding(value * 1000 > _latest_ms(case), lambda: utc_text(value * 1000), "in the future")
 
 
-@check("TIME-OPENED", READ, "the position would have been opened in the future", "A made-up position.", REBUILD)
+@check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time (unix seconds) is not in the future."""
     path = open_time_path(case.intent)

@@ -45,7 +45,7 @@ _KEYS = frozenset({"to", "from", "data", "value", "chainId", "description", "met
 
 _CALL = {
     "TX-HEX": Info("calldata that is not hex", "Bytes that two programs read differently.", STOP),
-    "TX-SELECTOR": Info("a function that Airlock does not know", "A call whose meaning nobody here can show.", STOP),
+    "TX-SELECTOR": Info("a function that Airlock does not know", "A call whose meaning Airlock cannot show.", STOP),
     "TX-NESTED": Info("a delegated call within a delegated call", "A call hidden one level deeper than is shown.", STOP),
     "TX-DELEGABLE": Info("a call that a delegate may not make", "A delegate that approves or names delegates.", STOP),
     "ENC-CANONICAL": Info("an encoding that is not canonical", "Bytes that a contract may read differently.", STOP),
@@ -91,7 +91,7 @@ def pinned_name(call: Decoded) -> str:
     return "tradingRouter" if call.delegated_for is not None else call.call.contract
 
 
-@check("TX-TO", READ, "not the pinned contract of this function", "A call to a contract of somebody else's.", STOP)
+@check("TX-TO", READ, "not the pinned contract of this function", "A call to somebody else's contract.", STOP)
 def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
     name = pinned_name(case.call)
@@ -116,7 +116,7 @@ def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
     return Finding(same, got, checksum_address(expected) if expected else what)
 
 
-@check("TX-VALUE", RECEIVED, "it sends native currency", "Money that goes along with a call that needs none.", STOP)
+@check("TX-VALUE", RECEIVED, "it sends native currency", "Money sent with a call that needs none.", STOP)
 def nothing_is_sent(case: Received) -> Finding:
     """``value`` is zero: no call of the table needs native currency."""
     got = case.request.payload["value"]
@@ -125,7 +125,7 @@ def nothing_is_sent(case: Received) -> Finding:
 
 @check(
     "TX-TRADER", AGREED,
-    "made for another account than the plan's", "A delegated call for somebody else's account.", STOP,
+    "not made for the plan's account", "A delegated call for somebody else's account.", STOP,
 )  # fmt: skip
 def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
@@ -140,7 +140,7 @@ def account_is_planned(case: CallCase) -> Finding:
 
 @check(
     "TX-DELEGATE", READ,
-    "the delegate's registration is not live",
+    "the delegate's registration is not active",
     "A call that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
@@ -151,7 +151,7 @@ def delegation_is_live(case: ReadCall) -> Finding | None:
 
 @check(
     "TX-PAIR", READ,
-    "a pair that is not pinned, or not of this call's kind", "An order on another market than is shown.", PLAN,
+    "a pair that is not pinned, or not of this call's kind", "An order on a market that is not the one shown.", PLAN,
 )  # fmt: skip
 def pair_is_pinned(case: ReadCall) -> Finding | None:
     """The call's pair is one of the pinned deployment, and of the kind that the call is for.
@@ -194,7 +194,7 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
     "TX-UNLIMITED", AGREED,
     "an unlimited approval that the plan does not ask for",
     "A contract that may take everything.",
-    'Write the amount into the plan; or the word unlimited, if that is really meant.',
+    'Write the amount into the plan, or the word unlimited if you really mean that.',
 )  # fmt: skip
 def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
@@ -207,7 +207,7 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
 
 @check(
     "TX-FEES", RECEIVED,
-    "fees above the plan's limit, or contradicting themselves", "A treasury spent on fees.", REBUILD,
+    "fees above the plan's limit, or contradictory fees", "A treasury spent on fees.", REBUILD,
 )  # fmt: skip
 def fees_are_limited(case: Received) -> Finding:
     """The fee per gas keeps the plan's limit, and the priority fee keeps the fee."""
@@ -221,7 +221,7 @@ def fees_are_limited(case: Received) -> Finding:
 
 @check(
     "TX-GAS", RECEIVED,
-    "a gas limit out of reason", "A transaction that cannot succeed, or pays for nothing.", REBUILD,
+    "an unreasonable gas limit", "A transaction that cannot succeed, or pays for nothing.", REBUILD,
 )  # fmt: skip
 def gas_is_reasonable(case: Received) -> Finding:
     """The gas limit is between a bare transfer and what no call of the table needs."""
@@ -229,7 +229,7 @@ def gas_is_reasonable(case: Received) -> Finding:
     return Finding(GAS_AT_LEAST <= gas <= GAS_AT_MOST, gas, f"{GAS_AT_LEAST} to {GAS_AT_MOST}")
 
 
-@check("TX-NONCE", RECEIVED, "an account nonce out of reason", "A transaction that never executes.", REBUILD)
+@check("TX-NONCE", RECEIVED, "an impossible account nonce", "A transaction that never executes.", REBUILD)
 def nonce_is_reasonable(case: Received) -> Finding:
     """The account nonce is one that an account can have."""
     nonce = case.request.transaction.nonce if case.request.transaction else -1

@@ -38,7 +38,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     limits = plan.limits
     yield f"ceremony {plan.id}: {safe(plan.title)}"
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
-    yield "limits for what the builder chooses:"
+    yield "limits for the builder's choices:"
     yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
     yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
     yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
@@ -79,8 +79,8 @@ def code_lines(code: bytes, margin: str) -> Iterator[str]:
 
 
 def _span(milliseconds: int | None) -> str:
-    return "not given: no choice is left" if milliseconds is None else span_text(milliseconds // 1000)
+    return "none: the plan must fix this value" if milliseconds is None else span_text(milliseconds // 1000)
 
 
 def _amount(raw: int | None, unit: Unit) -> str:
-    return "not given: no choice is left" if raw is None else f"{to_human(raw, unit)} {unit.name}"
+    return "none: the plan must fix this value" if raw is None else f"{to_human(raw, unit)} {unit.name}"

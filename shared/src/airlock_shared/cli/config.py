@@ -18,7 +18,7 @@ def show_settings(file: Path, home: Setting, settings: Iterable[Setting], *, as_
         rows = [{"section": s.section, "name": s.name, "value": s.value, "from": s.origin} for s in told]
         show_json({"ok": True, "file": str(file), "exists": file.exists(), "settings": rows})
         return
-    show(f"{safe(str(file))}" + ("" if file.exists() else "  (not there: every value is a default)"))
+    show(f"{safe(str(file))}" + ("" if file.exists() else "  (no such file: every value is a default)"))
     section = ""
     for setting in told:
         if setting.section != section:

@@ -6,6 +6,7 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -21,7 +22,7 @@ from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 MORE = "-- Enter for more --"
 """Stands alone on a line where the screen is full; only our own lines begin in the first column."""
 _AT_A_TERMINAL = (
-    "run the command in a terminal and type there; a pipe answers in a rehearsal with the software Ledger alone"
+    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
 )
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
@@ -43,6 +44,11 @@ def _filled(text: str) -> str:
 def show(text: str) -> None:
     """Write lines of the result to stdout; nothing in them acts on the terminal."""
     click.echo(harmless(text))
+
+
+def show_row(text: str) -> None:
+    """Write one of thousands of lines as :func:`show` does; what reads a pipe gets many at once."""
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:

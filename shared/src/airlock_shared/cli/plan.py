@@ -56,8 +56,8 @@ def _as_json(plan: Plan) -> dict[str, object]:
 def check_plan(file: Path, as_json: bool) -> None:
     r"""Explain every mistake of the plan in FILE, each by its line and column.
 
-    It ends with 2 when there is one. A plan without mistakes is one that the other commands read; whether it is what
-    you mean is for people to compare: plan show.
+    Exit code 2 when there is one. The other commands can read a plan without mistakes. Only people can tell whether it
+    says what they mean: plan show.
 
     \b
     Example:
@@ -167,10 +167,10 @@ def _ask(question: str) -> str:
 
 def _ask_to_write(output: Path) -> None:
     """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
-    question = f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to forget it: "
+    question = f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to discard it: "
     while (answer := _ask(question)) != "Yes":
         if answer.strip().lower() in ("no", "n"):
-            raise Declined("not confirmed: the answer was no", do="nothing was written; begin again with another plan")
+            raise Declined("not confirmed: the answer was no", do="nothing was written; run plan new again")
 
 
 def _explained(error: PlanError) -> None:

@@ -91,7 +91,7 @@ def _failed(error: AirlockError, as_json: bool) -> int:
 
 
 def _interrupted() -> int:
-    say("\nInterrupted. What was done is recorded; the same command goes on from there.")
+    say("\nInterrupted. What was done is recorded; run the same command again to continue.")
     return int(ExitCode.INTERRUPTED)
 
 

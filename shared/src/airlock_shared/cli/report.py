@@ -82,7 +82,7 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
         "verify",
         help=f"""Compute the report in FOLDER again from its artefacts, and compare every field and every byte of the page.
 
-        Exit codes: 0 it is what the artefacts give, 3 the artefacts contradict each other, 4 something was changed. With the
+        Exit codes: 0 it matches the artefacts, 3 the artefacts contradict each other, 4 something was changed. With the
         signatures document every signer is recovered again.
 
         \b
@@ -112,7 +112,7 @@ def verify_report(
         facts = {"fingerprint": mark, "words": spoken(mark), "not_computed_again": list(found.open), "pdf": pdf}
         show_json({"ok": True, **facts, **_told(found.value)})
         return
-    show("The report is what its artefacts give: every field, and every byte of the page.")
+    show("The report matches its artefacts: every field, and every byte of the page.")
     for sentence in found.open:
         show("\n".join(rows("not computed again: ", sentence)))
     if pdf:
@@ -124,7 +124,7 @@ def _printed(folder: Path, printing: Printing) -> bool:
     say("Printing it as PDF ...")
     why = printing(folder / HTML, folder / PDF)
     if why:
-        say(f"No {PDF}: {safe_again(why)}. {HTML} prints from any browser.")
+        say(f"No {PDF}: {safe_again(why)}. {HTML} can be printed from any browser.")
     return not why
 
 
@@ -143,7 +143,7 @@ def _tell(value: dict[str, Any], mark: str) -> None:
         show("REHEARSAL   nothing here is worth anything")
     if value["part"]:
         show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
-    show("complete    nothing that is looked for is missing" if value["complete"] else "INCOMPLETE")
+    show("complete    nothing is missing of what this report looks for" if value["complete"] else "INCOMPLETE")
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:
             show("\n".join(rows(heading, sentence)))

@@ -38,7 +38,7 @@ def parse_address(text: str) -> bytes:
     if text[2:] not in (address.hex(), address.hex().upper()) and text != checksum_address(address):
         raise Refusal(
             "MSG-ADDRESS",
-            "the letters' case does not fit this address, so at least one character of it may be wrong",
+            "upper and lower case do not match this address, so a character may be wrong",
             got=text,
             do="compare the address with its source, character by character",
         )

@@ -154,7 +154,7 @@ def open_lock(file: Path) -> int:
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if os.fstat(descriptor).st_uid != os.geteuid():
         os.close(descriptor)
-        raise OSError(errno.EPERM, "it is somebody else's")
+        raise OSError(errno.EPERM, "it belongs to another user")
     return descriptor
 
 

@@ -53,7 +53,7 @@ def home_line(home: Path) -> Observed:
     except OSError as error:
         return fault("disk", "folder", f"{safe(str(home))} cannot be looked at: {error.strerror}", "check the path")
     if not stat.S_ISDIR(status.st_mode):
-        return fault("disk", "folder", f"{safe(str(home))} is no folder", "name another one with --home")
+        return fault("disk", "folder", f"{safe(str(home))} is not a folder", "name another one with --home")
     if status.st_uid != os.geteuid():
         return fault("disk", "folder", f"{safe(str(home))} belongs to another user", f"chown it to user {os.geteuid()}")
     mode = stat.S_IMODE(status.st_mode)
@@ -92,7 +92,7 @@ def library_lines(world: MachineProbes, libraries: Iterable[Library] = LIBRARIES
             found = f"cannot be loaded; needed by {library.needed_by}"
             do = f"install Debian's package {library.package}"
             if library.optional:
-                yield Observed("libraries", library.soname, f"{found}, which does without", LOOK, do)
+                yield Observed("libraries", library.soname, f"{found}, which does not need it", LOOK, do)
             else:
                 yield fault("libraries", library.soname, found, do)
         else:
@@ -112,7 +112,7 @@ def camera_line(world: MachineProbes) -> Observed:
         return Observed("camera", "camera", "cannot be told: /dev cannot be read", LOOK, "scan a picture instead")
     found = sorted(path for path in folder.iterdir() if re.fullmatch(r"video[0-9]+", path.name))
     if not found:
-        return Observed("camera", "camera", "none; documents travel as files, or as pictures of codes")
+        return Observed("camera", "camera", "none; carry documents as files, or as pictures of codes")
     names = ", ".join(f"/dev/{path.name}" for path in found)
     shut = [path.name for path in found if not os.access(path, os.R_OK | os.W_OK)]
     if shut:

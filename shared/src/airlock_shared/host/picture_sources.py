@@ -71,7 +71,8 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
         yield from _video(path)
     else:
         raise UsageError(
-            f"{path} is of no kind that is read", do=f"give one of {', '.join((*PICTURES, '.pdf', *VIDEOS))}"
+            f"{path} is of a kind that Airlock does not read",
+            do=f"give one of {', '.join((*PICTURES, '.pdf', *VIDEOS))}",
         )
 
 

@@ -35,7 +35,7 @@ def print_page(html: Path, pdf: Path) -> str:
     """Print ``html`` into the new file ``pdf`` and return an empty text; otherwise return why there is none."""
     program = browser()
     if program is None:
-        return "no browser is installed here that could print it"
+        return "no browser that can print it is installed here"
     with tempfile.TemporaryDirectory(prefix="airlock-print-") as folder:
         printed = Path(folder) / "report.pdf"
         words = [program, *_ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]  # root has no sandbox to use

@@ -31,7 +31,7 @@ def why_left_out(library: Any, root: Path = Path("/")) -> str:
     repaired = REPAIRED_BY_DEBIAN.fullmatch(package)
     if repaired and told in repaired.groups():
         return ""
-    source = package or "from no package that dpkg knows"
+    source = package or "from a package that dpkg does not know"
     return f"a hostile code may overflow zbar {told} ({source}; CVE-2023-40889)"
 
 

@@ -95,7 +95,7 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
         return _at_most_percent(highest), type(raw) is int and raw <= highest
     if limit == "terms":
         ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
-        return "any text that you have read; pin it with terms_sha256", ok
+        return "any terms (not pinned by the plan: read them all)", ok
     most_ms = plan.limits.deadline_at_most_ms
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False

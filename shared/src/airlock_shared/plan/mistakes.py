@@ -79,7 +79,7 @@ def _unreadable(data: bytes, error: PlanError) -> Mistake:
     elif match := _TOML_PLACE.search(error.what):
         error.what = error.what[: match.start()]
         line, column = (int(match[1]), int(match[2])) if match[1] else (line, column)
-    error.do = "correct this first: what stands behind it is read only then"
+    error.do = "correct this first; the rest of the plan is read only after that"
     return Mistake(Span(line, column, 1), lines[line - 1], error, _for_syntax(lines[line - 1]))
 
 

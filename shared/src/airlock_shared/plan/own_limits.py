@@ -24,7 +24,7 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
     """Yield what is wrong with the limits themselves: ``PLAN-OWN-LIMIT``."""
     least, most = limits.remaining_at_least_ms, limits.deadline_at_most_ms
     if most is not None and least > most:
-        what = "more time has to be left than a deadline may be away"
+        what = "remaining_at_least is longer than deadline_at_most"
         yield plan_error("PLAN-OWN-LIMIT", what, "limits.remaining_at_least",
                          got=span_text(least // 1000), expected=f"at most {span_text(most // 1000)}")  # fmt: skip
     highest = {"slippage_percent": limits.slippage_at_most_raw, "max_fee_gwei": limits.max_fee_at_most_wei}
@@ -38,7 +38,7 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
     for name, value in values.items():
         highest = _highest(value)
         if name in _NEVER_ZERO and highest is not None and highest <= 0:
-            yield plan_error("PLAN-FIELD", "zero means nothing here", f"{where}.{name}", got=value.text,
+            yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
         if name == "slippagePercent":
             yield from _slippage_faults(value, limits.slippage_at_most_raw, f"{where}.{name}")

@@ -13,7 +13,7 @@ TRIES = 20
 
 LONG = 32
 """A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
-AGAIN = "answer it again; a question mark explains"
+AGAIN = "answer again, or type ? for an explanation"
 
 
 class People(NamedTuple):
@@ -62,7 +62,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             error.do = AGAIN
             error.expected = error.expected or question.meaning
             people.mistake(error)
-    raise Declined(f"no answer to {question.name!r} that can be used", do="find out what to answer, and begin again")
+    raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
 
 
 def _tell(people: People, *lines: str) -> None:

@@ -65,7 +65,7 @@ def read_toml(data: bytes) -> dict[str, Any]:
         check_depth(table)
         repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
     except (ValueError, RecursionError, DocumentError) as error:
-        raise plan_error("PLAN-FORM", f"the plan is not TOML that can be read: {error}", "") from error
+        raise plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "") from error
     return table
 
 
@@ -108,7 +108,7 @@ def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[
     """Return a member that must be a text of this form. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not str or not pattern.fullmatch(value):
-        raise plan_error("PLAN-FORM", "missing or not in its form", f"{where}.{name}", got=repr(value)[:120])
+        raise plan_error("PLAN-FORM", "missing or in the wrong form", f"{where}.{name}", got=repr(value)[:120])
     return value
 
 

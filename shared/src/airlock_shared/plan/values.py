@@ -118,7 +118,7 @@ def read_address(value: Any, where: str) -> bytes:
     except Refusal as refusal:
         raise plan_error("PLAN-ADDRESS", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
     if address == bytes(20):
-        raise plan_error("PLAN-ADDRESS", "the zero address is nobody's", where, got=value)
+        raise plan_error("PLAN-ADDRESS", "the zero address has no owner", where, got=value)
     return address
 
 

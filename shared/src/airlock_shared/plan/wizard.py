@@ -30,8 +30,8 @@ DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 def ask_plan(people: People) -> dict[str, Any]:
     """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it."""
-    people.tell("Enter takes what stands in [ ]. A question mark gives an example. Ctrl-C ends.")
-    people.tell("Nothing is written before the end, where the plan is shown.")
+    people.tell("Enter takes the value in [ ]. Type ? for an example. Ctrl-C ends.")
+    people.tell("Nothing is written before the end, after you have seen the plan.")
     ceremony = {name: _ceremony_text(people, name, meaning) for name, meaning in (
         ("id", "a short name of the ceremony: small letters, digits, dashes"),
         ("title", "what it is for, in a line"),
@@ -60,14 +60,14 @@ def _ceremony_text(people: People, name: str, meaning: str) -> str:
 
 
 def _roles(people: People) -> list[str]:
-    meaning = "who takes part, by role, with commas between; their names come on the day"
+    meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
     return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
 
 
 def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
     default, meaning = LIMITS[name]
-    none = "" if name == "remaining_at_least" else "; none: the builder is left no choice"
+    none = "" if name == "remaining_at_least" else "; none: the plan must fix this value"
 
     def read(text: str) -> str | None:
         if text == "none" and none:
@@ -116,7 +116,9 @@ def _step(people: People, action: Action, table: dict[str, Any]) -> dict[str, An
     default = next(
         name for name in (action.name, *(f"{action.name}-{n}" for n in range(2, 99999))) if name not in taken
     )
-    step_id = answer_to(people, Question("id", "a name of this step, once in the plan", "desk-key", default), read_id)
+    step_id = answer_to(
+        people, Question("id", "a name for this step that no other step has", "desk-key", default), read_id
+    )
     signer = _signer(people, table["signers"])
     return {
         "id": step_id,

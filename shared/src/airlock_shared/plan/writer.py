@@ -28,7 +28,7 @@ def _lines(table: dict[str, Any]) -> Iterator[str]:
     yield from ("", "[ceremony]")
     for name, value in table["ceremony"].items():
         yield f"{name} = {toml(value)}"
-    yield from ("", "[limits] # for what the builder is left to choose; what has no limit here, it may not choose")
+    yield from ("", "[limits] # for the builder's choices; without a limit here, the builder may not choose")
     for name, value in table["limits"].items():
         yield f"{name} = {toml(value)} # {_LIMITS[name]}"
     for name, signer in table["signers"].items():

@@ -84,7 +84,7 @@ def write_sheet(transfer: Transfer, path: Path, version: int) -> int:
     Further pages of a PNG are named ``…-2.png`` and so on. Returns the number of pages. Raises ``UsageError``.
     """
     if path.suffix not in (".pdf", ".png"):
-        raise UsageError("a sheet is a .pdf or a .png file", do="end its name so")
+        raise UsageError("a sheet is a .pdf or a .png file", do="end its name with .pdf or .png")
     pages = sheet(transfer, version)
     if path.suffix == ".pdf":
         require_new(path)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MISSING_ZBAR = (
-    "the second decoder is not here: the zbar library is not installed. Codes are read without it; "
+    "the second decoder is missing: the zbar library is not installed. Codes are read without it; "
     "on Debian, apt-get install libzbar0 brings it"
 )
 

@@ -21,10 +21,8 @@ HINTS = (
     "no code is read: turn the screen away from lamps and windows, and set its brightness to the middle",
     "no code is read: choose a lower density on the other screen, and a slower speed",
 )
-OTHER_TRANSFER = "this is another transfer than the one that was begun before: it goes on with this one"
-MIXED = (
-    "codes of another transfer are shown too; the one that is whole first counts, and people compare its fingerprint"
-)
+OTHER_TRANSFER = "this is not the transfer that was begun before: the scan continues with this one"
+MIXED = "codes of another transfer are shown too; the first complete one counts: compare its fingerprint"
 
 
 class ScanReport(NamedTuple):

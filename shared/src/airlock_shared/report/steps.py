@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def limit_rows(limits: Limits) -> list[Row]:
     """Return the plan's limits for what the builder chooses."""
-    none = "not given: no choice is left"
+    none = "none: the plan must fix this value"
     slippage, fee = limits.slippage_at_most_raw, limits.max_fee_at_most_wei
     return [
         named("deadline at most", _span(limits.deadline_at_most_ms) or none),

@@ -84,7 +84,7 @@ def verify(
         judge(evidence._replace(answers=whole))
     value, text = _value(evidence, judge)
     if found := first_difference(told, value):
-        raise _differs("REPORT-FIELD", "report.json is not what the artefacts give", found)
+        raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
     if report != text:
         place = Difference("", "the same values in another spelling", "the spelling of `report make`")
         raise _differs("REPORT-FIELD", "report.json was written again", place)

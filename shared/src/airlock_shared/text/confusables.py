@@ -35,7 +35,7 @@ def flags(text: str) -> list[str]:
         return []
     found = []
     if hidden := [c for c in text if not is_visible(c) and c not in "\n\t"]:
-        found.append(f"characters that do not show: {_named(hidden)}")
+        found.append(f"characters that the screen does not show: {_named(hidden)}")
     words = [word for word in re.findall(r"\w+", text) if not word.isascii()]
     if mixed := sorted({name for word in words if len(names := _scripts(word)) > 1 for name in names}):
         found.append(f"letters of several scripts in one word: {', '.join(mixed)}")

@@ -134,7 +134,7 @@ class Decoder:
     def _require_same(self, message: tuple[str, tuple[int, int, int, int]]) -> None:
         if self._message is not None and message != self._message:
             do = "if the other screen shows something else now, start again"
-            raise damaged("QR-MIXED", "a frame of another message than the one begun", do=do)
+            raise damaged("QR-MIXED", "a frame of another message", do=do)
 
     def _add(self, message: tuple[str, tuple[int, int, int, int]], fragments: list[int], data: bytes) -> Taken:
         self._require_same(message)
@@ -158,5 +158,5 @@ class Decoder:
         cbor = b"".join(value.to_bytes(width, "big") for value in values)[:length]
         if zlib.crc32(cbor) != checksum:
             self._begin_anew()
-            raise damaged("QR-CRC", "the message's checksum is wrong", do="start again: all its frames are needed anew")
+            raise damaged("QR-CRC", "the message's checksum is wrong", do="start again: scan all its frames again")
         self.result = Message(ur_type, cbor)

@@ -87,7 +87,7 @@ def _inflate(deflated: bytes) -> bytes:
     except zlib.error as error:
         raise damaged("QR-INFLATE", "not a deflate stream", do="scan it again") from error
     if len(content) > MAX_INFLATED:
-        raise damaged("QR-INFLATE", "it inflates beyond all measure", expected=f"<= {MAX_INFLATED} bytes")
+        raise damaged("QR-INFLATE", "it becomes too large when it is decompressed", expected=f"<= {MAX_INFLATED} bytes")
     if not unpacker.eof or unpacker.unused_data:
         raise damaged("QR-INFLATE", "a deflate stream that does not end where it should", do="scan it again")
     return content

@@ -133,7 +133,7 @@ class _Reader:
         if tag not in (BIG, BIG_NEGATIVE):
             return Tagged(tag, value)
         if type(value) is not bytes or len(value) > _BIG_BYTES:
-            raise _wrong("a big integer that is not one, or too big")
+            raise _wrong("a malformed big integer, or one that is too large")
         number = int.from_bytes(value, "big")
         return number if tag == BIG else -1 - number
 
@@ -154,4 +154,4 @@ def write(value: Any) -> bytes:
 
 
 def _wrong(what: str, *, got: str = "") -> DocumentError:
-    return damaged("QR-CBOR", f"not CBOR that is read here: {what}", got=got, do="scan again, from its source")
+    return damaged("QR-CBOR", f"not CBOR that Airlock reads: {what}", got=got, do="scan again, from its source")

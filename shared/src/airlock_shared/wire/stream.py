@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -37,6 +38,14 @@ _LONGEST_LITERAL = len(
 )  # what Python's reader looks at as one piece; a cut in it is told by where it begins
 
 
+def _another_kind(got: Any, expected: str) -> str:
+    """Say which document this is, where its ``format`` tells, and which one is needed."""
+    told, needed = (re.match(r"airlock/([a-z-]{1,40})@", str(name)) for name in (got, expected))
+    if not told or not needed or told[1] == needed[1]:
+        return "not the kind or version of document that is needed"
+    return f"this is a {told[1]} document; a {needed[1]} document is needed"
+
+
 class BatchReader:
     """A batch document, read item by item.
 
@@ -63,7 +72,7 @@ class BatchReader:
         if self.format != format_name:
             raise damaged(
                 "DOC-FORMAT",
-                "another kind of document, or another version of it",
+                _another_kind(self.format, format_name),
                 got=repr(self.format)[:80],
                 expected=format_name,
                 do="check that you opened the right file",
@@ -124,7 +133,7 @@ class BatchReader:
     def _name(self, name: str) -> None:
         got = self._value("a member's name") if self._peek() == '"' else None
         if got != name:
-            raise damaged("DOC-FORMAT", "not an Airlock document in its form", got=repr(got)[:80], expected=repr(name))
+            raise damaged("DOC-FORMAT", "not a well-formed Airlock document", got=repr(got)[:80], expected=repr(name))
         self._take(":")
 
     def _value(self, what: str) -> Any:
@@ -173,7 +182,7 @@ class BatchReader:
         if got != character:
             raise damaged(
                 "DOC-TRUNCATED" if not got else "DOC-JSON",
-                "the document ends too early" if not got else "not in the form of an Airlock document",
+                "the document ends too early" if not got else "not a well-formed Airlock document",
                 got=repr(got),
                 expected=repr(character),
             )

@@ -66,9 +66,7 @@ def begin(place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], as_js
         for line in (*fingerprint_lines("plan", plan.fingerprint), *people_lines(names)):
             say(line)
         if other := other_plan(place.transcript.entries(), plan):
-            say(
-                f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; what was confirmed there ends here."
-            )
+            say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
         place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         say("Begun.")
@@ -109,10 +107,10 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
 @json_option
 @click.pass_obj
 def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
-    r"""Confirm STATION: say what is compared there and what stands on record, and ask Yes.
+    r"""Confirm STATION: show what is compared there and what is on record, then ask for Yes.
 
     The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
-    seal. When what stands on record changes afterwards, confirm again.
+    seal. If the record changes later, confirm again.
 
     \b
     Example:
@@ -136,7 +134,7 @@ def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
-        ask_yes("Has each of them compared it, and is it so?", piped=place.rehearses())
+        ask_yes("Has each of them compared it, and is it correct?", piped=place.rehearses())
         place.record(CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record})
         say("Confirmed.")
         for line in place.standing(plan).missing:
@@ -153,21 +151,23 @@ def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
     if station == "deployment":
         return place.deployment(plan.deployment)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {station} happened on this machine since the ceremony began",
+        raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
+                                    f"began",
                       got="no entry in the transcript", expected=" or ".join(STATIONS[station].events))  # fmt: skip
     return found
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
-@click.option("--station", default="", type=click.Choice(["", *STATIONS]), help="At which station, if at one.",
+@click.option("--station", default="", type=click.Choice(["", *STATIONS]), help="The station, if the deviation was "
+                                                                                "at one.",
               metavar="STATION")  # fmt: skip
-@click.option("--by", required=True, metavar="ROLE", help="Who says it.")
-@click.option("--reason", required=True, help="What was otherwise than planned, and why, in one line.")
+@click.option("--by", required=True, metavar="ROLE", help="Who reports it.")
+@click.option("--reason", required=True, help="What differed from the plan, and why, in one line.")
 @json_option
 @click.pass_obj
 def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, reason: str, as_json: bool) -> None:
-    r"""Record a deviation with its reason. It explains, and completes nothing.
+    r"""Record a deviation with its reason. It explains the deviation; it does not complete the ceremony.
 
     \b
     Example:

@@ -42,7 +42,7 @@ def show_ceremony(place: CeremonyMachine, plan_file: Path, as_json: bool) -> Non
 def end(place: CeremonyMachine, plan_file: Path, as_json: bool) -> None:
     r"""End the ceremony on this machine, and record whether it is complete.
 
-    Exit code 3 when it is INCOMPLETE: it is ended all the same, and the record says what is missing.
+    Exit code 3 when it is INCOMPLETE: the ceremony still ends, and the record says what is missing.
 
     \b
     Example:

@@ -54,7 +54,7 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
         for confirmation in confirmations:
             yield from rows(f"  {name:<12} {_time(confirmation.at_ms)}  ", safe(", ".join(confirmation.by)))
             if not confirmation.holds:
-                yield f"  {'':<12} what stands on record changed since: to be confirmed again"
+                yield f"  {'':<12} the record changed since: confirm again"
     if stands.exceptions:
         yield "exceptions"
     for deviation in stands.exceptions:

@@ -44,7 +44,7 @@ def play(transfer: Transfer, version: int) -> None:
     if len(drawn) == 1:
         paint(drawn[0])
         return
-    say(f"{ideal_count(transfer, version)} parts, over and over: Ctrl-C when the other machine has them all")
+    say(f"{ideal_count(transfer, version)} parts, repeated: press Ctrl-C when the other machine has them all")
     back = f"\x1b[{len(drawn[0].splitlines())}A\r"
     try:
         paint(drawn[0])

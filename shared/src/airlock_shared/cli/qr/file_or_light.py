@@ -51,4 +51,4 @@ def require_output(output: Path | None, *, qr: bool) -> None:
     if output is not None:
         require_new(output)
     elif not qr:
-        raise UsageError("no file is named for the result", do="name one with -o, or show it with --qr")
+        raise UsageError("the result has no file name", do="name one with -o, or show it with --qr")

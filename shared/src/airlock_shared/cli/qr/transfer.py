@@ -116,7 +116,7 @@ def _density(transfer: Transfer, version: int | None) -> int:
 
 def _default_path(transfer: Transfer, how: How, folder: Path, version: int | None) -> Path:
     if how == "png":
-        raise UsageError("a sequence of pictures needs a folder to go to", do="name a new one with -o")
+        raise UsageError("a sequence of pictures needs a folder", do="name a new one with -o")
     name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
     density = f"-{version}" if version else ""
     return make_folder(folder) / f"{name}{density}{_ENDINGS[how]}"
@@ -137,7 +137,7 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
 
 def density_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--density`` to a command, as ``version``."""
-    words = "How dense the codes are: a version of the symbol (default: 20)."
+    words = "Density of the codes: the version of the QR code (default: 20)."
     kind = click.Choice([str(each) for each in DENSITIES])
     return click.option("--density", "version", type=kind, callback=_number, help=words)(command)
 
@@ -164,9 +164,9 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
     been stored or declined. Raises ``UsageError`` and ``DocumentError`` as the sources and ``QR-INCOMPLETE``.
     """
     if kept.texts():
-        say("Going on with what an interrupted scan has read; --restart begins anew.")
+        say("Continuing an interrupted scan; --restart begins again.")
     if any(map(CAMERA.fullmatch, sources)):
-        say("Hold the camera before the other screen. Ctrl-C loses nothing: run the same command to go on.")
+        say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
     return scan(
@@ -224,7 +224,7 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: 
             say(line)
         also = [parse_deployment(document.data)] if document.kind == DEPLOYMENT else []
         ask_yes(
-            "Are they the same on the other machine's screen, read aloud by a second person?",
+            "A second person reads the other machine's screen aloud. Are they the same?",
             piped=only_rehearsals([*known(), *also]),
         )
     return document
