@@ -134,7 +134,7 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(desk: BothMachines) -> None:
 
 
 def test_an_answer_is_read_past_pythons_own_buffer() -> None:
-    """One module reads answers: a second one would keep text typed ahead. A child that prints reads its parent's pipe."""
+    """One module reads answers: a second would keep what was typed ahead. A child that prints reads its parent's pipe."""
     root = Path(__file__).parents[2]
     readers = [
         str(path.relative_to(root))

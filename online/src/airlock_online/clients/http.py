@@ -157,9 +157,9 @@ class Http:
     def _chunks(self, response: httpx.Response, url: str, max_bytes: int, until: float) -> Iterator[bytes]:
         if (encoding := response.headers.get("content-encoding", "identity").strip().lower()) not in ("", "identity"):
             raise ServiceError(
-                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which was not asked for",
+                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
                 status=response.status_code,
-                do="ask the service's operator, or whoever runs the proxy before it",
+                do="ask the operator of the service, or of the proxy in front of it",
             )
         seen = 0
         try:
@@ -231,7 +231,7 @@ def json_of(reply: Reply, url: str) -> Any:
         raise ServiceError(
             f"{url} answered {reply.status} with a text that is not strict JSON ({error.check}: {error.what})",
             status=reply.status,
-            do="try again; if it stays so, ask the service's operator",
+            do="try again; if it happens again, ask the service's operator",
         ) from error
 
 

@@ -59,7 +59,9 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
         if str(data.get("hash", tx_hash)).lower() != tx_hash:
-            raise ServiceError(f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which was not asked")
+            raise ServiceError(
+                f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which Airlock did not ask about"
+            )
         return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
@@ -76,6 +78,6 @@ def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bo
     if status != "confirmed":
         return False
     if type(block) is not int or block < 0:
-        raise ServiceError(f"{_WHO} says confirmed and gives no block")
+        raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     transaction.confirmed(tx_hash, block, None, call, tracker)
     return True
