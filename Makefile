@@ -109,10 +109,10 @@ clean: ## Remove what was installed and measured here; artefacts of rehearsals s
 		{ echo "Python's venv is missing. On Debian: apt-get install python3-venv" >&2; exit 2; }
 	@mkdir -p $(VENVS) && touch $@
 
-$(VENVS)/online/.done: online/requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml | .venvs/.python
+$(VENVS)/online/.done: online/rehearsal/requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml | .venvs/.python
 	@echo "Setting up the online half ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/online
-	@$(VENVS)/online/bin/python $(PINNED) online/requirements.txt
+	@$(VENVS)/online/bin/python $(PINNED) online/rehearsal/requirements.txt
 	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal
 	@touch $@
 

@@ -10,6 +10,7 @@ from coincurve import PublicKey
 
 from airlock_offline.ledger.apdu import parse_path
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
+from airlock_offline.ledger.models import RELEASED
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.ethereum.keccak import keccak256
@@ -31,6 +32,10 @@ class Recording:
         self.json: dict[str, Any] = json.loads(path.read_text())
         self.id: str = self.json["id"]
         self.model: str = self.json["model"]
+        """The Ledger's model."""
+        version = self.json["app"]["version_string"]
+        self.built: str = self.model if version == RELEASED else f"{self.model}-{version}"
+        """The model with this build of the app."""
         self.operation: str = self.json["operation"]
         self.result: str = self.json["result"]
         self.user: str = self.json["user"]

@@ -55,7 +55,7 @@ def ledger_of(recording: Recording, shown: list[Page]) -> SoftwareLedger:
         return recording.user.startswith("approve")
 
     return SoftwareLedger(
-        model=recording.model,
+        model=recording.built,
         settings=AppSettings(**recording.json["settings"]),
         seed=recording.json["seed"],
         screens=person,

@@ -177,4 +177,4 @@ APPROVED = [r for o in ("eip712-full", "eip712-hashes") for r in recorded(o, "si
 def test_the_screens_to_come_are_those_that_came(recording: Recording) -> None:
     typed_data, hashes = recording.typed_data()
     by_hashes = recording.operation == "eip712-hashes"
-    assert coming_screens(typed_data, hashes, recording.model, by_hashes=by_hashes) == recording.screens
+    assert coming_screens(typed_data, hashes, recording.built, by_hashes=by_hashes) == recording.screens

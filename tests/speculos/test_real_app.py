@@ -68,7 +68,7 @@ def ids(recordings: list[Recording]) -> pytest.MarkDecorator:
 def screens_to_come(recording: Recording) -> list[list[str]]:
     """What the review would have listed beforehand."""
     typed_data, hashes = recording.typed_data()
-    return coming_screens(typed_data, hashes, "flex", by_hashes=recording.operation == "eip712-hashes")
+    return coming_screens(typed_data, hashes, recording.built, by_hashes=recording.operation == "eip712-hashes")
 
 
 @ids(cases("signed"))

@@ -134,10 +134,15 @@ def journal() -> str:
 
 def models() -> str:
     """Return the table of models in ``docs/reference/ledger.md``."""
-    lines = ["| model | `--model` | app recorded | USB product | what `preflight` advises |", "|---|---|---|---|---|"]
+    lines = [
+        "| model | `--model` | compared with the real app | USB product | what `preflight` advises |",
+        "|---|---|---|---|---|",
+    ]
     for model in MODELS.values():
-        option, app = (f"`{model.name}`", model.screen.app_version) if model.screen else ("none", "none")
-        lines += [f"| {model.product} | {option} | {app} | {model.usb_product:02x}xx | {model.advice} |"]
+        if model.offered:
+            option = f"`{model.name}`" if model.screen else "none"
+            compared = "yes" if model.screen and model.proved else "screenshots alone" if model.screen else "no"
+            lines += [f"| {model.product} | {option} | {compared} | {model.usb_product:02x}xx | {model.advice} |"]
     return "\n".join(lines) + "\n"
 
 

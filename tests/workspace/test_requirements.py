@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
-         "offline/requirements-camera.txt",
+         "offline/requirements-camera.txt", "online/rehearsal/requirements.txt",
          "tests/speculos/requirements.txt", "tests/erc7730/requirements.txt",
          "offline/kit/requirements.txt")  # fmt: skip
 
@@ -59,11 +59,17 @@ def test_both_halves_pin_the_same_versions_of_what_they_share() -> None:
     def versions(name: str) -> dict[str, str]:
         return {package: entry.split()[0] for package, entry in _entries(name).items()}
 
-    offline, online, development = (
-        versions(n) for n in ("offline/requirements.txt", "online/requirements.txt", FILES[0])
-    )
-    assert {p: v for p, v in offline.items() if development.get(p) != v} == {}
-    assert {p: v for p, v in online.items() if development.get(p) != v} == {}
+    development = versions(FILES[0])
+    for name in ("offline/requirements.txt", "online/requirements.txt", "online/rehearsal/requirements.txt"):
+        assert {p: v for p, v in versions(name).items() if development.get(p) != v} == {}
+
+
+def test_the_online_machine_has_nothing_of_the_rehearsal() -> None:
+    online, rehearsal = _entries("online/requirements.txt"), _entries("online/rehearsal/requirements.txt")
+    assert set(rehearsal) - set(online) == {
+        "cached-property", "eth-bloom", "lru-dict", "py-evm", "sortedcontainers", "starlette", "trie", "uvicorn",
+    }  # fmt: skip
+    assert set(online) <= set(rehearsal)
 
 
 def _offline_python() -> Path:

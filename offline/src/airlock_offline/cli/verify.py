@@ -20,7 +20,7 @@ from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_s
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show
+from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show, show_row
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
@@ -124,7 +124,7 @@ def _report_text(
         stopped = [] if clean else verdicts.refused()
         wrong += len(stopped)
         word = "REFUSED" if stopped else "pass   "
-        show(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
+        show_row(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
         if not clean:
             unjudged.of_item(verdicts)
         for verdict in stopped:

@@ -24,7 +24,7 @@ from airlock_offline.ledger.apdu import (
     P2_CHAIN_CODE,
     Ins,
 )
-from airlock_offline.ledger.models import DEFAULT_MODEL, screen_of, shown_models
+from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
 from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.transaction_screens import network
 from airlock_offline.ledger.typed_data_screens import Page, address_pages, review_pages
@@ -58,7 +58,7 @@ class SoftwareLedger:
         screens: Screens = approve,
     ) -> None:
         """Switch it on. Raises ``UsageError`` for a model or a fault that there is not."""
-        if model not in shown_models() or not faults <= set(FAULTS):
+        if model not in MODELS or MODELS[model].screen is None or not faults <= set(FAULTS):
             raise UsageError(
                 f"no such software Ledger: {model} with {sorted(faults)}",
                 do=f"models: {', '.join(shown_models())}; faults: {', '.join(FAULTS)}",

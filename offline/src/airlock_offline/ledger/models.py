@@ -1,50 +1,68 @@
 """The models of Ledger, one record each: all that differs from one to another. A new model is a new record in ``MODELS``.
 
 Two families of screen are known: a Nano's, where two buttons turn pages of three lines, and a touch screen's, which has
-several fields to a page. A record without a screen is of a model that USB may name and whose pages were never recorded.
-Wording and figures are as recorded from the Ethereum app (``tests/vectors/ledger``).
+several fields to a page. Sizes are those of the public device SDK, wording that of the app's published source; both are
+compared with recordings of the real app (``tests/vectors/ledger``). A record without a screen is of a model that USB may
+name and for which the app is no longer published.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from airlock_offline.ledger.drawing.glyph_widths import (
+    INTER_MEDIUM_32,
+    INTER_MEDIUM_36,
+    INTER_REGULAR_24,
+    INTER_REGULAR_28,
+    INTER_SEMIBOLD_24,
+    INTER_SEMIBOLD_28,
+    NANODISPLAY_SEMIBOLD_24,
+    NANOTEXT_BOLD_18,
+    NANOTEXT_MEDIUM_18,
+    OPEN_SANS_EXTRABOLD_11,
+    OPEN_SANS_REGULAR_11,
+    Typeface,
+)
 
-class Face(NamedTuple):
-    """A typeface on one model: the pixels of a line, and the characters that are so many pixels wide."""
-
-    line_px: int
-    widths: dict[str, int]
+RELEASED, DEVELOPMENT = "1.22.0", "1.22.0-dev"
+"""The versions of the app whose words are known: of the second, the build that the app's own repository holds."""
 
 
 class Buttons(NamedTuple):
-    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name.
+    """A Nano's screen: one field to a page, ``lines`` of its value under the field's name; sizes in pixels.
 
-    ``pause``: the page that asks to go on after each field of a long review. ``digits_whole``: of a negative number longer
-    than this the second page repeats digits of the first.
+    ``pause``: the page that asks to go on after each field of a long review.
     """
 
-    face: Face
+    face: Typeface
+    titles: Typeface
+    line_px: int
     lines: int
     pause: tuple[str, ...]
-    digits_whole: int
 
 
 class Touch(NamedTuple):
     """A touch screen: as many fields to a page as fit in its height; sizes in pixels.
 
-    ``lines`` of a value are shown before "..." and More. A field takes ``field_px`` for its name and the space around it,
-    and ``line_px`` for each line. ``undrawn``: lengths at which a text may take the twelve smaller lines of which the last
-    is not drawn behind More.
+    A field takes the lines of its name, ``NAME_GAP_PX``, the lines of its value, and ``between_px`` up to the next; the
+    first begins at ``top_px``. A value of more than ``lines`` ends in "..." and More; there ``more_lines`` in ``bold`` fill
+    a page. Source: the public device SDK (LedgerHQ/ledger-secure-sdk, ``lib_nbgl``, Apache License 2.0).
     """
 
-    face: Face
-    lines: int
+    names: Typeface
+    values: Typeface
+    bold: Typeface
+    line_px: int
     height_px: int
     height_with_skip_px: int
-    field_px: int
-    line_px: int
-    undrawn: range
+    top_px: int
+    between_px: int
+    lines: int
+    more_lines: int
+
+
+NAME_GAP_PX = 4
 
 
 class Wording(NamedTuple):
@@ -74,6 +92,9 @@ class Screen(NamedTuple):
 class Model(NamedTuple):
     """One model: its name in options and settings, its product's name, its USB product, what ``preflight`` advises.
 
+    ``proved``: its pages were compared with recordings of the real app, and not computed by the device's rules alone.
+    ``offered``: people may choose it; a development build of the app is for tests.
+
     ``usb_product`` is the high byte of the USB product id; the low byte says which interfaces there are. Source: the product
     ids of Ledger's own ``@ledgerhq/devices``.
     """
@@ -83,57 +104,17 @@ class Model(NamedTuple):
     usb_product: int
     advice: str
     screen: Screen | None = None
+    proved: bool = True
+    offered: bool = True
 
 
-def _face(line_px: int, characters: dict[int, str]) -> Face:
-    return Face(line_px, {character: width for width, group in characters.items() for character in group})
-
-
-# Widths in pixels, **fitted**: the smallest changes to Open Sans' published proportions with which every line break of the
-# recorded screens comes out as it was.
-_NANO_WIDTHS = {
-    2: "'",
-    3: " !(),.:;IJijl",
-    4: '"-/[\\]rt{}',
-    5: "?_cfsvz",
-    6: "$*+012356789<=>EFLSTXYZ^`aegkxy|~",
-    7: "#ABCKPRVbdhnopqu",
-    8: "&4DGHNU",
-    9: "%OQw",
-    10: "@MWm",
-}
-_FLEX_WIDTHS = {
-    9: "',",
-    10: " !.:;Jijl",
-    11: "()I",
-    12: "-",
-    13: "[]ft",
-    14: "/\\",
-    15: '"{}',
-    16: "r",
-    17: "?_",
-    18: "1csz",
-    19: "vy",
-    20: "Lkx",
-    21: "*EFST^ag|",
-    22: "$+02356789<=>XYZ`e~",
-    23: "PVdhnopu",
-    24: "4KRbq",
-    25: "#AB",
-    27: "C",
-    28: "&DGHU",
-    29: "N",
-    30: "OQw",
-    32: "%",
-    35: "@M",
-    36: "Wm",
-}
 _NANO_SCREEN = Screen(
     Buttons(
-        face=_face(114, _NANO_WIDTHS),
+        face=OPEN_SANS_REGULAR_11,
+        titles=OPEN_SANS_EXTRABOLD_11,
+        line_px=114,
         lines=3,
         pause=("Press right button to ", "continue message or ", "press both to skip"),
-        digits_whole=17,
     ),
     Wording(
         warning=("Blind signing ahead", "To accept risk, press ", "both buttons"),
@@ -142,34 +123,71 @@ _NANO_SCREEN = Screen(
     ),
     marks_every_cut=False,
     raw_messages_first=False,
-    app_version="1.22.0",
+    app_version=RELEASED,
 )
-_FLEX_SCREEN = Screen(
-    Touch(
-        face=_face(416, _FLEX_WIDTHS),
-        lines=6,
-        height_px=480,
-        height_with_skip_px=440,  # between what did and did not fit when recorded
-        field_px=64,
-        line_px=40,
-        undrawn=range(200, 380),
-    ),
-    Wording(
-        warning=(
-            "Blind signing ahead",
-            "This transaction's details are ",
-            "not fully verifiable. If you sign, ",
-            "you could lose all your assets.",
-            "Continue anyway",
-            "Back to safety",
-        ),
-        transaction_hash="Transaction hash",
-        delegated_network="Delegate on network",
-    ),
-    marks_every_cut=True,
-    raw_messages_first=True,
-    app_version="1.22.0-dev",
+# The constants of ``nbgl_layout.h``, ``nbgl_types.h`` and ``nbgl_use_case.h``: screen less margins, headers and footers.
+_FLEX = Touch(
+    names=INTER_REGULAR_28,
+    values=INTER_MEDIUM_36,
+    bold=INTER_SEMIBOLD_28,
+    line_px=416,
+    height_px=464,
+    height_with_skip_px=408,
+    top_px=0,
+    between_px=24,
+    lines=9,
+    more_lines=11,
 )
+_STAX = Touch(
+    names=INTER_REGULAR_24,
+    values=INTER_MEDIUM_32,
+    bold=INTER_SEMIBOLD_24,
+    line_px=352,
+    height_px=548,
+    height_with_skip_px=492,
+    top_px=24,
+    between_px=12,
+    lines=10,
+    more_lines=12,
+)
+_APEX = Touch(
+    names=NANOTEXT_MEDIUM_18,
+    values=NANODISPLAY_SEMIBOLD_24,
+    bold=NANOTEXT_BOLD_18,
+    line_px=268,
+    height_px=316,
+    height_with_skip_px=280,
+    top_px=0,
+    between_px=16,
+    lines=9,
+    more_lines=11,
+)
+_LOSSES = (  # as the app writes it
+    "If you sign this transaction, you could loose your assets. Explore safer alternatives: ledger.com/integrated-apps"
+)
+_TOUCH_WORDING = Wording(
+    warning=(
+        "Blind signing ahead",
+        _LOSSES,
+        "Accept risk and continue",
+        "Back to safety",
+    ),
+    transaction_hash="Transaction hash",
+    delegated_network="Delegate on network",
+)
+_DEVELOPMENT_WORDING = _TOUCH_WORDING._replace(
+    warning=(
+        "Blind signing ahead",
+        "This transaction's details are not fully verifiable. If you sign, you could lose all your assets.",
+        "Continue anyway",
+        "Back to safety",
+    )
+)
+
+
+def _touch_screen(layout: Touch) -> Screen:
+    return Screen(layout, _TOUCH_WORDING, marks_every_cut=False, raw_messages_first=True, app_version=RELEASED)
+
 
 _RECORDS = (
     Model(
@@ -180,24 +198,40 @@ _RECORDS = (
         _NANO_SCREEN,
     ),
     Model(
-        "flex", "Flex", 0x70, "open More for long texts; a text of twelve lines lacks its last one there", _FLEX_SCREEN
+        "flex",
+        "Flex",
+        0x70,
+        "open More for long texts; a text of twelve lines lacks its last one there",
+        _touch_screen(_FLEX),
     ),
-    Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth"),
-    Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; Airlock lists a Flex' pages"),
+    Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
+          _NANO_SCREEN, proved=False),
+    Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; open More for long texts",
+          _touch_screen(_STAX), proved=False),
+    Model("apexp", "Nano Gen5", 0x80, "shows what a Flex shows, in narrower lines; open More for long texts",
+          _touch_screen(_APEX), proved=False),
     Model(
         "nanos",
         "Nano S",
         0x10,
         "Ledger has stopped its updates; the app may never reach the version that Airlock needs",
     ),
-)
+    Model(
+        f"flex-{DEVELOPMENT}",
+        "Flex with a development build of the app",
+        0x70,
+        "for rehearsals alone",
+        Screen(_FLEX, _DEVELOPMENT_WORDING, marks_every_cut=True, raw_messages_first=True, app_version=DEVELOPMENT),
+        offered=False,
+    ),
+)  # fmt: skip
 MODELS = {model.name: model for model in _RECORDS}
 DEFAULT_MODEL = _RECORDS[0].name
 
 
 def shown_models() -> list[str]:
     """Return the names of the models whose pages Airlock can tell."""
-    return [model.name for model in MODELS.values() if model.screen is not None]
+    return [model.name for model in MODELS.values() if model.screen is not None and model.offered]
 
 
 def screen_of(name: str) -> Screen:

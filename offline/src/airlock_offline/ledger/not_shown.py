@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.line_breaks import lines_of
+from airlock_offline.ledger.drawing.line_breaks import counted_breaks, counted_lines, pages_of
 from airlock_offline.ledger.models import Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_offline.ledger.typed_data_screens import SHOWN_CHARACTERS, UNSHORTENED_FROM, shown_bytes, shown_string
@@ -40,14 +40,40 @@ def _notes(leaf: Leaf, model: str) -> Iterator[str]:
         if 2 + 2 * len(value) > SHOWN_CHARACTERS:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {leaf.name} at most ({len(value)} bytes of data)."
     else:
-        if isinstance(layout, Buttons) and type(value) is int and value < 0 and len(str(value)) > layout.digits_whole:
+        if isinstance(layout, Buttons) and type(value) is int and _repeats(str(value), layout):
             yield f"A Nano repeats digits of {leaf.name} on its second page: compare page by page, do not join them."
         return
-    if isinstance(layout, Touch) and len(lines_of(shown, layout.face)) > layout.lines:
+    if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
         yield from _behind_more(leaf.name, shown, layout)
+
+
+def _repeats(text: str, layout: Buttons) -> bool:
+    pages = pages_of(text, layout.face, layout.line_px, layout.lines)
+    return "".join(line for page in pages for line in page) != text
 
 
 def _behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
     yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
-    if len(shown) in layout.undrawn:
-        yield f'The last line of {name} may not be drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
+    if not_drawn_behind_more(shown, layout):
+        yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
+
+
+def not_drawn_behind_more(value: str, layout: Touch) -> str:
+    """Return the end of a value for which the pages behind More have no room.
+
+    The device counts the pages in one typeface and fills them in another, a bolder one. Source: ``displayDetails`` and
+    ``displayDetailsPage`` in ``nbgl_use_case.c`` of the public device SDK.
+    """
+    lines = counted_lines(value, layout.names, layout.line_px)
+    pages = -(-lines // layout.more_lines)
+    if pages > 1:
+        a_line_holds = layout.line_px // 16
+        lost = -(-3 * (pages - 1) // a_line_holds)
+        on_the_last = lines - (pages - 1) * layout.more_lines
+        pages += lost // layout.more_lines + (on_the_last + lost % layout.more_lines > layout.more_lines)
+    for _ in range(pages):
+        breaks = list(counted_breaks(value, layout.bold, layout.line_px))
+        if len(breaks) < layout.more_lines:
+            return ""
+        value = value[breaks[layout.more_lines - 1] :]
+    return value

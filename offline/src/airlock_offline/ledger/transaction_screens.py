@@ -61,9 +61,10 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
     fees = ScreenField("Max fees", amount(shown.fee_wei, shown.chain_id))
     if shown.data.startswith(APPROVE):
         return APPROVAL, [ScreenField("From", shown.sender), *networks, fees]
+    amounts = [ScreenField("Amount", amount(shown.value_wei, shown.chain_id))]
     fields = [
         ScreenField("From", shown.sender),
-        ScreenField("Amount", amount(shown.value_wei, shown.chain_id)),
+        *(amounts if shown.value_wei or not shown.data else []),
         ScreenField("To", checksum_address(shown.to)),
         fees,
         *networks,

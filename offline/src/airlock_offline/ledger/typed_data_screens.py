@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from airlock_offline.ledger.line_breaks import lines_of, shortened
-from airlock_offline.ledger.models import Buttons, Touch, screen_of
+from airlock_offline.ledger.drawing.line_breaks import counted_lines, lines_of, pages_of, shortened, title_line
+from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 
 Page = list[str]
 
+FIELDS_AT_MOST = 4  # on one page of a touch screen
+MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
 UNSHORTENED_FROM = 509  # app 1.22.0: a string of so many bytes is cut without its three dots
 
@@ -81,8 +83,14 @@ def hash_fields(domain_hash: bytes, message_hash: bytes) -> list[ScreenField]:
 
 def message_fields(message: bytes, model: str) -> list[ScreenField]:
     """Return the field of a personal message: its text, or lower-case hex when it is not printable ASCII."""
-    is_text = all(0x20 <= byte <= 0x7E or byte == 0x0A for byte in message)
-    return [ScreenField("Message", shown_string(message if is_text else b"0x" + message.hex().encode(), model))]
+    is_text = all(0x20 <= byte <= 0x7E or byte in _SPACES for byte in message)
+    text = message if is_text else b"0x" + message.hex().encode()
+    if isinstance(screen_of(model).layout, Buttons):
+        text = bytes(0x20 if byte in _SPACES else byte for byte in text)
+    return [ScreenField("Message", shown_string(text, model))]
+
+
+_SPACES = b" \t\n\v\f\r"
 
 
 def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
@@ -131,8 +139,11 @@ def _cut(text: str) -> str:
 def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[Page]:
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
-    warning = [list(screen.wording.warning)] if review.blind else []
     layout = screen.layout
+    words = screen.wording.warning
+    if isinstance(layout, Touch):
+        words = tuple(line for text in words for line in lines_of(text, layout.names, layout.line_px))
+    warning = [list(words)] if review.blind else []
     pages = _touch_pages(review, fields, layout) if isinstance(layout, Touch) else _button_pages(review, fields, layout)
     return warning + pages
 
@@ -148,43 +159,63 @@ def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) ->
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
-    lines = lines_of(field.value.replace("\n", " "), layout.face)
-    parts = [lines[at : at + layout.lines] for at in range(0, len(lines), layout.lines)] or [[]]
+    parts = pages_of(field.value, layout.face, layout.line_px, layout.lines)
+    titles = [f"{field.title} ({index}/{len(parts)})" for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
-        return [[field.title, *parts[0]]]
-    return [[f"{field.title} ({index}/{len(parts)})", *part] for index, part in enumerate(parts, start=1)]
+        titles = [field.title]
+    return [
+        [title_line(title, layout.titles, layout.line_px), *part] for title, part in zip(titles, parts, strict=True)
+    ]
 
 
 def _touch_pages(review: Review, fields: list[ScreenField], layout: Touch) -> list[Page]:
     bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
     count = len(bodies) + 2
     skip = ["Skip"] if review.skippable else []
+    first, last = (lines_of("".join(text), layout.values, layout.line_px) for text in review.touch)
     if review.blind:
-        pages = [[*review.touch.first, "Reject", f"1 of {count}", "Blind signing required."]]
+        pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
     else:
-        pages = [[*review.touch.first, "Swipe to review", "Reject", f"1 of {count}"]]
+        pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
     pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
-    return [*pages, [*review.touch.last, "Reject", f"{count} of {count}", "Hold to sign"]]
+    return [*pages, [*last, "Reject", f"{count} of {count}", "Hold to sign"]]
 
 
 def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> list[Page]:
-    """Put as many fields on a page as fit; a value of more lines than are shown is alone, cut, and has More."""
+    """Put as many fields on a page as fit, at most four; a value of more lines than are shown is alone, cut, and has More.
+
+    Source: ``getNbTagValuesInPage`` in ``nbgl_use_case.c`` of the public device SDK.
+    """
     bodies: list[Page] = []
-    free_px = 0
-    for field in fields:
-        lines = lines_of(field.value, layout.face)
-        needed_px = layout.field_px + layout.line_px * len(lines)
-        if len(lines) > layout.lines:
-            cut = [*lines[: layout.lines - 1], shortened(lines[layout.lines - 1], layout.face)]
-            bodies.append([field.title, *cut, "More"])
-            free_px = 0
-        elif needed_px <= free_px:
-            bodies[-1] += [field.title, *lines]
-            free_px -= needed_px
-        else:
-            bodies.append([field.title, *lines])
-            free_px = height_px - needed_px
+    rest = list(fields)
+    while rest:
+        body: Page = []
+        used_px = layout.top_px
+        for number, field in enumerate(rest[:FIELDS_AT_MOST]):
+            lines = counted_lines(field.value, layout.values, layout.line_px)
+            used_px += layout.between_px if number else 0
+            used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.line_px + NAME_GAP_PX
+            used_px += lines * layout.values.line_px
+            whole = used_px < height_px and lines <= layout.lines
+            if whole or not number:
+                body += _touch_field(field, layout, whole=whole)
+                placed = number + 1
+            if not whole:
+                break
+        bodies.append(body)
+        rest = rest[placed:]
     return bodies
+
+
+def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
+    name = lines_of(field.title, layout.names, layout.line_px)
+    lines = lines_of(field.value, layout.values, layout.line_px)
+    if whole:
+        return [*name, *lines]
+    shown = layout.lines - MORE_TAKES_LINES
+    if counted_lines(field.value, layout.values, layout.line_px) > shown:
+        lines = [*lines[: shown - 1], shortened(lines[shown - 1], layout.values, layout.line_px)]
+    return [*name, *lines, "More"]
 
 
 def address_pages(network: str, address: str, model: str) -> list[Page]:
@@ -193,5 +224,5 @@ def address_pages(network: str, address: str, model: str) -> list[Page]:
     field = ScreenField("Address", address)
     if isinstance(layout, Touch):
         first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
-        return [first, [field.title, *lines_of(address, layout.face), "Cancel", "2 of 2", "Confirm"]]
+        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
     return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]

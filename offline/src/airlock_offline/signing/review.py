@@ -10,6 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterator
 
+from airlock_offline.ledger.models import MODELS
 from airlock_offline.signing.builder_words import builder_lines
 from airlock_offline.signing.row_layout import INDENT, hanging, row
 from airlock_offline.signing.text_suspicions import text_suspicions
@@ -268,6 +269,11 @@ def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
         yield from hanging(f"{number:>3}  ", text)
+    if not MODELS[model].proved:
+        product = MODELS[model].product
+        yield from _note(
+            "NOTE", f"No real {product} was compared with this list. It follows the device's published rules."
+        )
 
 
 def note_lines(notes: list[str]) -> Iterator[str]:

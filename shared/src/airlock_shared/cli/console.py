@@ -6,6 +6,7 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -43,6 +44,11 @@ def _filled(text: str) -> str:
 def show(text: str) -> None:
     """Write lines of the result to stdout; nothing in them acts on the terminal."""
     click.echo(harmless(text))
+
+
+def show_row(text: str) -> None:
+    """Write one of thousands of lines as :func:`show` does; what reads a pipe gets many at once."""
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:

@@ -1,0 +1,1 @@
+"""How a Ledger draws texts: its typefaces, lines and pages."""

@@ -1,0 +1,127 @@
+"""Pages of models and values that no figure was fitted to: the app's own published screenshots, and the device's own rules.
+
+The pages of ``test_blind_sign`` were read by eye from the screenshots that app 1.22.0 publishes of itself for each model
+(LedgerHQ/app-ethereum, tag ``*_1.22.0_sdk_v25.12.3``, ``tests/ragger/snapshots``).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_offline.ledger.drawing.glyph_widths import INTER_MEDIUM_36, OPEN_SANS_EXTRABOLD_11, OPEN_SANS_REGULAR_11
+from airlock_offline.ledger.drawing.line_breaks import (
+    counted_lines,
+    lines_of,
+    pages_of,
+    shortened,
+    title_line,
+    width_px,
+)
+from airlock_offline.ledger.models import MODELS, shown_models
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+
+HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
+SHOWN = ShownTransaction(
+    "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+    1,
+    bytes.fromhex("6b175474e89094c44da98b954eedeac495271d0f"),
+    0,
+    4_400_100_000_000_000,
+    bytes.fromhex("70a08231"),
+    HASH,
+)
+WIDE = [
+    ["From", "0xDad77910DbDFdE76", "4fC21FCD4E74D71bBA", "CA6D8D"],
+    ["To", "0x6B175474E89094C4", "4Da98b954EedeAC495", "271d0F"],
+    ["Max fees", "0.0044001 ETH"],
+    ["Transaction hash", "0x6814a1ccab5871d8d", "799d59215fdcf5cb942", "2e309f6461273fbca50", "604aa4640"],
+]
+STAX = [
+    ["From", "0xDad77910DbDFdE7", "64fC21FCD4E74D71b", "BACA6D8D"],
+    ["To", "0x6B175474E89094C", "44Da98b954EedeAC4", "95271d0F"],
+    ["Max fees", "0.0044001 ETH"],
+    ["Transaction hash", "0x6814a1ccab5871d8", "d799d59215fdcf5cb9", "422e309f6461273fbc", "a50604aa4640"],
+]
+APEX = [
+    WIDE[0],
+    ["To", "0x6B175474E89094C", "44Da98b954EedeAC4", "95271d0F"],
+    *WIDE[2:],
+]
+NANO = [
+    ["From", "0xDad77910DbDFdE7", "64fC21FCD4E74D71b", "BACA6D8D"],
+    ["To", "0x6B175474E89094C", "44Da98b954EedeAC", "495271d0F"],
+    ["Max fees", "0.0044001 ETH"],
+    ["Tx hash (1/2)", "0x6814a1ccab5871d8", "d799d59215fdcf5cb9", "422e309f6461273fbc"],
+    ["Tx hash (2/2)", "a50604aa4640"],
+]
+
+
+@pytest.mark.parametrize(("model", "fields"), [("flex", WIDE), ("stax", STAX), ("apexp", APEX)])
+def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields: list[list[str]]) -> None:
+    pages = transaction_pages(SHOWN, model)[1:]
+    assert pages == [
+        ["Review transaction", "Reject", "1 of 4", "Blind signing required."],
+        [*fields[0], *fields[1], *fields[2], "Reject", "2 of 4"],
+        [*fields[3], "Reject", "3 of 4"],
+        ["Accept risk and sign ", "transaction?", "Reject", "4 of 4", "Hold to sign"],
+    ]
+
+
+@pytest.mark.parametrize("model", ["nanosp", "nanox"])
+def test_a_call_on_a_nano_is_as_the_app_publishes_it(model: str) -> None:
+    assert transaction_pages(SHOWN, model)[2:-1] == NANO
+
+
+def test_an_amount_of_nothing_is_shown_without_calldata_alone() -> None:
+    titles = [line for page in transaction_pages(SHOWN._replace(data=b""), "nanosp") for line in page]
+    assert "Amount" in titles
+    assert not any("Amount" in page for page in transaction_pages(SHOWN, "nanosp"))
+    assert any("Amount" in page for page in transaction_pages(SHOWN._replace(value_wei=1), "nanosp"))
+
+
+@pytest.mark.parametrize(
+    "text", ["a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""]
+)
+def test_nothing_is_lost_between_lines(text: str) -> None:
+    lines = lines_of(text, INTER_MEDIUM_36, 416)
+    assert "".join(lines) == text.replace("\n", "")
+    assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
+
+
+def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
+    assert lines_of("a" * 15 + " b", INTER_MEDIUM_36, 320) == ["a" * 15 + " ", "b"]
+    assert lines_of("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "-", "b" * 10]
+    assert lines_of("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "_", "b" * 10]
+    assert lines_of("a" * 20, INTER_MEDIUM_36, 320) == ["a" * 15, "a" * 5]
+
+
+def test_a_line_that_begins_with_a_delimiter_is_counted_otherwise_than_drawn() -> None:
+    number = "-" + "9" * 40
+    assert len(lines_of(number, INTER_MEDIUM_36, 416)) == 3
+    assert counted_lines(number, INTER_MEDIUM_36, 416) == 4
+
+
+def test_a_nano_repeats_digits_of_a_negative_number_where_its_two_rules_differ() -> None:
+    pages = pages_of("-" + "123456789" * 7, OPEN_SANS_REGULAR_11, 114, 3)
+    drawn = "".join(line for page in pages for line in page)
+    assert len(drawn) > 64
+    assert drawn.startswith("-123456789")
+
+
+def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
+    assert title_line("initialPosToken", OPEN_SANS_EXTRABOLD_11, 114) == "initialPosToken"
+    cut = title_line("collateralToCloseInUsdc (1/2)", OPEN_SANS_EXTRABOLD_11, 114)
+    assert cut.startswith("collate")
+    assert cut.endswith(" (1/2)")
+    assert "..." in cut
+    assert width_px(cut, OPEN_SANS_EXTRABOLD_11) <= 114
+
+
+def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
+    assert shortened("a" * 10, INTER_MEDIUM_36, 416) == "a" * 10 + "..."
+    assert shortened("a" * 20, INTER_MEDIUM_36, 416) == "a" * 17 + "..."
+
+
+def test_every_model_that_is_offered_has_pages_and_says_whether_they_were_seen() -> None:
+    assert shown_models() == ["nanosp", "flex", "nanox", "stax", "apexp"]
+    assert [name for name in shown_models() if not MODELS[name].proved] == ["nanox", "stax", "apexp"]
