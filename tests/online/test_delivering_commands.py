@@ -182,8 +182,8 @@ def test_a_lost_close_is_resolved_by_its_nonce_and_the_positions(machine: Online
             break
     [report] = json.loads(ended.out)
     assert (ended.code, report["state"]) == (0, "FILLED")
-    assert "nonce as used" in report["known"]
-    assert "as far as reads can tell" in report["known"]
+    assert "nonce is used" in report["known"]
+    assert "reads suggest that it was filled" in report["known"]
 
 
 def test_a_lost_partial_close_whose_nonce_is_used_stays_unknown_and_says_what_to_read(machine: OnlineCommand) -> None:

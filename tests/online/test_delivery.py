@@ -706,7 +706,7 @@ def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: DeliveringMachin
 def test_a_used_nonce_settles_an_unknown_relay(desk: DeliveringMachine) -> None:
     relay(desk, {RELAY: [reply(500, {})]})
     outcome = follow(unsent().digest, desk.reading(lambda *_: True))
-    assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "the chain has its nonce as used")
+    assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "its nonce is used on the chain")
 
 
 # ---- a second digest of one step -----------------------------------------------------------------------------------

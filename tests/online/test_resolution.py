@@ -168,7 +168,7 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(
 def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
-    assert "last word" in open_outcome(desk.world.journal.get(outcome.digest)).what
+    assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest)).what
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
         (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
-        (OrderState.REJECTED, "", ExitCode.SERVICE, "correct the cause"),
+        (OrderState.REJECTED, "", ExitCode.SERVICE, "remove the cause"),
     ],
 )
 def test_an_outcome_is_advised_on_by_its_code(state: OrderState, code: str, exit_code: ExitCode, advice: str) -> None:

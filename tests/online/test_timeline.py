@@ -92,14 +92,14 @@ def test_the_first_line_of_a_known_event_is_one_line(kind: str) -> None:
 
 
 def test_an_unknown_type_says_that_it_ends_nothing() -> None:
-    assert "MarketOrderFinished: a type that this version does not know; it ends nothing" in text_of(
+    assert "MarketOrderFinished: a type that this version does not know; the order continues" in text_of(
         lines("MarketOrderFinished", {})
     )
 
 
 def test_the_end_of_the_view_is_not_told_as_a_failure() -> None:
     shown = text_of(lines("Error", {"code": "STREAM_TIMEOUT"}, seq=None))
-    assert "this view is over, the order is not" in shown
+    assert "this stream ended, the order did not" in shown
     assert "this ends it" not in shown
 
 

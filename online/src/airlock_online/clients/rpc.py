@@ -141,7 +141,7 @@ class RpcClient:
         if result is None or (type(result) is dict and result.get("blockNumber", "") is None):
             return None
         if type(result) is not dict or str(result.get("transactionHash")).lower() != tx_hash.lower():
-            raise self._odd(method, "the receipt of another transaction")
+            raise self._odd(method, "a receipt for another transaction")
         status = self._read_quantity(method, result.get("status"))
         logs = result.get("logs", [])
         whole = type(logs) is list and len(logs) <= MAX_LOGS and all(type(log) is dict for log in logs)
@@ -186,7 +186,7 @@ class RpcClient:
         if document.get("error") is not None:
             raise self._refused(method, document["error"])
         if type(document.get("id")) is not int or document["id"] != number:
-            raise self._odd(method, "the reply to another ask")
+            raise self._odd(method, "the reply to another request")
         if "result" not in document:
             raise self._odd(method, "neither a result nor an error")
         return document["result"]

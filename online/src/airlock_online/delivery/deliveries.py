@@ -42,7 +42,10 @@ def match(
     steps, planned = [item.step for item in signed], [item.step for item in requests]
     if steps != planned:
         raise Refusal(
-            "PLAN-STEPS", "the signatures' steps are not the requests'", got=str(steps), expected=str(planned)
+            "PLAN-STEPS",
+            "the steps of the signatures are not those of the requests",
+            got=str(steps),
+            expected=str(planned),
         )
     return list(zip(requests, signed, strict=True))
 
@@ -140,7 +143,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     parse_address(payload["to"])
     if min(filled) < 0 or max(filled) >> 256:
         raise Refusal(
-            "TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
+            "TX-GAS", "a number that a transaction cannot have", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
         )
     return decode_call(bytes.fromhex(payload["data"][2:]))
 

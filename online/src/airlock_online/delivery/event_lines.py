@@ -29,15 +29,15 @@ _UNITS: dict[str, Unit] = {
 """The members that are raw amounts, with their unit; every other one is shown as it is."""
 
 _SAID = {  # each fits beside its type in one line
-    "MarketOrderAccepted": "taken; not on chain yet",
-    "AttemptFailed": "the service goes on",
+    "MarketOrderAccepted": "not on chain yet",
+    "AttemptFailed": "the service continues",
     "MarketOrderInitiated": "on chain; unfilled",
     "IncreasePositionRequested": "on chain; unfilled",
     "MarketOrderExecuted": "filled",
     "PositionSizeIncreased": "filled",
     "MarketOrderCanceled": "declined",
     "Error": "failed",
-    "RelayAccepted": "taken; not on chain yet",
+    "RelayAccepted": "not on chain yet",
     "RelayConfirmed": "confirmed",
     "RelayReverted": "reverted",
     "TwapCancelled": "cancelled",
@@ -66,10 +66,10 @@ def event_json(event: OrderEvent, *, now_ms: int) -> dict[str, object]:
 
 def _said(event: OrderEvent) -> str:
     if is_end_of_view(event):
-        return "this view is over, the order is not"
+        return "this stream ended, the order did not"
     if event.type == "AttemptFailed" and event.payload.get("willRetry") is False:
         return "this was the last attempt"
-    said = _SAID.get(event.type, "a type that this version does not know; it ends nothing")
+    said = _SAID.get(event.type, "a type that this version does not know; the order continues")
     return f"{said}; this ends it" if terminal_state(event) else said
 
 

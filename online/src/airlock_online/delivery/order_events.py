@@ -24,7 +24,7 @@ _MAX_DATA_BYTES = 1 << 20
 def from_stream(event: sse.SseEvent) -> OrderEvent:
     """Return the order's event that a server-sent event holds. Raises ``ServiceError`` when it cannot be read."""
     if event.id is not None and not _SEQ.fullmatch(event.id):
-        raise _unreadable(f"the id {safe(event.id, limit=40)!r} is no seq")
+        raise _unreadable(f"the id {safe(event.id, limit=40)!r} is not a seq")
     seq = None if event.id is None else int(event.id)
     try:
         payload = parse_json(event.data.encode("utf-8", "surrogatepass"), max_bytes=_MAX_DATA_BYTES)
@@ -45,7 +45,7 @@ def from_status(document: Any) -> list[OrderEvent]:
 
 def _from_replay(entry: Any) -> OrderEvent:
     if type(entry) is not dict:
-        raise _unreadable("an entry of the status reply is no object")
+        raise _unreadable("an entry of the status reply is not an object")
     seq, name, at = entry.get("seq"), entry.get("type"), entry.get("at")
     if type(seq) is not int or not 0 <= seq < _MAX_SEQ or type(name) is not str:
         raise _unreadable("an entry of the status reply lacks its seq or its type")
@@ -57,7 +57,7 @@ def _event(seq: int | None, name: str, payload: Any, at_ms: int | None) -> Order
         raise _unreadable("the name of an event is empty, too long or not printable")
     if type(payload) is not dict:
         if name in KNOWN_TYPES:
-            raise _unreadable(f"the payload of {name} is no object")
+            raise _unreadable(f"the payload of {name} is not an object")
         payload = {"value": payload}
     return OrderEvent(seq, name, payload, at_ms)
 

@@ -44,7 +44,7 @@ def _intent(known: Submission, context: DeliveryContext) -> str:
     if used is None:
         return ""
     if used and ROUTES[record.route].nonce_proves:
-        found = "the chain has its nonce as used"
+        found = "its nonce is used on the chain"
         context.journal.move(digest, OrderState.CONFIRMED, note=found)
         return found
     if used:
@@ -78,10 +78,10 @@ def _nonce_used(record: Record, context: DeliveryContext) -> bool | None:
 
 def _used_by_an_order(digest: str, context: DeliveryContext) -> str:
     """Say what a used nonce and the positions tell of a market order: it was registered, and perhaps declined."""
-    used = "the chain has its nonce as used, so the order was executed or declined"
+    used = "its nonce is used on the chain, so the order was executed or declined"
     seen = _look(digest, context)
     if seen and all(found.kept is True for found in seen):
-        note = f"{used}; {_in_words(seen)}: as far as reads can tell, it was filled"
+        note = f"{used}; {_in_words(seen)}: reads suggest that it was filled"
         context.journal.move(digest, OrderState.FILLED, note=note)
         return note
     told = f"; the builder now says of {_in_words(seen)}" if seen else ""

@@ -35,17 +35,17 @@ class OrderState(StrEnum):
 
 
 MEANINGS = {
-    OrderState.PREPARED: "written down; not a byte has been sent",
+    OrderState.PREPARED: "in the journal; not a byte has been sent",
     OrderState.SENDING: "the one request is on its way",
-    OrderState.REJECTED: "refused before it was taken: it may be sent again",
-    OrderState.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
-    OrderState.ACCEPTED: "the service has taken it",
-    OrderState.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
+    OrderState.REJECTED: "refused before it was accepted: it may be sent again",
+    OrderState.EXPORTED: "given to another sender: never sent from here, resolved only by reading",
+    OrderState.ACCEPTED: "the service has accepted it",
+    OrderState.UNKNOWN: "perhaps accepted, perhaps not: never sent again, resolved only by reading",
     OrderState.FILLED: "the order was filled",
-    OrderState.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
-    OrderState.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
-    OrderState.FAILED: "it was taken, and its execution failed",
-    OrderState.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+    OrderState.CONFIRMED: "the transaction is on the chain, or the trigger is stored; for an order, that is not a fill",
+    OrderState.MARKET_DECLINED: "the transaction succeeded, but the market declined the fill",
+    OrderState.FAILED: "it was accepted, but its execution failed",
+    OrderState.EXPIRED_UNUSED: "the deadline is past, and the nonce was never used",
 }
 
 FINAL = frozenset(
@@ -99,12 +99,12 @@ ANOMALIES = {
     "seq-went-back": "an event came with a lower seq than one before it",
     "different-duplicate": "two events have one seq and differ; the first one counts",
     "event-after-terminal": "an event came after the one that ended the order",
-    "second-terminal": "a second event claims to end the order; the first one counts",
+    "second-terminal": "a second event ends the order; the first one counts",
     "other-tracking-id": "an event names another order; it does not count",
-    "other-kind-of-order": "an event of an increase for an open or close, or the other way round",
+    "other-kind-of-order": "an increase event for an open or close, or the other way round",
     "event-without-seq": "an event that should have a seq has none",
     "accepted-missing": "the first event is not MarketOrderAccepted",
-    "other-transaction-hash": "a service names another transaction than the one signed; the one signed is followed",
+    "other-transaction-hash": "a service names a transaction that was not signed; the signed one is followed",
 }
 
 

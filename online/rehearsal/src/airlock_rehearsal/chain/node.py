@@ -189,7 +189,7 @@ class NodeEvm:
     def go_back(self, mark: object) -> None:
         """Forget everything since the mark was made. A mark serves once."""
         if self._ask("evm_revert", mark) is not True:
-            raise ServiceError("the node did not go back to its snapshot", do="start the node anew")
+            raise ServiceError("the node did not go back to its snapshot", do="start a new node")
 
     def _number(self, method: str, *params: object) -> int:
         return _integer(self._ask(method, *params))
@@ -202,7 +202,7 @@ class NodeEvm:
         except DocumentError as error:
             raise ServiceError(f"the node's answer to {method} is not JSON", do="check what listens there") from error
         if type(document) is not dict or not ("result" in document or type(document.get("error")) is dict):
-            raise ServiceError(f"the node's answer to {method} is no JSON-RPC", do="check what listens there")
+            raise ServiceError(f"the node's answer to {method} is not JSON-RPC", do="check what listens there")
         if "result" in document:
             return document["result"]
         told = document["error"]

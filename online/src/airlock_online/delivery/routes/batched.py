@@ -50,7 +50,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     if tracker.order.terminal:
         return ""
     if not tracker.tracking_id:
-        tracker.settle(OrderState.UNKNOWN, f"{ended} before a tracking id came")
+        tracker.settle(OrderState.UNKNOWN, f"{ended} before it gave a tracking id")
         return ""
     context.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
     context.on_notice(ended)

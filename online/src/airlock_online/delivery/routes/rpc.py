@@ -49,7 +49,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
 def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Ask for the receipt of the hash that was computed here, whether or not the node answered."""
     if context.node is None:
-        return "no node is configured to ask: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
+        return "no node is configured: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
     tx_hash = known.record.transaction_hash
     context.on_notice(f"asking {context.node.name} for transaction {tx_hash}")
     return _poll(tx_hash, known.record.primary_type, tracker, context, context.node)

@@ -14,7 +14,7 @@ from airlock_shared.catalogue.eip1559 import transaction_hash
 from airlock_shared.text.safe import safe
 
 SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
-STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later, so that this is no fill"
+STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
 
 def hash_of(delivery: Delivery) -> str:
