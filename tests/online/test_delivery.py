@@ -15,6 +15,7 @@ from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import MISSING_AT_MOST
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
+from airlock_online.journal.claims import let_go
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -460,9 +461,9 @@ def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(
     with Wire({}) as wire:
         delivery = unsent(wire.url)
         deliver(desk, {SUBMIT: [reply(400, {})]})
-        assert desk.world.journal.claim(delivery.digest)
+        let_go(desk.world.journal.claim(delivery.digest))
         outcome = submit(delivery, desk.world)
-    assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
+    assert (outcome.state, wire.seen) == (OrderState.PRESUMED_UNKNOWN, [])
     assert "stopped while it was sending" in outcome.reason
 
 
@@ -505,7 +506,7 @@ def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: D
     broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
         submit(unsent(wire.url), desk.world._replace(journal=broken))
-    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.UNKNOWN
+    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
 
 
 def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachine) -> None:

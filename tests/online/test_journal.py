@@ -95,12 +95,19 @@ def test_the_table_is_the_one_that_was_agreed() -> None:
         OrderState.EXPIRED_UNUSED,
     }
     assert {
-        OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED},
-        OrderState.SENDING: {OrderState.PREPARED, OrderState.ACCEPTED, OrderState.REJECTED, OrderState.UNKNOWN},
-        OrderState.REJECTED: {OrderState.SENDING, OrderState.EXPORTED},
+        OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED, OrderState.UNKNOWN},
+        OrderState.SENDING: {
+            OrderState.PREPARED,
+            OrderState.ACCEPTED,
+            OrderState.REJECTED,
+            OrderState.UNKNOWN,
+            OrderState.PRESUMED_UNKNOWN,
+        },
+        OrderState.REJECTED: {OrderState.SENDING, OrderState.EXPORTED, OrderState.UNKNOWN},
         OrderState.EXPORTED: settled,
         OrderState.ACCEPTED: settled,
         OrderState.UNKNOWN: settled | {OrderState.ACCEPTED},
+        OrderState.PRESUMED_UNKNOWN: settled | {OrderState.ACCEPTED, OrderState.UNKNOWN},
     } | {state: set() for state in settled} == TRANSITIONS
 
 
@@ -551,7 +558,7 @@ with open_journal(path, lambda: 1) as journal:
     sys.stdin.readline()
     for step in range(40):
         try:
-            won = journal.claim(f"0x{own}{step:063x}", check_alone)
+            won = bool(journal.claim(f"0x{own}{step:063x}", check_alone))
         except Refusal as refusal:
             won = refusal.check
         print(step, won, flush=True)

@@ -414,7 +414,7 @@ def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(
 ) -> None:
     answers: dict[str, Sequence[Any]] = {
         "eth_sendRawTransaction": [REFUSAL],
-        "eth_getTransactionCount": [count, hex(NONCE)],
+        "eth_getTransactionCount": [hex(NONCE), count, hex(NONCE)],  # the first is read before the sending
         "eth_getTransactionReceipt": [None],
     }
     with Node(**answers) as node:
@@ -473,7 +473,7 @@ def test_the_count_is_read_without_what_only_waits(desk: DeliveringMachine) -> N
     with Node(**answers) as node:
         outcome = by_node(desk, node, patience_s=0)
         counts = [json.loads(seen.body)["params"][1] for seen in node.wire.seen if b"TransactionCount" in seen.body]
-    assert (outcome.state, counts) == (OrderState.ACCEPTED, ["latest"])
+    assert (outcome.state, counts) == (OrderState.ACCEPTED, ["latest", "latest"])
 
 
 def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: DeliveringMachine) -> None:

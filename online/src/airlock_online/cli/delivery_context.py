@@ -6,7 +6,9 @@ Several orders are told of at once, so that whatever is written is written whole
 from __future__ import annotations
 
 import json
+import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -26,6 +28,7 @@ from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
+from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation, expectation_lines
@@ -36,8 +39,11 @@ from airlock_shared.documents.signatures import Signed, parse_signatures
 from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
+from airlock_shared.text.secrets import keep_secret
 
+NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
+_SIGNATURE = re.compile(r'"signature"\s*:\s*"([^"]*)')
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
@@ -58,6 +64,7 @@ class Desk:
         self._stopping = threading.Event()
         self._step = ""
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
+        keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
             journal,
@@ -71,6 +78,7 @@ class Desk:
             confirmations=self.config.rpc.confirmations,
             relay_path=self.config.reads.relay,
             look=self._look,
+            marks=home.marks(journal.journal_id),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -132,7 +140,8 @@ class Desk:
     def _tell(
         self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None
     ) -> None:
-        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
+        code = safe(outcome.code, limit=64)
+        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": code}
         read = [expectation._asdict() for expectation in expectations]
         self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
@@ -213,6 +222,10 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator
         try:
             yield desk
         except KeyboardInterrupt:
+            http.close()  # what is not written yet is unsent, and what is written has no answer: its thread notes which
+            until = time.monotonic() + NOTING_S
+            while sending() and time.monotonic() < until:
+                time.sleep(0.02)
             desk.stop()
             raise
 
@@ -236,6 +249,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
 
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
+    keep_signatures_secret(data)
     answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
@@ -249,6 +263,12 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     pairs = match(answer, signed, header, items, fingerprint)
     home.note_signing_head(answer, now_ms())
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
+
+
+def keep_signatures_secret(data: bytes) -> None:
+    """Keep what a signatures document holds out of every output, before anything in it is read or refused."""
+    for found in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
+        keep_secret(found[1])
 
 
 def not_signed(request: Request, signed: Signed) -> ExitCode:

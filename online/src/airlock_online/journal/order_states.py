@@ -27,6 +27,7 @@ class OrderState(StrEnum):
     EXPORTED = "EXPORTED"
     ACCEPTED = "ACCEPTED"
     UNKNOWN = "UNKNOWN"
+    PRESUMED_UNKNOWN = "PRESUMED_UNKNOWN"
     FILLED = "FILLED"
     CONFIRMED = "CONFIRMED"
     MARKET_DECLINED = "MARKET_DECLINED"
@@ -41,6 +42,8 @@ MEANINGS = {
     OrderState.EXPORTED: "given to another sender: never sent from here, resolved only by reading",
     OrderState.ACCEPTED: "the service has accepted it",
     OrderState.UNKNOWN: "perhaps accepted, perhaps not: never sent again, resolved only by reading",
+    OrderState.PRESUMED_UNKNOWN: "its sender is gone, or the sender's claim ran out: as UNKNOWN, and its sender may still write "
+    "what it learned",
     OrderState.FILLED: "the order was filled",
     OrderState.CONFIRMED: "the transaction is on the chain, or the trigger is stored; for an order, that is not a fill",
     OrderState.MARKET_DECLINED: "the transaction succeeded, but the market declined the fill",
@@ -51,7 +54,15 @@ MEANINGS = {
 FINAL = frozenset(
     {OrderState.FILLED, OrderState.CONFIRMED, OrderState.MARKET_DECLINED, OrderState.FAILED, OrderState.EXPIRED_UNUSED}
 )
-OPEN = frozenset({OrderState.SENDING, OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED})
+OPEN = frozenset(
+    {
+        OrderState.SENDING,
+        OrderState.ACCEPTED,
+        OrderState.UNKNOWN,
+        OrderState.PRESUMED_UNKNOWN,
+        OrderState.EXPORTED,
+    }
+)
 """The states in which there is something left to find out, by reading alone."""
 
 _TERMINAL = {

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from airlock_online.clients.http import Http
     from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
+    from airlock_online.delivery.before_sending import SendingMarks
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
 
@@ -70,7 +71,7 @@ class DeliveryContext(NamedTuple):
     ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
     ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
     own, and ``confirmations`` how many blocks make a transaction final. ``look`` reads back, for a digest, what was
-    promised; None when there is nothing to read from.
+    promised; None when there is nothing to read from. ``marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
@@ -88,3 +89,4 @@ class DeliveryContext(NamedTuple):
     confirmations: int = 1
     relay_path: str = "/v2/relay"
     look: Callable[[str], Sequence[Found]] | None = None
+    marks: SendingMarks | None = None
