@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
@@ -21,7 +22,9 @@ from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
+from online.fake_chain import FakeChain
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
+from online.node import CHAIN_ID
 
 SUBMIT = "POST /market/execute-batched"
 STATUS = "GET /tracking-id/t-1/status"
@@ -535,20 +538,20 @@ def test_following_what_was_rejected_sends_nothing(desk: DeliveringMachine) -> N
         (NOW, False, OrderState.UNKNOWN),
         (AFTER, False, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS, False, OrderState.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, False, OrderState.EXPIRED_UNUSED),
+        (AFTER + EXPIRY_MARGIN_MS + 1, False, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS + 1, None, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS + 1, True, OrderState.UNKNOWN),
         (NOW, True, OrderState.UNKNOWN),
     ],
 )
-def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
+def test_an_unknown_order_is_not_ended_by_our_clock_and_a_services_word(
     desk: DeliveringMachine, now_ms: int, used: bool | None, state: OrderState
 ) -> None:
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = now_ms
     outcome = follow(unsent().digest, desk.reading(lambda *_: used))
     assert outcome.state is state
-    assert ("positions" in outcome.reason) is (used is True)
+    assert ("never be executed again" in outcome.reason) is (used is True)
 
 
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
@@ -577,9 +580,10 @@ def test_a_nonce_that_cannot_be_read_settles_nothing(desk: DeliveringMachine) ->
 
 def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
-        submit(unsent(wire.url), desk.world)
-        desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-        assert follow(unsent().digest, desk.reading(lambda *_: False)).state is OrderState.EXPIRED_UNUSED
+        submit(unsent(wire.url, chain_id=CHAIN_ID), desk.world)
+        with FakeChain(AFTER // 1000 + 1, finalized=0).node() as node:
+            world = desk.world._replace(node=RpcClient(node.url, desk.world.http))
+            assert follow(unsent().digest, world).state is OrderState.EXPIRED_UNUSED
 
 
 # ---- the relayer ---------------------------------------------------------------------------------------------------
@@ -701,12 +705,6 @@ def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: DeliveringMachin
         wire._server.script[RELAYED] = [relayed("confirmed", transactionHash=TX)]
         assert follow(outcome.digest, desk.world).state is OrderState.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
-
-
-def test_a_used_nonce_settles_an_unknown_relay(desk: DeliveringMachine) -> None:
-    relay(desk, {RELAY: [reply(500, {})]})
-    outcome = follow(unsent().digest, desk.reading(lambda *_: True))
-    assert (outcome.state, outcome.reason) == (OrderState.CONFIRMED, "the chain has its nonce as used")
 
 
 # ---- a second digest of one step -----------------------------------------------------------------------------------

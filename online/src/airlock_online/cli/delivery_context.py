@@ -19,6 +19,7 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
+from airlock_online.delivery.chain_evidence import chain_reader
 from airlock_online.delivery.deliveries import match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
@@ -68,6 +69,8 @@ class Desk:
             relayer=self.config.relayer,
             node=self.node,
             confirmations=self.config.rpc.confirmations,
+            confirmed_by=self.config.rpc.confirmed_by,
+            chain_of=chain_reader(home.deployments()),
             relay_path=self.config.reads.relay,
             look=self._look,
         )

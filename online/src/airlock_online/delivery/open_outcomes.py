@@ -23,11 +23,11 @@ _FOLLOW = "Run `airlock-online follow`."
 _AGAIN = "Sign a new one only when this one has ended: until then it can still be executed."
 
 
-_REGISTERED = OpenOutcome(
-    "nothing that a read settles: the order was registered in the chain, and then filled or declined",
+_SPENT = OpenOutcome(
+    "what has spent its nonce: its own execution, or something else; it can never be executed again",
     None,
-    "Read the positions and the account's history at the venue. This signature can never be executed again: if the order "
-    "is still wanted, sign a new one.",
+    "Look for its transaction: `airlock-online resolve DIGEST --search`, or give what the venue or a block explorer tells: "
+    "`--transaction HASH`, `--tracking-id ID`. Sign nothing in its place before you know: it may have been done.",
 )
 
 
@@ -47,7 +47,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:
-                return _REGISTERED
+                return _SPENT
             return _timeless(known) if record.deadline_ms is None else _intent(known, record.deadline_ms)
     return OpenOutcome("nothing: it has ended", None, "Nothing.")
 

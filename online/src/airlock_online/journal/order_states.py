@@ -32,6 +32,7 @@ class OrderState(StrEnum):
     MARKET_DECLINED = "MARKET_DECLINED"
     FAILED = "FAILED"
     EXPIRED_UNUSED = "EXPIRED_UNUSED"
+    VOIDED = "VOIDED"
 
 
 MEANINGS = {
@@ -46,10 +47,18 @@ MEANINGS = {
     OrderState.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
     OrderState.FAILED: "it was taken, and its execution failed",
     OrderState.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+    OrderState.VOIDED: "it can no longer be executed, and it was not: something else has its nonce",
 }
 
 FINAL = frozenset(
-    {OrderState.FILLED, OrderState.CONFIRMED, OrderState.MARKET_DECLINED, OrderState.FAILED, OrderState.EXPIRED_UNUSED}
+    {
+        OrderState.FILLED,
+        OrderState.CONFIRMED,
+        OrderState.MARKET_DECLINED,
+        OrderState.FAILED,
+        OrderState.EXPIRED_UNUSED,
+        OrderState.VOIDED,
+    }
 )
 OPEN = frozenset({OrderState.SENDING, OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED})
 """The states in which there is something left to find out, by reading alone."""

@@ -23,7 +23,7 @@ from airlock_online.journal.order_states import OrderState
 VERSION = 3
 
 _S = OrderState
-_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
+_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED, _S.VOIDED})
 TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED}),
     # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
@@ -39,6 +39,7 @@ TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.MARKET_DECLINED: frozenset(),
     _S.FAILED: frozenset(),
     _S.EXPIRED_UNUSED: frozenset(),
+    _S.VOIDED: frozenset(),
 }  # fmt: skip
 
 
