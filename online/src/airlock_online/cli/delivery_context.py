@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
@@ -210,7 +211,7 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
 @contextmanager
 def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with Http() as http, open_journal(home.journal_url(), now_ms) as journal:
+    with connections(home) as http, open_journal(home.journal_url(), now_ms) as journal:
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk

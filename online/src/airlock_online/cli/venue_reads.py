@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named, require_named
-from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, rows, say, show, show_json
@@ -38,7 +38,7 @@ class VenueBuilder(NamedTuple):
 def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
     deployment = home.choose_deployment(name)
-    with working("Waiting for the builder"), Http() as http:
+    with working("Waiting for the builder"), connections(home) as http:
         yield VenueBuilder(deployment, BuilderClient(deployment.base_urls["builder"], http), home.config())
 
 

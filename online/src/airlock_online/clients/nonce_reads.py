@@ -6,13 +6,16 @@ Source: the specification, "Common request-field conventions", row ``nonce``; th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
-from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
+
+if TYPE_CHECKING:
+    from airlock_online.clients.http import Http
 
 NonceRead = Callable[[int | None, str, str, int], bool | None]
 """``(chain_id, contract, account, nonce)`` to whether the nonce is used; None when that cannot be told.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.clients.nonce_reads import NonceRead
 from airlock_online.config import RelayerTemplate
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent

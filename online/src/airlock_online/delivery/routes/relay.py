@@ -16,7 +16,7 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
@@ -28,7 +28,7 @@ _WHO = "the relay"
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. The simulation is never asked to be skipped."""
     body = json.dumps({"rawTransaction": delivery.raw_transaction}, separators=(",", ":")).encode()
-    return Parcel("POST", join(delivery.base_url, context.relay_path), body)
+    return parcel_of("POST", join(delivery.base_url, context.relay_path), body, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
