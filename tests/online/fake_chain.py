@@ -54,6 +54,7 @@ class FakeChain:
                 "eth_getTransactionCount": self._count,
                 "eth_getTransactionReceipt": self._receipt,
                 "eth_call": self._call,
+                "eth_getLogs": self._logs,
             }
         )
 
@@ -89,9 +90,15 @@ class FakeChain:
                     return {"transactionHash": tx_hash, "blockNumber": hex(number), "status": status, "logs": logs}
         return None
 
+    def _logs(self, asked: dict[str, Any]) -> object:
+        first, last = (int(asked[name], 16) for name in ("fromBlock", "toBlock"))
+        kinds, topic = asked["topics"]
+        logs = [log for n in range(first, last + 1) for m in self.mined.get(n, []) for log in m.logs]
+        return [log for log in logs if log["topics"][0] in kinds and log["topics"][1] == topic]
+
     def _call(self, call: dict[str, str], which: str) -> object:
         number = self._number(which)
-        if number is None:
+        if number is None or number < self.pruned_before:
             return UNKNOWN_BLOCK
         data = bytes.fromhex(call["data"][2:])
         if not self.views or data[:4].hex() != "4fe02b44":

@@ -85,7 +85,7 @@ def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: DeliveringMac
 
 
 @pytest.mark.parametrize("way", FIRST)
-@pytest.mark.parametrize("status", [400, 401, 404, 409, 422, 429, 451])
+@pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 451])
 def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
     desk: DeliveringMachine, way: str, status: int
 ) -> None:
@@ -100,6 +100,16 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
     assert [(entry["attempt"], entry["status"]) for entry in kept] == [(1, status), (2, status)]
     assert ["first" in entry["reason"] for entry in kept] == [True, False]
     assert desk.world.journal.events(delivery.digest) == []
+
+
+@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("status", [408, 409, 425, 499])
+def test_a_4xx_that_may_come_from_elsewhere_is_unknown(desk: DeliveringMachine, way: str, status: int) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    with Wire({FIRST[way]: [reply(status, {})]}) as wire:
+        states = {submit(order(way, wire.url), desk.world).state for _ in range(2)}
+        assert states == {OrderState.UNKNOWN}
+        assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
 
 
 @pytest.mark.parametrize("way", FIRST)

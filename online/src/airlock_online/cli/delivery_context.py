@@ -20,8 +20,8 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import chain_reader
-from airlock_online.delivery.deliveries import match
+from airlock_online.delivery.chain_evidence import chain_reader, contract_reader
+from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
@@ -29,6 +29,7 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.schema import Record
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -72,8 +73,10 @@ class Desk:
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
             chain_of=chain_reader(home.deployments()),
+            contracts_of=contract_reader(home.deployments()),
             relay_path=self.config.reads.relay,
             look=self._look,
+            encoded=self._encoded,
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -160,6 +163,16 @@ class Desk:
 
     def _look(self, digest: str) -> list[Found]:
         return [Found(p.what, p.found, p.kept) for p in self.expectations(digest)]
+
+    def _encoded(self, record: Record) -> str:
+        """Return the encoding that a submission's request has, empty when it is not on this machine."""
+        try:
+            header, requests = self._document(record.requests)
+            return encoding_signed(
+                requests[record.step], self.home.require_deployment(header.deployment_name), record.digest
+            )
+        except (AirlockError, KeyError):
+            return ""
 
     def _read_back(self, digest: str) -> list[Expectation]:
         expectations = self.expectations(digest)

@@ -186,6 +186,14 @@ class RpcClient:
             raise self._odd(method, "a receipt without status or logs")
         return ChainReceipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
 
+    def logs(self, first: int, last: int, kinds: list[str], topic: str) -> list[dict[str, Any]]:
+        """Return the logs of these blocks whose first topic is one of ``kinds`` and the second ``topic``, oldest first."""
+        asked = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [kinds, topic]}
+        found = self._ask("eth_getLogs", [asked])
+        if type(found) is not list or not all(type(log) is dict for log in found):
+            raise self._odd("eth_getLogs", "no list of logs")
+        return found
+
     def _quantity(self, method: str, params: list[Any]) -> int:
         return self._read_quantity(method, self._ask(method, params))
 

@@ -24,6 +24,9 @@ from airlock_shared.units import utc_text
 FINALIZED, _ = CONFIRMED_BY
 
 NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
+USED = "used"
+"""The answer of the chain that an intent's nonce is used."""
+
 _NOBODY = "0x" + "00" * 20
 _WORD_BYTES = 32
 
@@ -76,12 +79,19 @@ def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryC
     """
     require_chain(node, record, context)
     block = confirmed_block(node, context)
-    told = [_bit(node, record, account, block.number) for account in accounts_of(record)]
-    used = True if True in told else None if None in told else False
-    words = {True: "used", False: "unused", None: "cannot be told"}[used]
+    used = nonce_in(node, record, block.number)
+    words = {True: USED, False: "unused", None: "cannot be told"}[used]
     question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
     context.on_asked(question, words)
     return NonceAt(block, used)
+
+
+def nonce_in(node: RpcClient, record: Record, block: int) -> bool | None:
+    """Tell whether a nonce is used in a block, by either account, None when that cannot be told. Before block 0 none is."""
+    if block < 0:
+        return False
+    told = [_bit(node, record, account, block) for account in accounts_of(record)]
+    return True if True in told else None if None in told else False
 
 
 def accounts_of(record: Record) -> list[str]:
@@ -89,7 +99,39 @@ def accounts_of(record: Record) -> list[str]:
     return list({account.lower(): account for account in (record.signer, record.trader)}.values())
 
 
-def _bit(node: RpcClient, record: Record, account: str, block: int) -> bool | None:
+def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
+    """Tell what the service says of the nonce, of the signer or of the trader: contracts differ in whose it is."""
+    if context.nonce_used is None:
+        return None
+    answers: list[bool | None] = []
+    for account in accounts_of(record):
+        question = f"the service: nonce {record.nonce} of {account}"
+        try:
+            chain_id = context.chain_of(record)
+            answers.append(context.nonce_used(chain_id, record.contract, account, int(record.nonce)))
+        except ServiceError as error:
+            context.on_asked(question, error.what)
+            context.on_notice(f"the nonce cannot be read: {error.what}")
+            return None
+        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
+    return True if True in answers else None if None in answers else False
+
+
+def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
+    """Tell whether anybody says that an intent's nonce is used already, in whatever block; None when nobody can tell."""
+    told: list[bool | None] = []
+    if context.node is not None:
+        try:
+            require_chain(context.node, record, context)
+            told += [_bit(context.node, record, account, "latest") for account in accounts_of(record)]
+        except ServiceError as error:
+            context.on_notice(f"the chain cannot be read: {error.what}")
+    if not told or None in told:
+        told = [answer for answer in told if answer] + [nonce_by_word(record, context)]
+    return True if True in told else None if None in told else False
+
+
+def _bit(node: RpcClient, record: Record, account: str, block: int | str) -> bool | None:
     nonce = int(record.nonce)
     data = f"0x{NONCE_BITMAP}{parse_address(account).rjust(_WORD_BYTES, bytes(1)).hex()}{nonce >> 8:064x}"
     try:
@@ -144,6 +186,17 @@ def chain_reader(deployments: Iterable[Deployment]) -> Callable[[Record], int | 
         return chains.pop() if len(chains) == 1 else None
 
     return chain_of
+
+
+def contract_reader(deployments: Iterable[Deployment]) -> Callable[[Record], frozenset[str]]:
+    """Return what tells the contracts, lower-case, of the deployments on a row's chain that have its contract."""
+    known = list(deployments)
+
+    def contracts_of(record: Record) -> frozenset[str]:
+        ours = (_contracts(d) for d in known if record.chain_id in (None, d.chain_id))
+        return frozenset().union(*(told for told in ours if record.contract.lower() in told))
+
+    return contracts_of
 
 
 def _contracts(deployment: Deployment) -> set[str]:

@@ -8,21 +8,22 @@ says of the chain is its word, and ends nothing (rule C10).
 
 from __future__ import annotations
 
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.rpc import ChainBlock, RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import (
     NonceAt,
-    accounts_of,
     confirmed_block,
     named_transaction,
     nonce_at_confirmed_block,
+    nonce_by_word,
     require_chain,
     who_took,
 )
+from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.documents.services import CORE_API, OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
@@ -34,9 +35,6 @@ EXPIRY_MARGIN_MS = 120_000
 
 REPLACED, SPENT = "REPLACED", "NONCE_SPENT"
 """The codes of what is VOIDED: another transaction took its nonce; another signature spent it."""
-
-USED = "used"
-"""The answer of the chain that an intent's nonce is used."""
 
 _NEVER_AGAIN = "so it can never be executed again; whether it was is not said by that"
 
@@ -67,7 +65,7 @@ def _by_chain(record: Record, at: NonceAt, context: DeliveryContext) -> str:
     """Settle what a confirmed block settles."""
     block = f"block {at.block.number} of {utc_text(at.block.time_ms)}"
     if at.used:
-        return _spent(record, f"the chain has its nonce as used in {block}", context, proven=True)
+        return _spent(record, f"the chain has its nonce as used in {block}", context, at=at.block)
     if record.deadline_ms is None:
         return f"its nonce is unused in {block}, and it has no deadline: it can be executed until the nonce is spent"
     if at.block.time_ms <= record.deadline_ms:
@@ -80,11 +78,11 @@ def _by_chain(record: Record, at: NonceAt, context: DeliveryContext) -> str:
 def _by_word(record: Record, context: DeliveryContext) -> str:
     """Say what the service says of the nonce: that ends nothing."""
     now_ms = context.clock_ms()
-    used = _nonce_by_word(record, context)
+    used = nonce_by_word(record, context)
     if used is None:
         return ""
     if used:
-        return _spent(record, "by the service's word its nonce is used", context, proven=False)
+        return _spent(record, "by the service's word its nonce is used", context, at=None)
     if record.deadline_ms is None:
         return (
             "by the service's word its nonce is unused, and it has no deadline: it can be executed until that is spent"
@@ -98,26 +96,9 @@ def _by_word(record: Record, context: DeliveryContext) -> str:
     )
 
 
-def _nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
-    """Tell what the service says of the nonce, of the signer or of the trader: contracts differ in whose it is."""
-    if context.nonce_used is None:
-        return None
-    answers: list[bool | None] = []
-    for account in accounts_of(record):
-        question = f"the service: nonce {record.nonce} of {account}"
-        try:
-            chain_id = context.chain_of(record)
-            answers.append(context.nonce_used(chain_id, record.contract, account, int(record.nonce)))
-        except ServiceError as error:
-            context.on_asked(question, error.what)
-            context.on_notice(f"the nonce cannot be read: {error.what}")
-            return None
-        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
-    return True if True in answers else None if None in answers else False
-
-
-def _spent(record: Record, found: str, context: DeliveryContext, *, proven: bool) -> str:
+def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlock | None) -> str:
     """Say what a used nonce leaves open; where another signature of the journal has spent it, this one is VOIDED."""
+    proven = at is not None
     spender = _spender(record, context)
     if spender is not None:
         other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
@@ -125,6 +106,13 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, proven: bool
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
     told = f"{found}, {_NEVER_AGAIN}"
+    if proven and at is not None:
+        try:
+            told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
+        except ServiceError as error:
+            context.on_notice(error.what)
+        if context.journal.get(record.digest).state in FINAL:
+            return told
     seen = _look(record.digest, context)
     return f"{told}; the builder now says of {_in_words(seen)}" if seen else told
 

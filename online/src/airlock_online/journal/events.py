@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Insert, bindparam, case, func,
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS
 
-OF_ORDER, ANOMALY, REJECTED = "event", "anomaly", "rejected"
+OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
 
 

@@ -47,6 +47,7 @@ class JsonRpc:
             "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(account_at(*asked)))),
             "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
             "eth_getBlockByNumber": (2, 2, self._block),
+            "eth_getLogs": (1, 1, self._logs),
             "eth_getTransactionCount": (1, 2, self._count),
             "eth_call": (1, 2, self._called),
             "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
@@ -80,6 +81,18 @@ class JsonRpc:
         found = self._evm.block(number)
         told = [self._transaction(its) for its in found.hashes] if whole is True else list(found.hashes)
         return {"number": hex(number), "timestamp": hex(found.timestamp), "transactions": told}
+
+    def _logs(self, asked: object) -> list[dict[str, object]]:
+        """Return the logs of a range of blocks that have these topics; other filters are not served."""
+        if type(asked) is not dict or type(topics := asked.get("topics", [])) is not list:
+            raise RpcFault(BAD_PARAMS, "a filter has topics")
+        wanted = [topic if type(topic) is list else [topic] for topic in topics]
+        first, last = (self._past(asked.get(name, "latest")) for name in ("fromBlock", "toBlock"))
+        receipts = [
+            self._evm.receipt(its) for number in range(first, last + 1) for its in self._evm.block(number).hashes
+        ]
+        logs = [_log_json(found, at, log) for found in receipts if found for at, log in enumerate(found.logs)]
+        return [log for log in logs if _has(log["topics"], wanted)]
 
     def _number_of(self, which: object) -> int | None:
         """Return the number of a block, None for one that is not there yet. Every block is final at once."""
@@ -174,6 +187,11 @@ def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, object]:
         "blockNumber": hex(receipt.block_number),
         "transactionHash": receipt.hash,
     }
+
+
+def _has(topics: object, wanted: list[Any]) -> bool:
+    told = topics if type(topics) is list else []
+    return len(told) >= len(wanted) and all(topic in some for topic, some in zip(told, wanted, strict=False))
 
 
 def _hex(data: bytes) -> str:

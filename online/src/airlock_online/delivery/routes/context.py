@@ -64,6 +64,14 @@ def _nothing(*_: object) -> None:
     return None
 
 
+def _no_contracts(_: Record) -> frozenset[str]:
+    return frozenset()
+
+
+def _not_here(_: Record) -> str:
+    return ""
+
+
 def _own_chain(record: Record) -> int | None:
     return record.chain_id
 
@@ -75,7 +83,9 @@ class DeliveryContext(NamedTuple):
     ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
     ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
     own; a block is confirmed when the node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``chain_of``
-    tells which chain a row is of, None where nobody knows. ``look`` reads back, for a digest, what was
+    tells which chain a row is of, None where nobody knows; ``encoded`` an intent's encoding in hex without 0x, recomputed
+    from the request that is kept here, empty without it. ``contracts_of`` tells the venue's contracts,
+    lower-case. ``look`` reads back, for a digest, what was
     promised; None when there is nothing to read from.
     """
 
@@ -94,5 +104,7 @@ class DeliveryContext(NamedTuple):
     confirmations: int = 12
     confirmed_by: str = "finalized"
     chain_of: Callable[[Record], int | None] = _own_chain
+    encoded: Callable[[Record], str] = _not_here
+    contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
     relay_path: str = "/v2/relay"
     look: Callable[[str], Sequence[Found]] | None = None
