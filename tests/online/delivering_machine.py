@@ -58,7 +58,7 @@ class DeliveringMachine:
 
 @contextmanager
 def delivering_machine(
-    path: Path, *, now_ms: int = NOW, silence_s: float = 5, nap: Callable[[float], None] | None = None
+    path: Path | str, *, now_ms: int = NOW, silence_s: float = 5, nap: Callable[[float], None] | None = None
 ) -> Iterator[DeliveringMachine]:
     with open_journal(str(path), lambda: now_ms) as journal, Http(Timeouts(stream_silence=silence_s)) as http:
         yield DeliveringMachine(journal, http, now_ms=now_ms, nap=nap)

@@ -93,12 +93,19 @@ def test_the_table_is_the_one_that_was_agreed() -> None:
         OrderState.EXPIRED_UNUSED,
     }
     assert {
-        OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED},
-        OrderState.SENDING: {OrderState.PREPARED, OrderState.ACCEPTED, OrderState.REJECTED, OrderState.UNKNOWN},
-        OrderState.REJECTED: {OrderState.SENDING, OrderState.EXPORTED},
+        OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED, OrderState.UNKNOWN},
+        OrderState.SENDING: {
+            OrderState.PREPARED,
+            OrderState.ACCEPTED,
+            OrderState.REJECTED,
+            OrderState.UNKNOWN,
+            OrderState.PRESUMED_UNKNOWN,
+        },
+        OrderState.REJECTED: {OrderState.SENDING, OrderState.EXPORTED, OrderState.UNKNOWN},
         OrderState.EXPORTED: settled,
         OrderState.ACCEPTED: settled,
         OrderState.UNKNOWN: settled | {OrderState.ACCEPTED},
+        OrderState.PRESUMED_UNKNOWN: settled | {OrderState.ACCEPTED, OrderState.UNKNOWN},
     } | {state: set() for state in settled} == TRANSITIONS
 
 

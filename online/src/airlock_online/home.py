@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
+from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
@@ -16,11 +18,39 @@ from airlock_shared.host.transcript_file import TranscriptFile
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
+SENDING, OUTCOME = "sending", "outcome"
+"""Events of the transcript."""
+_UNSENT = frozenset({"PREPARED", "REJECTED"})
 
 
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-online")
+
+
+class TranscriptMarks:
+    """The marks of sendings in a transcript: ``sending`` before each, and what ``outcome`` says of it afterwards."""
+
+    def __init__(self, transcript: TranscriptFile, journal_id: str) -> None:
+        self._transcript = transcript
+        self._journal_id = journal_id
+
+    def begun(self, digest: str) -> int:
+        """Return how many sendings of a digest were begun; 0 when the last is known as refused, or as never left."""
+        count, perhaps = 0, False
+        for entry in self._transcript.entries():
+            if entry.data.get("digest") != digest:
+                continue
+            if entry.event == SENDING:
+                count, perhaps = count + 1, True
+            elif entry.event == OUTCOME and entry.data.get("state") is not None:
+                perhaps = entry.data["state"] not in _UNSENT
+        return max(count, 1) if perhaps else 0
+
+    def begin(self, record: Record, claims: int) -> None:
+        """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""
+        facts = {"ceremony": record.ceremony, "step": record.step, "digest": record.digest, "route": record.route}
+        self._transcript.record(SENDING, {**facts, "claim": claims, "journal": self._journal_id}, now_ms())
 
 
 class OnlineHome:
@@ -29,6 +59,10 @@ class OnlineHome:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.transcript = TranscriptFile(folder / "transcript.jsonl")
+
+    def marks(self, journal_id: str) -> TranscriptMarks:
+        """Return the marks of sendings in the transcript; new ones name the journal."""
+        return TranscriptMarks(self.transcript, journal_id)
 
     def config(self) -> OnlineConfig:
         """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""

@@ -75,6 +75,7 @@ class Stand:
 
     def run(self, *acts: str, die_at: str = "", full_at: str = "", now_ms: int = NOW) -> Ran:
         """Run one process to its end, and wait until the venue has dealt with all that it sent."""
+        self.venue.now_ms = now_ms
         ran = self._launcher.run(
             {
                 "acts": acts,
@@ -143,7 +144,7 @@ def recover(stand: Stand, whole: list[list[Any]]) -> OrderState:
         assert back.events in [whole, *unanswered], f"an event was lost: {back.events}"
     if back.state in FINAL:
         return OrderState(back.state)
-    assert back.state == OrderState.UNKNOWN
+    assert back.state in (OrderState.UNKNOWN, OrderState.PRESUMED_UNKNOWN)
     assert back.reason, "a state that nothing explains"
     deadline_ms = stand.delivery.deadline_ms
     late = stand.run("follow", now_ms=(deadline_ms or NOW) + LATE_MS)

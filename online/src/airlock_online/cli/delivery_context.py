@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -27,6 +28,7 @@ from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
+from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
@@ -39,6 +41,7 @@ from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, Usage
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 
+NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
@@ -77,6 +80,7 @@ class Desk:
             relay_path=self.config.reads.relay,
             look=self._look,
             encoded=self._encoded,
+            marks=home.marks(journal.journal_id),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -229,6 +233,10 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator
         try:
             yield desk
         except KeyboardInterrupt:
+            http.close()  # what is not written yet is unsent, and what is written has no answer: its thread notes which
+            until = time.monotonic() + NOTING_S
+            while sending() and time.monotonic() < until:
+                time.sleep(0.02)
             desk.stop()
             raise
 

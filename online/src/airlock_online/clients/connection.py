@@ -36,11 +36,15 @@ class Exchange(httpcore.NetworkBackend):
     """What one request may take, and what was written of it: the network under the HTTP library.
 
     ``until`` is a moment of ``monotonic``, in seconds: nothing is waited for after it. ``tunnel`` when a proxy is asked
-    to CONNECT first, so that only what goes through TLS is of the request.
+    to CONNECT first, so that only what goes through TLS is of the request. Nothing is begun to be written once ``ending``
+    says that the person has interrupted the command.
     """
 
-    def __init__(self, monotonic: Callable[[], float], until: float, *, tunnel: bool) -> None:
+    def __init__(
+        self, monotonic: Callable[[], float], until: float, *, tunnel: bool, ending: Callable[[], bool] = lambda: False
+    ) -> None:
         self.until = until
+        self._ending = ending
         self.tunnel = tunnel
         self.written = False
         self.head_bytes: int | None = 0  # None when the head is there
@@ -50,6 +54,8 @@ class Exchange(httpcore.NetworkBackend):
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Take an event of the HTTP library's trace: only a CONNECT is no part of the request."""
         if event.endswith(_BEGUN) and info["request"].method != b"CONNECT":
+            if self._ending():
+                raise httpcore.ConnectError("this command is ending")
             self.written = True
 
     def left(self, timeout: float | None) -> float:

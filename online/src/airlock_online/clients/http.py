@@ -144,7 +144,7 @@ class Http:
         request = self._request(call, silence)
         began = self._monotonic()
         tunnel = bool(self._proxy) and request.url.scheme == b"https"
-        exchange = Exchange(self._monotonic, began + self.timeouts.head, tunnel=tunnel)
+        exchange = Exchange(self._monotonic, began + self.timeouts.head, tunnel=tunnel, ending=lambda: self._closed)
         request.extensions["trace"] = exchange.trace
         with self._connection(call, request, exchange) as connection:
             response = self._send(call, request, connection, exchange)

@@ -43,7 +43,13 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
                 None,
                 "Remove the cause and submit it again, or sign a new one.",
             )
-        case OrderState.SENDING | OrderState.ACCEPTED | OrderState.UNKNOWN | OrderState.EXPORTED:
+        case (
+            OrderState.SENDING
+            | OrderState.ACCEPTED
+            | OrderState.UNKNOWN
+            | OrderState.PRESUMED_UNKNOWN
+            | OrderState.EXPORTED
+        ):
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:

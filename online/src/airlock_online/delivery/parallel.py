@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 MOST_AT_ONCE = 1024
+TURN_S = 10.0
+"""For how long an answer is waited for before the next one is sent: what waits does not hold the others."""
 
 _Result = TypeVar("_Result")
 Job = Callable[[Callable[[], None]], _Result]
@@ -38,8 +40,8 @@ class _Task(threading.Thread, Generic[_Result]):
 def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool, at_most: int = MOST_AT_ONCE) -> list[_Result]:
     """Run the jobs, at most so many at once, and return their results in order.
 
-    ``in_turn``: each starts when the one before it is answered, or has ended. What a job raises is raised here when all
-    have ended; after ``KeyboardInterrupt`` no job is started and none is waited for.
+    ``in_turn``: each starts when the one before it is answered, has ended, or has waited for ``TURN_S``. What a job raises
+    is raised here when all have ended; after ``KeyboardInterrupt`` no job is started and none is waited for.
     """
     place = threading.Semaphore(at_most)
     tasks: list[_Task[_Result]] = []
@@ -49,7 +51,7 @@ def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool, at_most: int = 
         tasks.append(task)
         task.start()
         if in_turn:
-            task.answered.wait()
+            task.answered.wait(TURN_S)
     for task in tasks:
         task.join()
     for task in tasks:

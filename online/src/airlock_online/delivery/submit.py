@@ -9,19 +9,23 @@ import hashlib
 from typing import Any
 
 from airlock_online.delivery.admission import check, check_alone, check_same, check_time, shares_nonce
+from airlock_online.delivery.before_sending import why_perhaps_sent
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.journal.claims import let_go, shown_holder
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
 from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_online.journal.schema import before
-from airlock_shared.errors import OutcomeUnknown, Refusal
+from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
+from airlock_shared.units import utc_text
 
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
 
@@ -40,19 +44,41 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
     check_time(delivery, context.clock_ms())
-    route = MODULES[delivery.route]
-    parcel = route.parcel(delivery, context)
+    parcel = MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _beside_others(record, context)
-    context.journal.prepare(record)
-    if not context.journal.claim(delivery.digest, **_sent(record)):
-        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
+    known = context.journal.prepare(record)
+    if why := why_perhaps_sent(known, context):
+        context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
+        return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
     tracker = Tracker(delivery.digest, context)
+    tracker.token = context.journal.claim(delivery.digest, **_sent(record))
+    if not tracker.token:
+        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     try:
-        reason = route.send(delivery, parcel, tracker, context)
+        _mark(record, known.claims + 1, tracker, context)
+        return _send(delivery, parcel, tracker, context)
+    finally:
+        let_go(tracker.token)
+
+
+def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
+    try:
+        reason = MODULES[delivery.route].send(delivery, parcel, tracker, context)
         return _outcome(delivery.digest, context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
+
+
+def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContext) -> None:
+    """Write into the transcript that the sending begins; when that fails, nothing is sent and the claim is given back."""
+    if context.marks is None:
+        return
+    try:
+        context.marks.begin(record, number)
+    except AirlockError:
+        tracker.settle(OrderState.PREPARED, "the transcript could not be written; nothing was sent")
+        raise
 
 
 def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
@@ -60,11 +86,11 @@ def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
 
     Raises ``JournalError`` when the journal does not know the digest or cannot be used.
     """
-    context.journal.move(
-        digest, OrderState.UNKNOWN, note="the program stopped while it was sending"
-    )  # from SENDING alone
+    context.journal.presume(digest)
     known = context.journal.get(digest)
     reason = ""
+    if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
+        return _held(known, context)
     if known.state in OPEN:
         reason = _route_of(known).follow(known, Tracker(digest, context), context)
     return _outcome(digest, context, reason)
@@ -158,6 +184,13 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
     told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))
     anomalies = tuple(context.journal.anomalies(digest))
     return OrderOutcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
+
+
+def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
+    until = utc_text(known.claim_until_ms) if known.claim_until_ms is not None else "its lease is over"
+    reason = f"{safe(shown_holder(known.claim_holder))} is sending it, and has until {until} to say what came of it"
+    anomalies = tuple(context.journal.anomalies(known.record.digest))
+    return OrderOutcome(known.record.digest, known.state, known.tracking_id, known.code, reason, anomalies)
 
 
 def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:

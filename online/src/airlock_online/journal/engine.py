@@ -8,22 +8,33 @@ synced, or not locked; other databases treat them alike.
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from airlock_online.journal.identity import Identity, identify
 from airlock_online.journal.schema import MIGRATIONS, SCHEMA, TABLES, VERSION
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe
 
 BUSY_TIMEOUT_S = 15
+CONNECT_S = 10
+STATEMENT_S = 15
+TRANSACTION_S = 20
+NETWORK_DISKS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "davfs", "gfs2", "glusterfs", "gpfs", "lustre",
+     "ncpfs", "ocfs2", "beegfs", "virtiofs", "vboxsf", "coda"}
+)  # fmt: skip
 _WAL_ATTEMPTS = 200
 _WAL_PAUSE_S = 0.05
 _MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
@@ -37,14 +48,16 @@ class JournalError(UsageError):
     """The journal cannot be read or written. Nothing is sent that could not be written down first."""
 
 
-def open_engine(where: str) -> Engine:
+def open_engine(where: str) -> tuple[Engine, Identity]:
     """Return an engine on the journal at a file name or a database URL, its tables made and their version checked.
+
+    Beside it stands which journal it is, and whether it is a copy.
 
     Raises ``JournalError``.
     """
     url = _url(where)
     try:
-        engine = _sqlite(url) if url.get_backend_name() == "sqlite" else create_engine(url, hide_parameters=True)
+        engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _server(url)
     except (ArgumentError, ImportError) as error:
         raise JournalError(
             f"{_shown(url)} cannot be used: {safe(str(error))}", do="install its driver, or correct it"
@@ -52,10 +65,10 @@ def open_engine(where: str) -> Engine:
     try:
         with wrapped("opened"), engine.begin() as connection:
             _make_tables(connection)
+            return engine, identify(connection)
     except JournalError:
         engine.dispose()
         raise
-    return engine
 
 
 @contextmanager
@@ -69,6 +82,86 @@ def wrapped(what: str) -> Iterator[None]:
             f"the journal cannot be {what} ({type(cause).__name__}: {safe(str(cause), limit=200)})",
             do="check its place, its permissions and the free space",
         ) from error
+
+
+@contextmanager
+def bounded(engine: Engine, access: str) -> Iterator[Connection]:
+    """Yield a connection in a transaction that ends in time, its commit included; ``access`` is what it needs.
+
+    A server that was stopped answers nothing, and breaks no time-out of its own: then the connection is cut from this side.
+    Before what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
+    """
+    with engine.connect() as connection:
+        if connection.dialect.name != "postgresql":
+            with connection.begin():
+                yield connection
+            return
+        cutter = threading.Timer(TRANSACTION_S, _cut, (connection,))
+        cutter.daemon = True
+        cutter.start()
+        try:
+            with connection.begin():
+                if access == STATE:
+                    connection.execute(text("SET LOCAL synchronous_commit = on"))
+                yield connection
+        finally:
+            cutter.cancel()
+
+
+def _cut(connection: Connection) -> None:
+    with suppress(Exception):  # whatever it is by now, nobody waits for it any more
+        duplicate = os.dup(connection.connection.driver_connection.fileno())  # type: ignore[union-attr]
+        with socket.socket(fileno=duplicate) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+
+def _server(url: URL) -> Engine:
+    """Return an engine on a database server. Every wait has an end, at the server and on the line."""
+    if url.get_backend_name() != "postgresql":
+        return create_engine(url, hide_parameters=True)
+    waits: dict[str, str | int] = {
+        "connect_timeout": CONNECT_S,
+        "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout={STATEMENT_S}s "
+        f"-c idle_in_transaction_session_timeout={TRANSACTION_S}s",
+        "tcp_user_timeout": TRANSACTION_S * 1000,
+        "keepalives_idle": 5,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+    }
+    own = {name: value for name, value in waits.items() if name not in url.query}
+    engine = create_engine(url, hide_parameters=True, connect_args=own, pool_timeout=STATEMENT_S)
+    event.listen(engine, "connect", _require_fsync)
+    return engine
+
+
+def _require_fsync(connection: Any, _record: object) -> None:
+    """Refuse a server that commits without its disk: what it has answered may be gone after a power cut."""
+    with connection.cursor() as cursor:
+        found = cursor.execute("SHOW fsync").fetchone()
+    connection.rollback()
+    if found != ("on",):
+        raise JournalError("the database server runs with fsync off: nothing on it is durable", do="turn it on")
+
+
+def _require_own_disk(path: Path) -> None:
+    """Refuse a file on a network disk, whose locks and syncs are other machines' promises."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return
+    found = (0, "")
+    place = os.path.realpath(path)
+    for line in lines:
+        fields = line.split()
+        where, kind = fields[4].replace("\\040", " "), fields[fields.index("-") + 1]
+        if (place == where or place.startswith(where.rstrip("/") + "/")) and len(where) >= found[0]:
+            found = len(where), kind
+    if found[1] in NETWORK_DISKS or found[1].startswith("fuse."):
+        raise JournalError(
+            f"{safe(str(path))} is on a network disk ({safe(found[1], limit=40)}): a SQLite file is safe on a disk of this "
+            "machine alone",
+            do="keep it on such a disk; several machines share a journal on PostgreSQL (AIRLOCK_JOURNAL)",
+        )
 
 
 def _url(where: str) -> URL:
@@ -88,6 +181,7 @@ def _sqlite(url: URL) -> Engine:
     path = Path(url.database or "")
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise JournalError("the journal needs a file of its own: it must outlive the program", do="name a file")
+    _require_own_disk(path)
     _make_private(path)
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S})
     event.listen(engine, "connect", _set_up)

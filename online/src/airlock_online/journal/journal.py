@@ -8,8 +8,10 @@ database, cannot both claim a digest.
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +19,8 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, open_engine, wrapped
+from airlock_online.journal.claims import is_gone, let_go, new_token, shown_holder
+from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, bounded, open_engine, wrapped
 from airlock_online.journal.events import (
     ANOMALY,
     NOTE,
@@ -29,12 +32,16 @@ from airlock_online.journal.events import (
     read_events,
     storable,
 )
+from airlock_online.journal.identity import COPIED_DO, Identity
+from airlock_online.journal.moves import claim_is_over, claimed_with, move_row
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, before, submission_of
+from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, submission_of
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 
 _APPEND_ATTEMPTS = 5
+_LOST_ATTEMPTS = 3  # at reading whether a claim is there whose commit was not answered
+_UNUSABLE_AT_MOST = 20
 
 
 class Journal:
@@ -43,8 +50,9 @@ class Journal:
     Every method may raise ``JournalError``.
     """
 
-    def __init__(self, engine: Engine, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, engine: Engine, clock_ms: Callable[[], int], identity: Identity = Identity("", "")) -> None:  # noqa: B008
         self._engine = engine
+        self.journal_id, self._copied = identity
         self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READ)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
@@ -64,12 +72,12 @@ class Journal:
 
     @contextmanager
     def _writing(self, access: str = STATE) -> Iterator[Connection]:
-        with wrapped("written"), self._turn, self._for[access].begin() as connection:
+        with wrapped("written"), self._turn, bounded(self._for[access], access) as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with wrapped("read"), self._for[READ].begin() as connection:
+        with wrapped("read"), bounded(self._for[READ], READ) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------
@@ -86,42 +94,92 @@ class Journal:
                 raise
         return self.get(record.digest)
 
-    def claim(self, digest: str, **sent: str | int | None) -> bool:
-        """Move to SENDING and return True, for exactly one caller; False when it has been sent, or is being sent.
+    def claim(self, digest: str, **sent: str | int | None) -> str:
+        """Move to SENDING and return the claim's token, for exactly one caller; empty when it was sent or is being sent.
 
-        This is one conditional statement. Whoever gets True may send once; ``sent`` is what is sent and where, members
-        of ``Record``, written with it.
+        This is one conditional statement. Whoever gets the token may send once; ``sent`` is what is sent and where,
+        members of ``Record``, written with it. The caller calls ``claims.let_go`` when it sends no more. When the answer
+        of the commit is lost, the row itself says whose claim it is. Raises ``JournalError``, also for a copy of a journal.
         """
+        if self._copied:
+            raise JournalError(self._copied, do=COPIED_DO)
+        token = new_token()
+        held = False
+        try:
+            with self._writing() as connection:
+                claim = claimed_with(connection, token, self._clock_ms())
+                held = self._move(connection, digest, OrderState.SENDING, claim | sent)
+        except JournalError:
+            held = self._is_claimed(digest, token)
+            if not held:
+                raise
+        finally:
+            if not held:
+                let_go(token)
+        return token if held else ""
+
+    def _is_claimed(self, digest: str, token: str) -> bool:
+        """Tell whether a claim is there whose commit was not answered; False when that cannot be read either."""
+        for attempt in range(_LOST_ATTEMPTS):
+            time.sleep(attempt)
+            try:
+                known = self.find(digest)
+            except JournalError:
+                continue
+            return known is not None and known.claim_token == token
+        return False
+
+    def presume(self, digest: str) -> bool:
+        """Move from SENDING to PRESUMED_UNKNOWN when the holder of the claim is gone or its lease is over."""
+        known = self.find(digest)
+        if known is None or known.state is not OrderState.SENDING:
+            return False
+        gone = is_gone(known.claim_holder, known.claim_token)
+        note = f"{shown_holder(known.claim_holder)} stopped while it was sending, or its claim ran out"
         with self._writing() as connection:
-            return self._move(connection, digest, OrderState.SENDING, note="", code="", **sent)
+            now_ms = self._clock_ms()
+            over = claim_is_over(connection, known.claim_token, now_ms, gone=gone)
+            told = {"note": note}
+            return move_row(connection, digest, OrderState.PRESUMED_UNKNOWN, now_ms, told, only=over)
 
     def export(self, digest: str) -> bool:
         """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again."""
         with self._writing() as connection:
-            if self._move(connection, digest, OrderState.EXPORTED, method="export", note="", code=""):
+            if self._move(connection, digest, OrderState.EXPORTED, {"method": "export", "note": "", "code": ""}):
                 return True
             state = connection.scalar(select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest))
             return bool(state == OrderState.EXPORTED.value)
 
-    def move(self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None) -> bool:
-        """Move to a state, and return whether the state that it was in allows that."""
+    def move(
+        self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None, token: str = ""
+    ) -> bool:
+        """Move to a state, and return whether the state that it was in, or the claim's token, allows that."""
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
         with self._writing() as connection:
-            return self._move(connection, digest, to, **told)
+            return self._move(connection, digest, to, told, token)
+
+    def tell(self, digest: str, state: OrderState) -> None:
+        """Write down which state a person was told."""
+        with self._writing(EVENT) as connection:
+            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(told=state.value))
+
+    def keep_unusable(self, digest: str, given: str) -> None:
+        """Keep an id that a service gave and that cannot be used, as it came; the newest ``_UNUSABLE_AT_MOST`` at most."""
+        with self._writing() as connection:
+            kept = connection.scalar(select(SUBMISSIONS.c.unusable_ids).where(SUBMISSIONS.c.digest == digest))
+            ids = [text for text in json.loads(kept or "[]") if text != given]
+            text = storable({"unusable_ids": json.dumps([*ids, given][-_UNUSABLE_AT_MOST:])})
+            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(**text))
 
     def annotate(self, digest: str, note: str) -> None:
         """Replace the note, whatever the state."""
         with self._writing() as connection:
             self._set(connection, digest, note=note)
 
-    def _move(self, connection: Connection, digest: str, to: OrderState, **values: Any) -> bool:
-        allowed = [state.value for state in before(to)]
-        done = connection.execute(
-            update(SUBMISSIONS)
-            .where(SUBMISSIONS.c.digest == digest, SUBMISSIONS.c.state.in_(allowed))
-            .values(state=to.value, updated_ms=self._clock_ms(), **storable(values))
-        )
-        return done.rowcount == 1
+    def _move(
+        self, connection: Connection, digest: str, to: OrderState, values: Mapping[str, Any], token: str = ""
+    ) -> bool:
+        return move_row(connection, digest, to, self._clock_ms(), values, token=token)
 
     def _set(self, connection: Connection, digest: str, **values: Any) -> None:
         connection.execute(
@@ -158,7 +216,7 @@ class Journal:
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
         return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
 
-    def reject(self, digest: str, status: int, reason: str, code: str = "") -> bool:
+    def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
         """Move to REJECTED and write down why, at once; the reason stays when the digest is sent again.
 
         Return whether the state allowed it; when it does not, the reason is kept all the same.
@@ -167,7 +225,7 @@ class Journal:
             attempt = 1 + count_rejections(connection, digest)
             payload = {"attempt": attempt, "status": status, "code": code, "reason": reason}
             insert_event(connection, digest, OrderEvent(None, REJECTED, payload), REJECTED, self._clock_ms())
-            moved = self._move(connection, digest, OrderState.REJECTED, note=reason, code=code)
+            moved = self._move(connection, digest, OrderState.REJECTED, {"note": reason, "code": code}, token)
             if not moved:
                 self._set(connection, digest, note=reason)
             return moved
@@ -192,7 +250,7 @@ class Journal:
                     if fresh and event.seq is not None:
                         raise_last_seq(connection, digest, event.seq)
                     for state in path:
-                        self._move(connection, digest, state, **told)
+                        self._move(connection, digest, state, told)
                     return fresh
             except JournalError as error:
                 if not isinstance(error.__cause__, IntegrityError):
@@ -274,4 +332,5 @@ class Journal:
 
 def open_journal(where: str, clock_ms: Callable[[], int]) -> Journal:
     """Open the journal at a file name, or at a database URL. Raises ``JournalError``."""
-    return Journal(open_engine(where), clock_ms)
+    engine, identity = open_engine(where)
+    return Journal(engine, clock_ms, identity)

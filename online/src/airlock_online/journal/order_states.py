@@ -25,6 +25,7 @@ class OrderState(StrEnum):
     EXPORTED = "EXPORTED"
     ACCEPTED = "ACCEPTED"
     UNKNOWN = "UNKNOWN"
+    PRESUMED_UNKNOWN = "PRESUMED_UNKNOWN"
     FILLED = "FILLED"
     CONFIRMED = "CONFIRMED"
     MARKET_DECLINED = "MARKET_DECLINED"
@@ -40,6 +41,8 @@ MEANINGS = {
     OrderState.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
     OrderState.ACCEPTED: "the service has taken it",
     OrderState.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
+    OrderState.PRESUMED_UNKNOWN: "whoever was sending it is gone, or its claim ran out: as UNKNOWN, but that its sender may "
+    "still write down what it learned",
     OrderState.FILLED: "the order was filled",
     OrderState.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
     OrderState.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
@@ -58,7 +61,15 @@ FINAL = frozenset(
         OrderState.VOIDED,
     }
 )
-OPEN = frozenset({OrderState.SENDING, OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED})
+OPEN = frozenset(
+    {
+        OrderState.SENDING,
+        OrderState.ACCEPTED,
+        OrderState.UNKNOWN,
+        OrderState.PRESUMED_UNKNOWN,
+        OrderState.EXPORTED,
+    }
+)
 """The states in which there is something left to find out, by reading alone."""
 
 _TERMINAL = {

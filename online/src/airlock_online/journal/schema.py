@@ -25,14 +25,16 @@ VERSION = 3
 _S = OrderState
 _ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED, _S.VOIDED})
 TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
-    _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED}),
-    # Back to PREPARED only when no connection could be opened, so that not a byte was sent.
-    _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN}),
-    _S.REJECTED: frozenset({_S.SENDING, _S.EXPORTED}),
+    # To UNKNOWN when something else than this journal shows that it may have been sent: a transcript, or its used nonce.
+    _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED, _S.UNKNOWN}),
+    # Back to PREPARED only when the connection shows that not a byte of the request was written.
+    _S.SENDING: frozenset({_S.PREPARED, _S.ACCEPTED, _S.REJECTED, _S.UNKNOWN, _S.PRESUMED_UNKNOWN}),
+    _S.REJECTED: frozenset({_S.SENDING, _S.EXPORTED, _S.UNKNOWN}),
     # Nothing leads from here back to SENDING, PREPARED or REJECTED: what may have been taken is never sent again, and
     # what another sender has is never sent from here.
     _S.ACCEPTED: _ENDS,
     _S.UNKNOWN: _ENDS | {_S.ACCEPTED},
+    _S.PRESUMED_UNKNOWN: _ENDS | {_S.ACCEPTED, _S.UNKNOWN},
     _S.EXPORTED: _ENDS,
     _S.FILLED: frozenset(),
     _S.CONFIRMED: frozenset(),
@@ -41,6 +43,10 @@ TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.EXPIRED_UNUSED: frozenset(),
     _S.VOIDED: frozenset(),
 }  # fmt: skip
+
+
+BY_ITS_HOLDER = {_S.PRESUMED_UNKNOWN: frozenset({_S.PREPARED, _S.REJECTED})}
+"""What only the claim's token leads to: its holder still writes down what it learned, whatever others presumed."""
 
 
 def before(state: OrderState) -> list[OrderState]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from airlock_online.clients.http import Http
     from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
+    from airlock_online.delivery.before_sending import SendingMarks
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
     from airlock_online.journal.schema import Record
@@ -84,9 +85,9 @@ class DeliveryContext(NamedTuple):
     ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
     own; a block is confirmed when the node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``chain_of``
     tells which chain a row is of, None where nobody knows; ``encoded`` an intent's encoding in hex without 0x, recomputed
-    from the request that is kept here, empty without it. ``contracts_of`` tells the venue's contracts,
-    lower-case. ``look`` reads back, for a digest, what was
-    promised; None when there is nothing to read from.
+    from the request that is kept here, empty without it. ``contracts_of`` tells the venue's contracts, lower-case. ``look``
+    reads back, for a digest, what was promised; None when there is nothing to read from. ``marks`` are the transcript's of
+    what was begun to be sent.
     """
 
     journal: Journal
@@ -108,3 +109,4 @@ class DeliveryContext(NamedTuple):
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
     relay_path: str = "/v2/relay"
     look: Callable[[str], Sequence[Found]] | None = None
+    marks: SendingMarks | None = None

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.journal.claims import let_go
 from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
 from airlock_shared.text.safe import safe
 
 
 class Tracker:
-    """The submission of one digest, kept equal to the journal."""
+    """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed."""
 
     def __init__(self, digest: str, context: DeliveryContext) -> None:
         self.digest = digest
+        self.token = ""
         self._context = context
         known = context.journal.get(digest)
         self.order = KnownOrder(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
@@ -83,6 +85,7 @@ class Tracker:
             note=note,
             told_again=told_again,
         )
+        let_go(self.token)
         self._accepted = self._accepted or OrderState.ACCEPTED in path
         self._context.on_answered()
         if fresh:
@@ -97,11 +100,13 @@ class Tracker:
 
     def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
-        if not self._context.journal.move(self.digest, state, note=note):
+        if not self._context.journal.move(self.digest, state, note=note, token=self.token):
             self._context.journal.annotate(self.digest, note)
+        let_go(self.token)
         self._context.on_answered()
 
     def reject(self, status: int, reason: str, code: str = "") -> None:
         """Write down that it was refused before it was taken, and why."""
-        self._context.journal.reject(self.digest, status, reason, code)
+        self._context.journal.reject(self.digest, status, reason, code, token=self.token)
+        let_go(self.token)
         self._context.on_answered()

@@ -1,0 +1,311 @@
+"""A journal that was deleted, emptied, copied or restored sends nothing twice, and none sends what another has sent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from airlock_online.delivery.submit import submit
+from airlock_online.home import OnlineHome
+from airlock_online.journal import engine
+from airlock_online.journal.engine import JournalError, open_engine
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import OrderState
+from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from online.crash.orders import WAYS, order
+from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
+from online.loopback import Answer, Wire, closed_port, frame, reply, stream
+from online.test_journal import DIGEST, NOW, put, record
+from online.test_routes import Node
+
+SUBMIT = "POST /market/execute-batched"
+ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
+EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> OnlineHome:
+    return OnlineHome(tmp_path / "home")
+
+
+@pytest.fixture
+def path(home: OnlineHome) -> Path:
+    home.folder.mkdir()
+    return home.folder / "journal.sqlite3"
+
+
+def marked(desk: DeliveringMachine, home: OnlineHome) -> DeliveringMachine:
+    desk.world = desk.world._replace(marks=home.marks(desk.world.journal.journal_id), patience_s=0)
+    return desk
+
+
+def sent_once(home: OnlineHome, path: Path, answer: Answer, outcome: str | None) -> OrderState:
+    """Submit once, and record the outcome as the command does; None: it was killed before that."""
+    with Wire({SUBMIT: [answer]}) as wire, delivering_machine(path) as desk:
+        state = submit(unsent(wire.url), marked(desk, home).world).state
+        assert wire.count("POST", "/market/execute-batched") == 1
+    if outcome is not None:
+        home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
+    return state
+
+
+def again(home: OnlineHome, path: Path) -> tuple[OrderState, int]:
+    """Submit it again, and return its state and how often it was posted now."""
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
+        state = submit(unsent(wire.url), marked(desk, home).world).state
+        return state, wire.count("POST", "/market/execute-batched")
+
+
+def deleted(path: Path) -> None:
+    for file in path.parent.glob(path.name + "*"):
+        file.unlink()
+
+
+def emptied(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript("DELETE FROM events; DELETE FROM submissions;")
+    connection.close()
+
+
+@pytest.mark.parametrize("outcome", ["UNKNOWN", "ACCEPTED", "FILLED", None])
+@pytest.mark.parametrize("harm", [deleted, emptied])
+def test_what_the_transcript_knows_as_sent_is_not_sent_by_a_journal_that_forgot_it(
+    home: OnlineHome, path: Path, harm: Callable[[Path], None], outcome: str | None
+) -> None:
+    assert sent_once(home, path, Answer(b""), outcome) is OrderState.UNKNOWN
+    harm(path)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize("outcome", ["UNKNOWN", None])
+def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
+    home: OnlineHome, path: Path, outcome: str | None
+) -> None:
+    with delivering_machine(path):
+        pass
+    before = path.read_bytes()
+    sent_once(home, path, Answer(b""), outcome)
+    deleted(path.with_name(path.name + "-"))
+    with path.open("r+b") as file:  # the same file, with what was in it before
+        file.truncate()
+        file.write(before)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+
+
+def test_a_refusal_that_the_transcript_knows_may_be_sent_again_by_a_new_journal(home: OnlineHome, path: Path) -> None:
+    assert sent_once(home, path, reply(400, {}), "REJECTED") is OrderState.REJECTED
+    deleted(path)
+    assert again(home, path) == (OrderState.FILLED, 1)
+
+
+def test_a_refusal_that_only_the_journal_knows_may_be_sent_again_by_it(home: OnlineHome, path: Path) -> None:
+    assert sent_once(home, path, reply(400, {}), None) is OrderState.REJECTED
+    assert again(home, path) == (OrderState.FILLED, 1)
+
+
+def test_an_outcome_of_before_there_were_marks_counts(home: OnlineHome, path: Path) -> None:
+    home.transcript.record("outcome", {"digest": unsent().digest, "state": "ACCEPTED", "code": ""}, NOW)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_leaves_its_mark_before_a_byte_is_sent(home: OnlineHome, path: Path, way: str) -> None:
+    seen: list[list[str]] = []
+
+    def look(_: object) -> None:
+        seen.append([entry.event for entry in home.transcript.entries()])
+
+    with Wire({}, look) as wire, delivering_machine(path) as desk:
+        from airlock_online.clients.rpc import RpcClient
+
+        marked(desk, home)
+        desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
+        submit(order(way, wire.url), desk.world)
+    assert ["sending"] in seen
+    (entry,) = home.transcript.entries()
+    assert (entry.data["digest"], entry.data["claim"]) == (order(way, "https://a.example").digest, 1)
+    assert order(way, "https://a.example").signature[2:40] not in home.transcript.path.read_text()
+
+
+def test_a_transcript_that_cannot_be_written_lets_nothing_be_sent(
+    home: OnlineHome, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise UsageError("the disk is full")
+
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
+        marked(desk, home)
+        monkeypatch.setattr(home.transcript, "record", full)
+        with pytest.raises(UsageError, match="full"):
+            submit(unsent(wire.url), desk.world)
+        assert (wire.seen, desk.world.journal.get(unsent().digest).state) == ([], OrderState.PREPARED)
+        monkeypatch.undo()
+        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+
+
+def test_a_transcript_that_was_changed_lets_nothing_be_sent(home: OnlineHome, path: Path) -> None:
+    sent_once(home, path, reply(400, {}), "REJECTED")
+    lines = home.transcript.path.read_text()
+    home.transcript.path.write_text(lines.replace("REJECTED", "PREPARED"))
+    with Wire({}) as wire, delivering_machine(path) as desk, pytest.raises(DocumentError, match="DOC-CHAIN"):
+        submit(unsent(wire.url), marked(desk, home).world)
+    assert wire.seen == []
+
+
+# ---- copies --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", [OrderState.PREPARED, OrderState.REJECTED])
+def test_nothing_is_sent_from_a_copy(tmp_path: Path, state: OrderState) -> None:
+    with open_journal(str(tmp_path / "one"), lambda: NOW) as journal:
+        put(journal, state)
+    shutil.copyfile(tmp_path / "one", tmp_path / "two")
+    with open_journal(str(tmp_path / "two"), lambda: NOW) as copy:
+        with pytest.raises(JournalError, match="copy"):
+            copy.claim(DIGEST)
+        assert copy.get(DIGEST).state is state
+    with open_journal(str(tmp_path / "one"), lambda: NOW) as journal:
+        assert journal.claim(DIGEST)
+
+
+def test_a_folder_may_be_renamed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with open_journal(str(tmp_path / "a/journal"), lambda: NOW) as journal:
+        put(journal, OrderState.PREPARED)
+    (tmp_path / "a").rename(tmp_path / "b")
+    with open_journal(str(tmp_path / "b/journal"), lambda: NOW) as journal:
+        assert journal.claim(DIGEST)
+
+
+def test_a_database_that_was_made_from_another_is_a_copy(postgres_url: str) -> None:
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        put(journal, OrderState.PREPARED)
+    server, _, name = postgres_url.rpartition("/")
+    made, _ = open_engine(postgres_url)
+    made.dispose()
+    admin = open_admin(server)
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}_copy TEMPLATE {name}"))
+    admin.dispose()
+    with open_journal(f"{postgres_url}_copy", lambda: NOW) as copy, pytest.raises(JournalError, match="copy"):
+        copy.claim(DIGEST)
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        assert journal.claim(DIGEST)
+
+
+def open_admin(server: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    from sqlalchemy import create_engine
+
+    return create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+
+
+def test_a_file_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounted = f"36 35 98:0 / {tmp_path} rw,noatime - nfs4 server:/export rw\n"
+    reading = Path.read_text
+
+    def read_text(path: Path, *args: str) -> str:
+        return "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n" + mounted if "mountinfo" in str(path) else reading(path, *args)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    with pytest.raises(JournalError, match="network disk"):
+        open_journal(str(tmp_path / "journal"), lambda: NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- the nonce before the sending ----------------------------------------------------------------------------------
+
+
+def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
+    asked = []
+
+    def used(chain_id: int | None, contract: str, account: str, nonce: int) -> bool:
+        asked.append((chain_id, contract, account, nonce))
+        return True
+
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
+        outcome = submit(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
+    assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
+    assert "nonce is used already" in outcome.reason
+    assert asked[0] == (8453, unsent().contract, unsent().signer, 12345)
+
+
+@pytest.mark.parametrize("answer", [False, None, ServiceError("cannot be read")])
+def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answer: object) -> None:
+    def used(*_: object) -> bool | None:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[return-value]
+
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
+        assert submit(unsent(wire.url), desk.reading(used)).state is OrderState.FILLED
+
+
+def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
+    delivery = order("relay", f"http://127.0.0.1:{closed_port()}")
+    taken = hex(int(delivery.nonce) + 1)
+    with (
+        Node(eth_getTransactionCount=[taken], eth_getTransactionReceipt=[None]) as node,
+        delivering_machine(path) as desk,
+    ):
+        from airlock_online.clients.rpc import RpcClient
+
+        desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
+        submit(delivery, desk.world)
+        assert desk.world.journal.get(delivery.digest).claims == 0
+
+
+# ---- a database that answers nothing -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def frozen(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeliveringMachine]:
+    """Yield a desk whose database has stopped, in the middle of everything."""
+    monkeypatch.setattr(engine, "TRANSACTION_S", 1)
+    with delivering_machine(postgres_url) as desk:
+        desk.world.journal.prepare(record())
+        with desk.world.journal._engine.connect() as connection:
+            backend = connection.scalar(text("SELECT pg_backend_pid()"))
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            yield desk
+        finally:
+            os.kill(backend, signal.SIGCONT)
+
+
+def test_a_frozen_database_holds_nobody(frozen: DeliveringMachine) -> None:
+    began = time.monotonic()
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(JournalError):
+        submit(unsent(wire.url), frozen.world)
+    assert wire.seen == []
+    assert time.monotonic() - began < 10
+
+
+def test_the_claim_waits_for_postgresql_s_disk(postgres_url: str) -> None:
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        put(journal, OrderState.PREPARED)
+        seen: list[str] = []
+        from sqlalchemy import event
+
+        with journal._engine.begin() as connection:
+            connection.execute(text("ALTER ROLE airlock SET synchronous_commit = off"))
+        journal._engine.dispose()
+
+        @event.listens_for(journal._engine, "before_cursor_execute")
+        def look(connection: object, cursor: object, statement: str, *_: object) -> None:
+            if statement.startswith("UPDATE submissions"):
+                cursor.execute("SHOW synchronous_commit")  # type: ignore[attr-defined]
+                seen.append(cursor.fetchone()[0])  # type: ignore[attr-defined]
+
+        assert journal.claim(DIGEST)
+        with journal._engine.begin() as connection:
+            connection.execute(text("ALTER ROLE airlock RESET synchronous_commit"))
+    assert seen == ["on"]

@@ -1,0 +1,235 @@
+"""Two desks on one journal: a claim has one holder, who is left alone while it lives and writes what it learned later."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from airlock_online.clients.http import Timeouts
+from airlock_online.delivery.submit import follow, submit
+from airlock_online.journal import claims
+from airlock_online.journal.claims import LEASE_MS, holder, is_gone, let_go, new_token, shown_holder
+from airlock_online.journal.engine import CONNECT_S, TRANSACTION_S
+from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from online.delivering_machine import delivering_machine, unsent
+from online.loopback import Seen, Wire, closed_port, frame, reply, stream
+from online.test_journal import DIGEST, NOW, record
+
+SUBMIT = "POST /market/execute-batched"
+ACCEPTED = frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0)
+EXECUTED = frame("MarketOrderExecuted", {"orderId": 1, "trackingId": "t-1"}, 1)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "journal.sqlite")
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def journal(where: str) -> Iterator[Journal]:
+    with open_journal(where, lambda: NOW) as opened:
+        yield opened
+
+
+def elsewhere(journal: Journal, digest: str = DIGEST) -> None:
+    """Make the claim one of another machine."""
+    with journal._engine.begin() as connection:
+        connection.execute(text("UPDATE submissions SET claim_holder = 'desk@other, process 7 (00000000.1.7.9)'"))
+    assert journal.get(digest).claim_holder.startswith("desk@other")
+
+
+def expire(journal: Journal) -> None:
+    with journal._engine.begin() as connection:
+        connection.execute(text(f"UPDATE submissions SET claim_until_ms = claim_until_ms - {LEASE_MS}"))
+
+
+# ---- the lease -----------------------------------------------------------------------------------------------------
+
+
+def test_the_lease_is_longer_than_every_time_out_of_a_sending() -> None:
+    most = Timeouts()
+    sending_s = most.connect + most.head + max(most.total, most.stream_total) + 3 * (CONNECT_S + TRANSACTION_S)
+    assert sending_s * 1000 < LEASE_MS
+
+
+def test_the_lease_runs_by_the_databases_clock(journal: Journal) -> None:
+    journal.prepare(record())
+    assert journal.claim(DIGEST)
+    with journal._engine.connect() as connection:
+        sqlite = connection.dialect.name == "sqlite"
+        now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        query = now if sqlite else "CAST(extract(epoch from clock_timestamp()) * 1000 AS BIGINT)"
+        left = (journal.get(DIGEST).claim_until_ms or 0) - connection.scalar(text(f"SELECT {query}"))  # type: ignore[operator]
+    assert LEASE_MS - 60_000 < left <= LEASE_MS
+
+
+def test_a_live_claim_of_another_desk_is_left_alone_and_its_holder_is_named(where: str, journal: Journal) -> None:
+    delivery = unsent()._replace(digest=DIGEST)
+    journal.prepare(record())
+    token = journal.claim(DIGEST)
+    elsewhere(journal)
+    with delivering_machine(where) as desk:
+        for _ in range(5):
+            outcome = follow(delivery.digest, desk.world)
+            assert outcome.state is OrderState.SENDING
+            assert "desk@other, process 7" in outcome.reason
+            assert "00000000" not in outcome.reason
+        expire(journal)
+        assert follow(delivery.digest, desk.world).state is OrderState.PRESUMED_UNKNOWN
+    let_go(token)
+
+
+@pytest.mark.parametrize(
+    ("learned", "then"),
+    [
+        (lambda j, t: j.move(DIGEST, OrderState.PREPARED, note="not sent", token=t), OrderState.PREPARED),
+        (lambda j, t: j.reject(DIGEST, 400, "no", token=t), OrderState.REJECTED),
+        (lambda j, t: j.move(DIGEST, OrderState.UNKNOWN, note="cut", token=t), OrderState.UNKNOWN),
+        (lambda j, t: j.record(DIGEST, OrderEvent(0, "X", {}), path=[OrderState.ACCEPTED]), OrderState.ACCEPTED),
+    ],
+)
+def test_the_holder_still_writes_what_it_learned(
+    journal: Journal, learned: Callable[[Journal, str], object], then: OrderState
+) -> None:
+    journal.prepare(record())
+    token = journal.claim(DIGEST)
+    elsewhere(journal)
+    expire(journal)
+    assert journal.presume(DIGEST)
+    assert learned(journal, token)
+    assert journal.get(DIGEST).state is then
+    let_go(token)
+
+
+@pytest.mark.parametrize("token", ["", "0" * 32])
+def test_nobody_else_unsends_what_was_presumed(journal: Journal, token: str) -> None:
+    journal.prepare(record())
+    let_go(journal.claim(DIGEST))
+    assert journal.presume(DIGEST)
+    assert not journal.move(DIGEST, OrderState.PREPARED, token=token)
+    assert not journal.reject(DIGEST, 400, "no", token=token)
+    assert not journal.claim(DIGEST)
+    assert journal.get(DIGEST).state is OrderState.PRESUMED_UNKNOWN
+
+
+def test_another_token_unsends_nothing_that_is_being_sent(journal: Journal) -> None:
+    journal.prepare(record())
+    token = journal.claim(DIGEST)
+    assert not journal.move(DIGEST, OrderState.PREPARED, token="0" * 32)
+    assert journal.move(DIGEST, OrderState.PREPARED, token=token)
+    assert journal.get(DIGEST).claims == 1
+    let_go(token)
+
+
+# ---- who holds it --------------------------------------------------------------------------------------------------
+
+
+def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
+    script = "from airlock_online.journal.claims import holder; print(holder())"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+    token = new_token()
+    assert is_gone(ended, "x")
+    assert not is_gone(holder(), token)
+    let_go(token)
+    assert is_gone(holder(), token)
+    assert not is_gone("desk@other, process 7 (00000000.1.7.9)", "x")  # another machine: only its lease tells
+    assert not is_gone("", "")
+
+
+def test_a_holder_is_shown_without_what_is_for_machines() -> None:
+    assert shown_holder(holder()) == holder().rpartition(" (")[0]
+    assert shown_holder("") == "an earlier version of this program"
+
+
+def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
+    """While one desk sends, another follows everything as fast as it can; every answer is in the journal at the end."""
+    ending = threading.Event()
+
+    def slow(_seen: Seen) -> None:
+        ending.wait(0.05)
+
+    script = {SUBMIT: [stream(ACCEPTED, EXECUTED)]}
+    states = []
+    with Wire(script, slow) as wire, delivering_machine(where) as one, delivering_machine(where) as other:
+        digests = [f"0x{number:064x}" for number in range(1, 21)]
+
+        def loop() -> None:
+            while not ending.is_set():
+                for known in other.world.journal.submissions():
+                    follow(known.record.digest, other.world._replace(patience_s=0))
+
+        thread = threading.Thread(target=loop)
+        thread.start()
+        try:
+            for number, digest in enumerate(digests):
+                delivery = unsent(wire.url)._replace(digest=digest, nonce=str(number), step=f"step-{number}")
+                states.append(submit(delivery, one.world).state)
+        finally:
+            ending.set()
+            thread.join()
+    assert states == [OrderState.FILLED] * 20
+
+
+# ---- a commit without an answer ------------------------------------------------------------------------------------
+
+
+def test_a_claim_whose_commit_was_not_answered_is_recovered(
+    where: str, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy.engine.default import DefaultDialect
+    from sqlalchemy.exc import OperationalError
+
+    journal.prepare(record())
+    commit = DefaultDialect.do_commit
+    lost = []
+
+    def do_commit(dialect: DefaultDialect, connection: object) -> None:
+        commit(dialect, connection)  # type: ignore[arg-type]
+        if not lost:
+            lost.append(1)
+            raise OperationalError("COMMIT", {}, Exception("the connection is lost"))
+
+    monkeypatch.setattr(DefaultDialect, "do_commit", do_commit)
+    token = journal.claim(DIGEST)
+    monkeypatch.undo()
+    assert (lost, bool(token), journal.get(DIGEST).claim_token) == ([1], True, token)
+    let_go(token)
+
+
+def test_a_claim_that_was_not_committed_is_no_claim(
+    where: str, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy.engine.default import DefaultDialect
+    from sqlalchemy.exc import OperationalError
+
+    journal.prepare(record())
+    held = set(claims._HELD)
+
+    def do_commit(_dialect: DefaultDialect, _connection: object) -> None:
+        raise OperationalError("COMMIT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr(DefaultDialect, "do_commit", do_commit)
+    with pytest.raises(Exception, match="cannot be"):
+        journal.claim(DIGEST)
+    monkeypatch.undo()
+    assert held == claims._HELD
+    assert journal.get(DIGEST).state is OrderState.PREPARED
+
+
+def test_what_could_not_be_sent_is_sent_by_whoever_comes_next(where: str) -> None:
+    delivery = unsent(f"http://127.0.0.1:{closed_port()}")
+    with delivering_machine(where) as one, delivering_machine(where) as other:
+        assert submit(delivery, one.world).state is OrderState.PREPARED
+        with Wire({SUBMIT: [reply(400, {}), stream(ACCEPTED, EXECUTED)]}) as wire:
+            assert submit(unsent(wire.url), other.world).state is OrderState.REJECTED
+            assert submit(unsent(wire.url), one.world).state is OrderState.FILLED
+        assert one.world.journal.get(delivery.digest).claims == 3
