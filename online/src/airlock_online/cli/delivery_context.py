@@ -30,7 +30,7 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
@@ -62,6 +62,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
+        self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
@@ -103,13 +104,19 @@ class Desk:
     # ---- telling ----------------------------------------------------------------------------------------------------
 
     def _event(self, step: str, digest: str, event: OrderEvent) -> None:
-        now = now_ms()
+        now, route = now_ms(), self._route_of(digest)
         with self._writing:
             if self._as_json:
-                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now)}))
+                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now, route=route)}))
             else:
                 self._heading(step)
-                show("\n".join(event_lines(event, now_ms=now)))
+                show("\n".join(event_lines(event, now_ms=now, route=route)))
+
+    def _route_of(self, digest: str) -> str:
+        """Return the route of a submission that has an event; what it was sent by does not change any more."""
+        if digest not in self._routes:
+            self._routes[digest] = self.journal.get(digest).record.route
+        return self._routes[digest]
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing:
@@ -149,7 +156,14 @@ class Desk:
             known = self.journal.get(outcome.digest)
             ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
             ids |= {"entity_id": known.entity_id, "old_entity_id": known.record.old_entity_id}
-            told = {**facts, **ids, "reason": outcome.reason, "anomalies": list(outcome.anomalies), "read_back": read}
+            told = {
+                **facts,
+                "terminal": outcome.state in FINAL,
+                **ids,
+                "reason": outcome.reason,
+                "anomalies": list(outcome.anomalies),
+                "read_back": read,
+            }
             show(json.dumps(told | ({"error": error.as_json()} if error else {})))
         else:
             self._heading(step)
