@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_online.delivery.final_evidence import EVIDENCE, Evidence
+from airlock_online.delivery.final_evidence import EVIDENCE, FinalEvidence
 from airlock_online.delivery.routes.registry import MODULES
 from airlock_online.journal.order_states import FINAL
 from airlock_shared.catalogue.intents import CATALOGUE
@@ -26,7 +26,7 @@ def test_every_route_can_succeed_and_end_by_some_row(route: str) -> None:
 
 
 @pytest.mark.parametrize("row", EVIDENCE, ids=lambda row: f"{row.state}-{'-'.join(row.routes)}")
-def test_a_row_says_who_could_lie_and_what_then_happens(row: Evidence) -> None:
+def test_a_row_says_who_could_lie_and_what_then_happens(row: FinalEvidence) -> None:
     assert set(row.routes) <= set(MODULES)
     assert min(map(len, (row.proof, row.liar, row.then))) > 5
     assert row.proof.endswith(".")
