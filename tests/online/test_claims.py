@@ -190,10 +190,10 @@ def test_a_claim_whose_commit_was_not_answered_is_recovered(
 
     journal.prepare(record())
     commit = DefaultDialect.do_commit
-    lost = []
+    lost: list[int] = []
 
     def do_commit(dialect: DefaultDialect, connection: object) -> None:
-        commit(dialect, connection)  # type: ignore[arg-type]
+        commit(dialect, connection)  # type: ignore[no-untyped-call]
         if not lost:
             lost.append(1)
             raise OperationalError("COMMIT", {}, Exception("the connection is lost"))

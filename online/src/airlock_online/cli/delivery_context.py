@@ -6,6 +6,7 @@ Several orders are told of at once, so that whatever is written is written whole
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,9 +41,11 @@ from airlock_shared.documents.signatures import Signed, parse_signatures
 from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
+from airlock_shared.text.secrets import keep_secret
 
 NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
+_SIGNATURE = re.compile(r'"signature"\s*:\s*"([^"]*)')
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
@@ -64,6 +67,7 @@ class Desk:
         self._step = ""
         self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
+        keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
             journal,
@@ -149,7 +153,8 @@ class Desk:
     def _tell(
         self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None
     ) -> None:
-        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": outcome.code}
+        code = safe(outcome.code, limit=64)
+        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": code}
         read = [expectation._asdict() for expectation in expectations]
         self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
@@ -271,6 +276,7 @@ class MatchedSignatures(NamedTuple):
 
 def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
     """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
+    keep_signatures_secret(data)
     answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
@@ -283,6 +289,12 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match(answer, signed, header, items, fingerprint)
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
+
+
+def keep_signatures_secret(data: bytes) -> None:
+    """Keep what a signatures document holds out of every output, before anything in it is read or refused."""
+    for found in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
+        keep_secret(found[1])
 
 
 def not_signed(request: Request, signed: Signed) -> ExitCode:

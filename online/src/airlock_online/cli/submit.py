@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -28,8 +29,10 @@ from airlock_shared.documents.signatures import FORMAT
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
+from airlock_shared.text.secrets import keep_secret
 
 MAX_EIP7702_BYTES = 1 << 20
+_AUTHORIZATION = re.compile(r'"[rs]"\s*:\s*"([^"]*)')
 
 
 @click.command("submit")
@@ -124,6 +127,8 @@ def _read_eip7702(given: tuple[str, ...], steps: set[str]) -> dict[str, str]:
             texts[step] = data.decode().strip(" \t\r\n")
         except UnicodeDecodeError as error:
             raise DocumentError("DOC-JSON", f"{name} is not UTF-8", do="give the JSON object in a file") from error
+        for found in _AUTHORIZATION.finditer(texts[step]):
+            keep_secret(found[1])
         if not texts[step]:
             raise DocumentError("DOC-JSON", f"{name} is empty", do="give the JSON object in a file")
     return texts

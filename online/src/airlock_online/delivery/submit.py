@@ -25,6 +25,7 @@ from airlock_online.journal.schema import before
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
+from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
@@ -37,6 +38,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
     outcome says the rest: see ``outcome.error_of``.
     """
+    keep_secret(delivery.signature)
     check(delivery)
     known = context.journal.find(delivery.digest)
     if known:

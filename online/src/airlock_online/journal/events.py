@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Insert, bindparam, case, func,
 
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS
+from airlock_shared.text.secrets import redact
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
@@ -53,7 +54,7 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
         "kind": kind,
         "seq": event.seq,
         "type": event.type,
-        "payload": json.dumps(event.payload, separators=(",", ":"), sort_keys=True),
+        "payload": redact(json.dumps(event.payload, separators=(",", ":"), sort_keys=True)),
         "at_ms": event.at_ms,
         "received_ms": now_ms,
     }
@@ -80,8 +81,12 @@ def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEve
 
 
 def storable(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values whose texts every database can hold: no lone surrogate, which JSON can smuggle in, and no NUL."""
-    return {
-        name: value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0") if type(value) is str else value
-        for name, value in values.items()
-    }
+    """Return values whose texts every database can hold, without what is secret in them.
+
+    No lone surrogate, which JSON can smuggle in, and no NUL.
+    """
+    return {name: _storable_text(value) if type(value) is str else value for name, value in values.items()}
+
+
+def _storable_text(text: str) -> str:
+    return redact(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))

@@ -17,6 +17,7 @@ import click
 from airlock_shared.cli import keyboard
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
+from airlock_shared.text.secrets import redact
 
 MORE = "-- Enter for more --"
 """Stands alone on a line where the screen is full; only our own lines begin in the first column."""
@@ -30,7 +31,7 @@ plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, hel
 
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
-    click.echo(harmless(_filled(text)), err=True)
+    click.echo(harmless(_filled(redact(text))), err=True)
 
 
 def _filled(text: str) -> str:
@@ -42,7 +43,7 @@ def _filled(text: str) -> str:
 
 def show(text: str) -> None:
     """Write lines of the result to stdout; nothing in them acts on the terminal."""
-    click.echo(harmless(text))
+    click.echo(harmless(redact(text)))
 
 
 def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
@@ -52,7 +53,7 @@ def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
 
 def show_json(value: Any) -> None:
     """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
-    click.echo(json.dumps(value, indent=2))
+    click.echo(redact(json.dumps(value, indent=2)))
 
 
 def ask(question: str, *, piped: bool) -> str:
@@ -62,7 +63,7 @@ def ask(question: str, *, piped: bool) -> str:
     when nobody can answer.
     """
     keyboard.forget_typed()
-    click.echo(harmless(question), err=True, nl=False)
+    click.echo(harmless(redact(question)), err=True, nl=False)
     if not (piped or keyboard.at_a_terminal()):
         say()
         raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
@@ -94,7 +95,7 @@ def explain(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = list(wrapped(safe_again(f"{heading}{error.what}{place}"), WIDTH))
+    lines = list(wrapped(safe_again(redact(f"{heading}{error.what}{place}")), WIDTH))
     if isinstance(error, Refusal):
         lines += rows("  got:      ", error.got) if error.got else []
         lines += rows("  expected: ", error.expected) if error.expected else []
@@ -105,7 +106,7 @@ def explain(error: AirlockError) -> str:
 
 def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
     """Yield untrusted text beside its label, escaped, in rows of 80 columns that stay in their column."""
-    for row in wrapped(safe_again(text, limit=limit), WIDTH - len(label)):
+    for row in wrapped(safe_again(redact(text), limit=limit), WIDTH - len(label)):
         yield f"{label}{row}"
         label = " " * len(label)
 

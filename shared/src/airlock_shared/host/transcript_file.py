@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder, read_input
+from airlock_shared.text.secrets import redact
 
 MAX_BYTES = 256 << 20
 
@@ -66,7 +68,7 @@ class TranscriptFile:
 
     def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
         self._look()
-        entry = next_entry(self._last, at_ms, event, data)
+        entry = next_entry(self._last, at_ms, event, json.loads(redact(json.dumps(data))))
         append_line(self.path, entry.line())
         self._last, self._mark = entry, _mark(self.path)
         return entry
