@@ -82,8 +82,8 @@ def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
     ("mined", "why"),
     [
         ({"ok": False}, "reverted"),
-        ({"data": "0x"}, "no transaction there carries"),
-        ({"data": "0x" + "00" * 400}, "no transaction there carries"),
+        ({"data": "0x"}, "no transaction there is known"),
+        ({"data": "0x" + "00" * 400}, "no transaction there is known"),
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
@@ -95,6 +95,15 @@ def test_a_transaction_that_reverted_or_carries_something_else_executed_nothing(
         outcome = follow(delivery.digest, world(desk, delivery, node.url))
     assert outcome.state is OrderState.UNKNOWN
     assert why in outcome.reason + " ".join(desk.notices)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_attempt_that_was_reverted_does_not_hide_the_one_that_was_not(desk: DeliveringMachine, way: str) -> None:
+    delivery = lost(desk, way)
+    reverted = carrier(delivery, tx_hash=OTHER, ok=False)
+    with chain_with(delivery, reverted, carrier(delivery)).node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
 def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(desk: DeliveringMachine) -> None:

@@ -55,8 +55,11 @@ def settle_spent(record: Record, confirmed: ChainBlock, context: DeliveryContext
         return ""
     context.on_asked(f"{node.name}: the block that marked nonce {record.nonce}", str(block))
     for found in _carriers(node.block(block, whole=True), encoded):
-        return settle_by_transaction(record, found, confirmed, context)
-    return f"block {block} marked it, and no transaction there carries this intent openly"
+        try:
+            return settle_by_transaction(record, found, confirmed, context)
+        except ServiceError as error:  # an attempt that was reverted may stand before the one that was not
+            context.on_notice(error.what)
+    return f"block {block} marked it, and no transaction there is known to have executed this intent"
 
 
 def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, context: DeliveryContext) -> str:
