@@ -51,6 +51,8 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
     OrderState.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
     OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",
                            ExitCode.EXPIRED),
+    OrderState.VOIDED: ("Look at what has its nonce. If this is still wanted, it is agreed on and signed anew.",
+                        ExitCode.EXECUTION_FAILED),
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
 

@@ -105,6 +105,16 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
     )
 
 
+def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:
+    """Return the encoding of a request's intent in hex without 0x, recomputed; empty when ``digest`` is another one's."""
+    intent = CATALOGUE.get(str(request.payload.get("primaryType")))
+    if intent is None or request.transaction is not None:
+        return ""
+    message = definitions(intent).read(intent.name, request.payload["message"])
+    hashes = hashes_of(intent, message, deployment.domains[intent.domain])
+    return encoding_of(intent, message).hex() if "0x" + hashes.digest.hex() == digest else ""
+
+
 def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     payload, filled = request.payload, request.transaction
     assert filled is not None  # noqa: S101 (the caller has looked)

@@ -23,11 +23,11 @@ _FOLLOW = "Run `airlock-online follow`."
 _AGAIN = "Sign a new one only after this one has ended: until then it can still be executed."
 
 
-_REGISTERED = OpenOutcome(
-    "nothing more: the order was registered on the chain; no read shows whether it was filled or declined",
+_SPENT = OpenOutcome(
+    "what has spent its nonce: its own execution, or something else; it can never be executed again",
     None,
-    "Read the positions and the account's history at the venue. This signature can never be executed again: if you "
-    "still want the order, sign a new one.",
+    "Look for its transaction: `airlock-online resolve DIGEST --search`, or give what the venue or a block explorer tells: "
+    "`--transaction HASH`, `--tracking-id ID`. Sign nothing in its place before you know: it may have been done.",
 )
 
 
@@ -53,7 +53,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:
-                return _REGISTERED
+                return _SPENT
             return _timeless(known) if record.deadline_ms is None else _intent(known, record.deadline_ms)
     return OpenOutcome("nothing: it has ended", None, "Nothing.")
 
@@ -72,12 +72,12 @@ def _intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     moment = utc_text(until_ms)
     if known.state is OrderState.ACCEPTED:
         return OpenOutcome(
-            f"the service's final answer, or {moment} with its nonce unused",
+            f"the service's last word, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
             f"{_FOLLOW} {_AGAIN}",
         )
     return OpenOutcome(
-        f"its nonce to be used, or {moment} with its nonce unused",
+        f"its nonce being used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
         f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
     )

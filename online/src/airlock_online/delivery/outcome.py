@@ -61,6 +61,9 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
                 f"the deadline passed and the nonce was never used{told}",
                 do="sign a new intent; this one is worthless now",
             )
+        case OrderState.VOIDED:
+            do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"
+            return ExecutionFailed(f"it can no longer be executed, and it was not{told}", do=do)
         case OrderState.REJECTED:
             do = known.do if known else "remove the cause and submit again"
             return ServiceError(f"the service refused it before it accepted it{told}", code=outcome.code, do=do)

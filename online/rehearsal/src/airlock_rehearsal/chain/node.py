@@ -17,7 +17,16 @@ from urllib.parse import urlsplit
 from eth_utils.address import to_checksum_address
 
 from airlock_online.clients.http import Http, HttpCall
-from airlock_rehearsal.chain.evm import CHAIN_ID, EvmReceipt, EvmTransaction, FeeHistory, Log, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import (
+    CHAIN_ID,
+    EvmBlock,
+    EvmReceipt,
+    EvmTransaction,
+    FeeHistory,
+    Log,
+    NotTaken,
+    Reverted,
+)
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -57,6 +66,16 @@ class NodeEvm:
         """Return the number of the latest block."""
         return self._number("eth_blockNumber")
 
+    def block(self, number: int) -> EvmBlock:
+        """Return a block that is there."""
+        found = self._ask("eth_getBlockByNumber", hex(number), False)
+        return EvmBlock(number, _integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
+
+    def pass_time(self) -> None:
+        """Mine a block without transactions."""
+        with self._one_block():
+            pass
+
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
         return max(self._now_s(), _integer(self._ask("eth_getBlockByNumber", "latest", False)["timestamp"]) + 1)
@@ -87,9 +106,15 @@ class NodeEvm:
         fees = tuple(_integer(fee) for fee in history["baseFeePerGas"])
         return FeeHistory(_integer(history["oldestBlock"]), fees, tuple(history["gasUsedRatio"]))
 
-    def call(self, sender: str, to: str, data: bytes, value: int = 0) -> bytes:
-        """Return what a call would return now, changing nothing. Raises ``Reverted``."""
-        return _bytes(self._simulated("eth_call", sender, to, data, value))
+    def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
+        """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
+        if block is None:
+            return _bytes(self._simulated("eth_call", sender, to, data, value))
+        asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+        try:
+            return _bytes(self._ask("eth_call", asked, hex(block)))
+        except _RpcError as error:
+            raise _reverted(error) from error
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that the node estimates and a quarter more. Raises ``Reverted``."""
