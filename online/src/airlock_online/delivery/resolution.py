@@ -72,7 +72,7 @@ def _nonce_used(record: Record, context: DeliveryContext) -> bool | None:
             context.on_asked(question, error.what)
             context.on_notice(f"the nonce cannot be read: {error.what}")
             return None
-        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
+        context.on_asked(question, {True: USED, False: "unused", None: "not known"}[answers[-1]])
     return True if True in answers else None if None in answers else False
 
 

@@ -93,7 +93,7 @@ _ROUTES = (
         RELAYER, _RELAYER, INTENT,
         (
             Endpoint("POST", "/intents", "delegate and referral intents", "submit"),
-            Endpoint("GET", "/intents/{id}", "what became of one", "follow"),
+            Endpoint("GET", "/intents/{id}", "the outcome of one", "follow"),
         ),
         nonce_proves=True, pinnable=True,
     ),
@@ -116,7 +116,7 @@ _ROUTES = (
         RELAY, BUILDER, TRANSACTION,
         (
             Endpoint("POST", "/v2/relay", "send a signed transaction", "submit"),
-            Endpoint("GET", "/v2/relay/{hash}", "what became of a relayed transaction", "relay"),
+            Endpoint("GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay"),
         ),
     ),
     Route(
