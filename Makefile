@@ -60,6 +60,14 @@ test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 test-newer: $(VENVS)/dev/.done
 	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE)
 
+# What runs at random in a smaller number with every run of the tests. AIRLOCK_ALTERED_SEED gives another draw.
+.PHONY: test-signing
+test-signing: $(VENVS)/dev/.done $(VENVS)/offline/.done ## The random tests of `sign` at full size: interleavings, kills, altered requests
+	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+		AIRLOCK_INTERLEAVINGS=50 AIRLOCK_ALTERED=6000 AIRLOCK_ALTERED_INSTALLED=200 $(VENVS)/dev/bin/python -m pytest -q \
+		tests/offline/test_interleavings.py tests/offline/test_killed_while_signing.py tests/offline/test_sign_never_falls.py \
+		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py
+
 left-out: ## Say which tests were left out on this machine when they last ran, and why
 	@sh .ci/left-out "$(LEFT)"
 

@@ -21,6 +21,7 @@ from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.report_folder import read_folder
+from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAY
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.host.print_pdf import browser
@@ -555,16 +556,43 @@ PATHS: dict[OrderState, list[OrderState]] = {
 """The states on the way from PREPARED to each."""
 
 
+KINDS: dict[str, tuple[str, int | None, set[OrderState]]] = {
+    "transaction": (RELAY, None, {OrderState.CONFIRMED, OrderState.FAILED}),
+    "order": (BATCHED_MARKET, 1000, {OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.CONFIRMED}),
+    "trigger": (CORE_API, None, {OrderState.FILLED, OrderState.MARKET_DECLINED}),
+}
+"""Of each kind the route, the deadline, and with which outcome its nonce is spent: a stored trigger waits, and a failed
+order may be tried again by whoever has it."""
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", list(OrderState))
-def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: OrderState) -> None:
-    digest = "0x" + "ab" * 32
-    fields = dict.fromkeys(Record._fields, "") | {"digest": digest, "ceremony": "demo", "deadline_ms": None}
+def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is_no_secret(
+    tmp_path: Path, state: OrderState, kind: str, late: bool
+) -> None:
+    digest, (route, deadline_ms, spent) = "0x" + "ab" * 32, KINDS[kind]
+    fields = dict.fromkeys(Record._fields, "") | {
+        "digest": digest,
+        "ceremony": "demo",
+        "deadline_ms": deadline_ms,
+        "chain_id": None,
+    }
+    fields |= {
+        "deadline_ms": deadline_ms,
+        "route": route,
+        "contract": TRADER,
+        "signer": TRADER,
+        "trader": TRADER,
+        "nonce": "7",
+    }
+    over = state in {*spent, OrderState.EXPIRED_UNUSED} or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
         journal.prepare(Record(**fields))  # type: ignore[arg-type]
         for step in PATHS[state]:
             assert journal.move(digest, step)
-        lines, ended = timeline_of(journal, "demo", {digest})
-    assert ended == ({digest} if state in FINAL else set())
+        lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late, lambda _: None)
+    assert ended == ({digest} if state in FINAL and over else set())
     (sent,) = parse_timeline(lines).sent.values()
     assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
 

@@ -51,6 +51,8 @@ FLOODS: dict[str, Any] = {
     "our own lines": {name: name for name in OURS},
     "long names": {"x" * 5000 + str(n): 1 for n in range(30)},
     "one long text": {"note": "y" * 60_000},
+    "letters of two bytes": {str(n): "\u0436" * 60 for n in range(100)},
+    "letters of four bytes": {str(n): "\U00020000" * 30 for n in range(100)},
     "escapes": {str(n): "\U0010ffff" * 400 for n in range(100)},
     "a long word and breaks": {"note": "z " * 500 + "\n".join(OURS)},
     "a list": [list(OURS)] * 500,

@@ -96,7 +96,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("error", "why"), [(KeyError("amountUsdc"), "Fault"), (Refusal("DIGEST-DISAGREE", "no"), "DIGEST-DISAGREE")]
+    ("error", "why"), [(KeyError("amountUsdc"), "ItemFault"), (Refusal("DIGEST-DISAGREE", "no"), "DIGEST-DISAGREE")]
 )
 def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     error: Exception, why: str, world: World, monkeypatch: pytest.MonkeyPatch
@@ -112,7 +112,7 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     whys = [data["why"] for event, data in ended.events if event == "refused"]
     assert whys == [why, *["not begun"] * (len(steps) - 3)]
     assert ended.events[-1][0] == "signatures-written"
-    assert ("fault in Airlock: KeyError" in ended.err) == (why == "Fault")
+    assert ("fault in Airlock: KeyError" in ended.err) == (why == "ItemFault")
     assert "amountUsdc" not in ended.err
     assert "Traceback" not in ended.err
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.config import OnlineConfig, read_config
+from airlock_online.config import OnlineConfig, read_config, require_proxy
 from airlock_online.home import RPC_VARIABLE, OnlineHome
 from airlock_shared.errors import UsageError
 
@@ -28,12 +28,27 @@ from airlock_shared.errors import UsageError
         ("[reads]\nposition = '/v2/positions'", "'position'"),
         ("[reads]\nrelay = ['/v2/relay']", "'relay'"),
         ("[meta]\nchain_id = 1", "'chain_id'"),
+        ("[http]\nplain_http = 1", "'plain_http'"),
+        ("[http]\nverify = false", "'verify'"),
+        ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),
+        ("[http]\nproxy = 'http://user:word@proxy.example:3128'", "proxy"),
     ],
 )
 def test_a_wrong_configuration_is_refused(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "config.toml").write_text(text)
     with pytest.raises(UsageError, match=told):
         read_config(tmp_path / "config.toml")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1:3128", "https://127.0.0.1:3128", "socks5://127.0.0.1:1080", "http://127.0.0.1", "http://u:p@127.0.0.1:1",
+     "http://127.0.0.1:1/x", "http://:1", "http://a b:1", "http://127.0.0.1:0", "http://127.0.0.1:99999", "http://[::1"],
+)  # fmt: skip
+def test_a_proxy_has_one_form(address: str) -> None:
+    with pytest.raises(UsageError, match="proxy") as caught:
+        require_proxy(address)
+    assert "u:p" not in str(caught.value)
 
 
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:

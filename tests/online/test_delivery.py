@@ -18,7 +18,7 @@ from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, sub
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Record
+from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
@@ -554,7 +554,7 @@ def test_an_unknown_order_ends_only_by_its_deadline_with_the_nonce_unused(
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
-    def read(contract: str, account: str, nonce: int) -> bool:
+    def read(_: int | None, contract: str, account: str, nonce: int) -> bool:
         asked.append((contract, account, nonce))
         return account == "0x" + "77" * 20
 
@@ -746,6 +746,24 @@ def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
         export(unsent()._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
 
 
+def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_claim(
+    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _first(desk, OrderState.PREPARED)
+    prepare = desk.world.journal.prepare
+
+    def prepared(record: Record) -> Submission:
+        made = prepare(record)
+        assert desk.world.journal.claim(first.digest)  # after this one has looked, and before it claims
+        return made
+
+    monkeypatch.setattr(desk.world.journal, "prepare", prepared)
+    with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
+        submit(unsent(wire.url)._replace(digest=SECOND, nonce="9"), desk.world)
+    assert wire.seen == []
+    assert desk.world.journal.get(SECOND).state is OrderState.PREPARED
+
+
 @pytest.mark.parametrize(
     "state", [OrderState.PREPARED, OrderState.FILLED, OrderState.FAILED, OrderState.EXPIRED_UNUSED]
 )
@@ -779,11 +797,18 @@ def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
     [
         ({}, True),
         ({"contract": "0x" + "44" * 20, "trader": "0x" + "55" * 20}, True),  # an account's count knows neither
+        ({"chain_id": 8453}, True),  # of a row that an earlier version wrote, nobody knows the chain
         ({"nonce": "2"}, False),
         ({"signer": "0x" + "33" * 20}, False),
         ({"route": "relayer"}, False),  # an intent's nonce is another number
     ],
 )
-def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str], shared: bool) -> None:
+def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str | int], shared: bool) -> None:
     one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "")
     assert shares_nonce(one, one._replace(**({"route": "rpc", "signer": "0xab"} | changes))) is shared  # type: ignore[arg-type]
+
+
+def test_a_nonce_of_another_chain_is_another_nonce() -> None:
+    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", chain_id=8453)
+    assert shares_nonce(one, one._replace(digest="0x2"))
+    assert not shares_nonce(one, one._replace(digest="0x2", chain_id=84532))

@@ -150,7 +150,7 @@ def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(
     outcome, delivery = deliver_with(services, desk, "http-500@batched")
     assert outcome.state is OrderState.UNKNOWN
 
-    def nonce_used(_: str, account: str, nonce: int) -> bool:
+    def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
         return services.state.nonce_used("trading", account, nonce)
 
     assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
@@ -220,7 +220,7 @@ def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk:
     assert submit(delivery, desk.world).state is OrderState.UNKNOWN
     services.faults = Faults()
 
-    def nonce_used(_: str, account: str, nonce: int) -> bool:
+    def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
         return services.state.nonce_used("referral", account, nonce)
 
     for _ in range(200):

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
+from airlock_online.delivery.admission import check_alone
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, before
+from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, Submission, before
+from airlock_shared.errors import Refusal
 from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32
@@ -399,23 +403,65 @@ def test_a_damaged_journal_is_a_journal_error(path: Path) -> None:
             journal.get(DIGEST)
 
 
-# ---- the first version ---------------------------------------------------------------------------------------------
+# ---- earlier versions ----------------------------------------------------------------------------------------------
 
 
-def version_1() -> list[str]:
-    """Return the SQL of a journal that the first version wrote, with one accepted order in it."""
-    lines = (VECTORS / "journal/version-1.sql").read_text().splitlines()
+def version(number: int) -> list[str]:
+    """Return the SQL of a journal of an earlier version: the first with one accepted order, the second with every state."""
+    lines = (VECTORS / f"journal/version-{number}.sql").read_text().splitlines()
     return "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";").split(";\n")
 
 
-def write_version_1(path: Path) -> None:
+def write_version(number: int, path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.executescript(";".join(version_1()))
+    connection.executescript(";".join(version(number)))
     connection.close()
 
 
+STATES_OF_2 = {
+    "CONFIRMED": 2,
+    "EXPORTED": 1,
+    "FILLED": 1,
+    "MARKET_DECLINED": 1,
+    "FAILED": 1,
+    "REJECTED": 1,
+    "UNKNOWN": 2,
+    "ACCEPTED": 1,
+}
+"""How many submissions of each state the journal of schema version 2 has."""
+
+
+def assert_goes_on_from_2(journal: Journal) -> None:
+    """A journal of schema version 2 has all that was in it, says what it cannot know, and takes what comes."""
+    every = journal.submissions()
+    assert Counter(known.state.value for known in every) == STATES_OF_2
+    assert all(known.record.chain_id is None and known.told == known.state for known in every)
+    assert all((known.claims, known.claim_token, known.unusable_ids) == (0, "", ()) for known in every)
+    (accepted,) = (known.record.digest for known in every if known.state is OrderState.ACCEPTED)
+    assert journal.record(accepted, OrderEvent(1, "MarketOrderExecuted", {}), path=(OrderState.FILLED,))
+    (rejected,) = (known.record.digest for known in every if known.state is OrderState.REJECTED)
+    assert journal.claim(rejected, chain_id=8453)
+    assert journal.get(rejected).record.chain_id == 8453
+    journal.prepare(record()._replace(chain_id=8453))
+    assert journal.get(DIGEST).record.chain_id == 8453
+
+
+def test_a_journal_of_the_second_version_is_migrated_and_goes_on(path: Path) -> None:
+    write_version(2, path)
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert_goes_on_from_2(journal)
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert len(journal.submissions()) == 1 + sum(STATES_OF_2.values())
+
+
+def test_a_journal_that_was_kept_from_before_opens_and_goes_on(path: Path) -> None:
+    shutil.copyfile(VECTORS / "before/desk/online-home/journal.sqlite3", path)
+    with open_journal(str(path), lambda: NOW) as journal:
+        assert_goes_on_from_2(journal)
+
+
 def test_a_journal_of_the_first_version_is_migrated_and_goes_on(path: Path) -> None:
-    write_version_1(path)
+    write_version(1, path)
     with open_journal(str(path), lambda: NOW) as journal:
         known = journal.get(DIGEST)
         assert known.record == record()
@@ -425,8 +471,9 @@ def test_a_journal_of_the_first_version_is_migrated_and_goes_on(path: Path) -> N
         assert [event.seq for event in journal.events(DIGEST)] == [0, 1]
 
 
-def test_a_migrated_journal_has_the_tables_of_a_new_one(path: Path, tmp_path: Path) -> None:
-    write_version_1(path)
+@pytest.mark.parametrize("earlier", range(1, VERSION))
+def test_a_migrated_journal_has_the_tables_of_a_new_one(path: Path, tmp_path: Path, earlier: int) -> None:
+    write_version(earlier, path)
     new = tmp_path / "new.sqlite"
     shapes = []
     for file in (path, new):
@@ -443,10 +490,13 @@ def test_a_migrated_journal_has_the_tables_of_a_new_one(path: Path, tmp_path: Pa
     assert shapes[0] == shapes[1]
 
 
-def test_a_migration_that_fails_half_way_leaves_the_first_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_version_1(path)
-    broken = (*MIGRATIONS[2][:2], "ALTER TABLE nowhere ADD COLUMN x TEXT")
-    monkeypatch.setitem(MIGRATIONS, 2, broken)
+@pytest.mark.parametrize("half_way", [2, 3])
+def test_a_migration_that_fails_half_way_leaves_the_first_version(
+    path: Path, monkeypatch: pytest.MonkeyPatch, half_way: int
+) -> None:
+    write_version(1, path)
+    broken = (*MIGRATIONS[half_way][:2], "ALTER TABLE nowhere ADD COLUMN x TEXT")
+    monkeypatch.setitem(MIGRATIONS, half_way, broken)
     with pytest.raises(JournalError):
         open_journal(str(path), lambda: NOW)
     monkeypatch.undo()
@@ -488,6 +538,73 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None
     won = [racer.communicate()[0].split() for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4
     assert sorted(itertools.chain(*won)) == digests
+
+
+STEP_RACER = """
+import sys
+from airlock_online.delivery.admission import check_alone
+from airlock_online.journal.journal import open_journal
+from airlock_shared.errors import Refusal
+path, own = sys.argv[1:]
+with open_journal(path, lambda: 1) as journal:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for step in range(40):
+        try:
+            won = journal.claim(f"0x{own}{step:063x}", check_alone)
+        except Refusal as refusal:
+            won = refusal.check
+        print(step, won, flush=True)
+"""
+
+
+def require_one_digest_a_step(journal: Journal, where: str) -> None:
+    """Have four processes claim, at the same moment, four digests of each of 40 steps; require that one is claimed."""
+    names = "1234"
+    for step in range(40):
+        for name in names:
+            journal.prepare(record(f"0x{name}{step:063x}")._replace(step=f"step-{step}", nonce=name))
+    pipe = subprocess.PIPE
+    racers = [subprocess.Popen([sys.executable, "-c", STEP_RACER, where, name], stdin=pipe, stdout=pipe, text=True)
+              for name in names]  # fmt: skip
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    told = [line for racer in racers for line in racer.communicate()[0].splitlines()]
+    assert [racer.returncode for racer in racers] == [0] * 4
+    for step in range(40):
+        assert sorted(line.split()[1] for line in told if line.split()[0] == str(step)) == ["ROUTE-STEP"] * 3 + ["True"]
+    assert sum(each.state is OrderState.SENDING for each in journal.submissions()) == 40
+
+
+def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        require_one_digest_a_step(journal, str(path))
+
+
+def test_who_may_not_be_sent_beside_another_claims_nothing_and_is_asked_within_the_claim(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        first, second = (record(f"0x{name * 64}")._replace(nonce=name) for name in "12")
+        for each in (first, second):
+            journal.prepare(each)
+        seen: list[tuple[str, list[str]]] = []
+
+        def alone(own: Record, rivals: Sequence[Submission]) -> None:
+            seen.append((own.digest, [f"{each.record.digest} {each.state}" for each in rivals]))
+            check_alone(own, rivals)
+
+        assert journal.claim(first.digest, alone)
+        for work in (journal.claim, journal.export):
+            with pytest.raises(Refusal, match="ROUTE-STEP"):
+                work(second.digest, alone)
+            assert journal.get(second.digest).state is OrderState.PREPARED
+        assert seen[0] == (first.digest, [f"{second.digest} PREPARED"])
+        assert seen[1:] == [(second.digest, [f"{first.digest} SENDING"])] * 2
+        assert not journal.export(first.digest)
 
 
 MAKER = """

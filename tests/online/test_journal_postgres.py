@@ -15,7 +15,17 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
-from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, version_1
+from online.test_journal import (
+    DIGEST,
+    MAKER,
+    NOW,
+    RACER,
+    assert_goes_on_from_2,
+    put,
+    record,
+    require_one_digest_a_step,
+    version,
+)
 
 
 @pytest.fixture
@@ -52,6 +62,12 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(journal: Journal, p
     assert sorted(itertools.chain(*won)) == digests
 
 
+def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(
+    journal: Journal, postgres_url: str
+) -> None:
+    require_one_digest_a_step(journal, postgres_url)
+
+
 def test_processes_may_make_one_journal_at_the_same_moment(postgres_url: str) -> None:
     script = MAKER.replace("sys.argv[1] + str(n)", "sys.argv[1]")
     makers = [subprocess.Popen([sys.executable, "-c", script, postgres_url], stderr=subprocess.PIPE) for _ in range(4)]
@@ -86,12 +102,22 @@ def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800\0"}
 
 
-def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
+def write_version(number: int, postgres_url: str) -> None:
     engine = create_engine(postgres_url)
     with engine.begin() as connection:
-        for statement in version_1():
-            connection.execute(text(statement))
+        for statement in version(number):
+            connection.exec_driver_sql(statement)
     engine.dispose()
+
+
+def test_a_journal_of_the_second_version_is_migrated_and_goes_on(postgres_url: str) -> None:
+    write_version(2, postgres_url)
+    with open_journal(postgres_url, lambda: NOW) as journal:
+        assert_goes_on_from_2(journal)
+
+
+def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
+    write_version(1, postgres_url)
     with open_journal(postgres_url, lambda: NOW) as journal:
         known = journal.get(DIGEST)
         assert (known.state, known.record.step, known.entity_id) == (OrderState.ACCEPTED, "desk-key", "")

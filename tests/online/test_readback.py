@@ -23,6 +23,7 @@ EXPIRY = 1_800_000_000
 OPENED = 1_789_000_000
 TRADER, KEY = "0x" + "11" * 20, "0x" + "22" * 20
 DELEGATION, REFERRAL, POSITIONS = "/v2/reads/delegation", "/v2/reads/referral", "/v2/positions"
+OF_CODES = ("referral-register", "referral-transfer", "referral-accept")
 CODE = b"DESK".ljust(32, b"\0")
 
 
@@ -49,10 +50,17 @@ def judged(
     events: tuple[OrderEvent, ...] = (),
     replaces: str = "",
     chain: ChainRead | None = None,
+    echo: bool = True,
     **reads: Answer | object,
 ) -> list[Expectation]:
-    """Return the promises of a request whose reads answer with these data, or with these very replies."""
+    """Return the promises of a request whose reads answer with these data, or with these very replies.
+
+    With ``echo`` the data name what was asked for, where they do not name something else themselves.
+    """
     paths = {"delegation": DELEGATION, "referral": REFERRAL, "positions": POSITIONS}
+    own: dict[str, object] = {"trader": TRADER, "delegate": KEY} if echo else {}
+    own |= {"code": "DESK"} if echo and action in OF_CODES else {}
+    reads = {name: own | data if isinstance(data, dict) else data for name, data in reads.items()}
     script = {
         f"GET {paths[name]}": [answer if isinstance(answer, Answer) else reply(200, {"ok": True, "data": answer})]
         for name, answer in reads.items()

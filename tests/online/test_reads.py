@@ -160,7 +160,7 @@ def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.Captur
 
 
 def test_a_reply_cannot_act_on_the_terminal(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = {"status": "\x1b[2J\u202e", "hash": "\r\n", "decodedError": "\x07"}
+    hostile = {"status": "\x1b[2J\u202e", "hash": HASH, "decodedError": "\x07"}
     assert ask(told(hostile, f"/v2/relay/{HASH}"), "relay", HASH) == 0
     out = capsys.readouterr().out
     assert not set("\x1b\u202e\r\x07") & set(out)

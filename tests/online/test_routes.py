@@ -306,6 +306,8 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
         relay_status("confirmed"),
         relay_status("confirmed", blockNumber="7"),
         relay_status("confirmed", blockNumber=7, hash=TX),
+        relay_status("confirmed", blockNumber=7, hash=None),
+        relay_status("reverted", hash=None),
         reply(200, {"ok": False, "error": {"code": "X"}}),
         reply(404, {}),
         reply(500, {}),

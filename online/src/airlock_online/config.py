@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from airlock_shared.documents.services import RELAY, RELAYER, ROUTES
 from airlock_shared.errors import UsageError
@@ -77,6 +78,19 @@ class RpcSettings(NamedTuple):
     confirmations: int = 1
 
 
+class HttpSettings(NamedTuple):
+    """How the services are reached. Of the environment nothing is taken.
+
+    ``ca_file`` holds the only authorities that are trusted, in PEM; empty: the public ones. ``proxy`` is
+    ``http://host:port``, for everything but this machine itself; it sees names, and of https nothing more. With
+    ``plain_http``, addresses beyond this machine may be ``http://``.
+    """
+
+    ca_file: str = ""
+    proxy: str = ""
+    plain_http: bool = False
+
+
 class OnlineConfig(NamedTuple):
     """The whole configuration."""
 
@@ -85,6 +99,7 @@ class OnlineConfig(NamedTuple):
     relayer: RelayerTemplate = RelayerTemplate()
     rpc: RpcSettings = RpcSettings()
     referral: ReferralViews = ReferralViews()
+    http: HttpSettings = HttpSettings()
 
 
 def read_config(path: Path) -> OnlineConfig:
@@ -94,4 +109,18 @@ def read_config(path: Path) -> OnlineConfig:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"
         )
+    if config.http.proxy:
+        require_proxy(config.http.proxy)
     return config
+
+
+def require_proxy(proxy: str) -> None:
+    """Refuse a proxy's address that is not ``http://host:port``. Raises ``UsageError``."""
+    try:
+        parts = urlsplit(proxy)
+        good = parts.scheme == "http" and bool(parts.hostname) and (parts.port or 0) > 0
+        bare = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in parts.netloc)
+    except ValueError:
+        good = bare = False
+    if not good or not bare or not proxy.isascii() or not proxy.isprintable() or " " in proxy:
+        raise UsageError("[http] proxy is not of the form http://host:port", do="correct config.toml")

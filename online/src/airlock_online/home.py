@@ -8,7 +8,8 @@ from pathlib import Path
 
 from airlock_online.config import OnlineConfig, read_config
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
+from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
@@ -16,6 +17,9 @@ from airlock_shared.host.transcript_file import TranscriptFile
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
+
+HEAD_SEEN = "signing-head-seen"
+"""The transcript's event: ``machine``, ``head`` and ``signatures_ms``, from the header of signatures that came."""
 
 
 def default_home() -> Path:
@@ -95,11 +99,40 @@ class OnlineHome:
             write_new(path, data)
         return path
 
+    # -- what was seen of the signing machines
+
+    def note_signing_head(self, answer: SignaturesHeader, at_ms: int) -> None:
+        """Record which head of its transcript a signing machine names in its signatures, unless it is on record already."""
+        seen = {"machine": answer.machine, "head": answer.transcript_head, "signatures_ms": answer.created_ms}
+        known = any(entry.event == HEAD_SEEN and entry.data == seen for entry in self.transcript.entries())
+        if answer.machine and not known:
+            self.transcript.record(HEAD_SEEN, seen, at_ms)
+
+    def signing_heads(self) -> dict[str, str]:
+        """Return the newest head that was seen of each signing machine, by the machine's id; of the 64 seen last."""
+        seen: dict[str, tuple[int, str]] = {}
+        for entry in self.transcript.entries():
+            if entry.event == HEAD_SEEN:
+                machine, found = entry.data["machine"], (entry.data["signatures_ms"], entry.data["head"])
+                seen[machine] = max(found, seen.pop(machine, found), key=lambda each: each[0])
+        return {machine: head for machine, (_, head) in list(seen.items())[-MACHINES_AT_MOST:]}
+
     def kept_requests(self) -> Iterator[tuple[Header, list[Request]]]:
         """Yield every requests document that is kept here, in no order."""
         for path in (self.folder / "requests").glob("*.json"):
             header, requests, _ = parse_requests(read_input(path))
             yield header, requests
+
+    def chain_of(self, requests_fingerprint: str) -> int | None:
+        """Return the chain id of a requests document that is kept here; None when it, or its deployment, is not."""
+        path = self.folder / "requests" / f"{requests_fingerprint}.json"
+        if not requests_fingerprint or not path.exists():
+            return None
+        header = parse_requests(read_input(path))[0]
+        for kept in sorted((self.folder / "deployments").glob(f"{header.deployment_name}.*json")):
+            if (deployment := parse_deployment(read_input(kept))).fingerprint == header.deployment:
+                return deployment.chain_id
+        return None
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""

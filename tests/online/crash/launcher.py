@@ -96,7 +96,7 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
             screen.write(json.dumps([event.seq, event.type]) + "\n")
         points.reach("tell-after")
 
-    def nonce_used(_contract: str, _account: str, _nonce: int) -> bool:
+    def nonce_used(_chain: int | None, _contract: str, _account: str, _nonce: int) -> bool:
         return bool(http.read_json(run["venue"] + "/nonce")["used"])
 
     return DeliveryContext(

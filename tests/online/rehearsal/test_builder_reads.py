@@ -48,7 +48,11 @@ def test_the_trader_holds_positions_and_a_stranger_none(shared_desk: ServicesCli
     held = shared_desk.read("/v2/positions", trader=T)
     assert [(t["trade"]["pairIndex"], t["isPnl"]) for t in held["trades"]] == [("0", False), ("1", False), ("3", True)]
     assert [o["orderType"] for o in held["orders"]] == [2]
-    assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {"trades": [], "orders": []}
+    assert shared_desk.read("/v2/positions", trader=STRANGER.address) == {
+        "trader": STRANGER.address,
+        "trades": [],
+        "orders": [],
+    }
 
 
 def test_a_code_is_read_with_its_owner_and_nobody_owns_an_unknown_one(shared_desk: ServicesClient) -> None:

@@ -35,6 +35,7 @@ COMMANDS = {
     "transcript": "Show or verify this machine's transcript.",
     "doctor": "Find out why something does not work; change nothing.",
     "report": "Make the report of a ceremony, or verify one.",
+    "forget": "Remove kept copies of signatures that can execute no more.",
     "emulator": "Serve the software Ledger of a rehearsal.",
     "config": "Show the configuration, and where each value comes from.",
     "completion": "Print shell completion for this program's commands.",

@@ -24,6 +24,7 @@ from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.possession import proved
@@ -49,6 +50,7 @@ from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from airlock_shared.documents.transcript import machine_of
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
@@ -111,7 +113,7 @@ def sign(
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
-    judged = judge_header(header, situation, Known(clock))
+    judged = judge_header(header, situation, Known(clock, own=own_record(entries, fingerprint)))
     steps = judge_steps([item.step for item in items], situation, header.signer)
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):
@@ -132,7 +134,9 @@ def sign(
             results += list(left_behind(items[len(results) :], stopped, state))
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
             raise stopped from None
-    signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, state.transcript.head(), now_ms())
+    record = state.transcript.entries()
+    head, machine = record[-1].hash, machine_of(record)
+    signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, head, now_ms(), machine)
     _hand_over(results, signed_header, state, output, stopped, qr=qr, as_json=as_json)
 
 

@@ -16,6 +16,7 @@ from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.possession import proved
@@ -78,7 +79,8 @@ def verify(
         entries = state.transcript.entries()
         clock = clock_of(entries, now_ms(), uptime())
         situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
-        known = Known(clock, nonces_of(entries), proved(entries) if entries else None)
+        proofs = proved(entries) if entries else None
+        known = Known(clock, nonces_of(entries), proofs, own_record(entries) if entries else None)
         report = _report_json if as_json else _report_text
         report(reader, signed, situation, known, judge_header(header, situation, known))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import accepted, filled_lines
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
@@ -59,7 +59,7 @@ def build(
     )
     signers, steps = {step.signer.name: step.signer}, {step.id: step}
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
-    with Http() as http:
+    with connections(home) as http:
         gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))

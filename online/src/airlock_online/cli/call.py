@@ -10,11 +10,11 @@ from urllib.parse import unquote
 import click
 
 from airlock_online.cli.build import fields_of
+from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
@@ -70,7 +70,7 @@ def call(
         raise UsageError("--plan, --step and -o belong together", do="give all three, or none of them")
     if fees.given:
         raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan, --step and -o with them")
-    with Http() as http:
+    with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
         data = builder.ask(path, asked.fields, method=asked_method)
     show_json({"ok": True, "data": data} if as_json else data)
@@ -90,7 +90,7 @@ def _take(
     require_new(output)
     step, deployment = _step_of(plan, step_id), _deployment_of(home, plan, name)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
-    with Http() as http:
+    with connections(home) as http:
         gas_and_fees = fees.gas_and_fees(plan.steps, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from airlock_online.cli.venue_reads import account_of, reading, show_one, venue
+from airlock_online.cli.venue_reads import account_of, compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
 from airlock_online.home import OnlineHome
 
@@ -24,4 +24,5 @@ def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, a
     fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
     with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.delegation, fields)
+    compare("delegation read", reply, fields)
     show_one(f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, builder_reads.DELEGATION, as_json)

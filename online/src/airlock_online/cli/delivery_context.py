@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients.http import Http
+from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import match
@@ -26,7 +28,6 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.preparing.prepare import nonce_reader
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -207,7 +208,7 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
 @contextmanager
 def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with Http() as http, open_journal(home.journal_url(), now_ms) as journal:
+    with connections(home) as http, open_journal(home.journal_url(), now_ms) as journal:
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk
@@ -231,7 +232,10 @@ class MatchedSignatures(NamedTuple):
 
 
 def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
-    """Read and match a signatures document. Raises ``DocumentError``, ``Refusal`` or ``UsageError``."""
+    """Read and match a signatures document, and note which head the signing machine names.
+
+    Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
+    """
     answer, signed, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
@@ -243,6 +247,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
     pairs = match(answer, signed, header, items, fingerprint)
+    home.note_signing_head(answer, now_ms())
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
 
 

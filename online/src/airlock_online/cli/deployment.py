@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Http
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -57,7 +57,7 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
     require_new(output)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
-    with working("Waiting for the builder"), Http() as http:
+    with working("Waiting for the builder"), connections(home) as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
         pairs = client.read(config.reads.pairs)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 
-from airlock_online.clients.http import Http, Timeouts
+from airlock_online.cli.connections import connections
+from airlock_online.clients.connection import tls_context
+from airlock_online.clients.http import Timeouts
 from airlock_online.health_lines import journal_line, node_line, service_lines
 from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
 from airlock_shared.cli.console import json_option, say
@@ -25,7 +27,8 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import MachineProbes, Observed, fault
+from airlock_shared.host.observed import LOOK, MachineProbes, Observed, fault
+from airlock_shared.text.safe import safe
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
@@ -58,6 +61,7 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
     yield _config_line(home)
+    yield from _http_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)
     yield from library_lines(world)
@@ -73,15 +77,36 @@ def _config_line(home: OnlineHome) -> Observed:
     return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
 
 
+def _http_lines(home: OnlineHome) -> Iterator[Observed]:
+    try:
+        settings = home.config().http
+    except AirlockError:  # its line says what is wrong
+        return
+    if settings.ca_file:
+        try:
+            known = len(tls_context(settings.ca_file).get_ca_certs())
+            found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
+            yield Observed("configuration", "ca_file", found)
+        except AirlockError as error:
+            yield fault("configuration", "ca_file", error.what, error.do, error.exit_code)
+    if settings.proxy:
+        yield Observed("configuration", "proxy", f"{safe(settings.proxy)}, for all but this machine")
+    if settings.plain_http:
+        found = "http:// addresses beyond this machine are allowed: they can be read and changed on the way"
+        yield Observed("configuration", "plain_http", found, LOOK, "use https, and take plain_http out of config.toml")
+
+
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:
-    with Http(PATIENCE) as http:
+    try:
+        config = home.config()
+        tls_context(config.http.ca_file)
+    except AirlockError:  # its line says what is wrong
+        return
+    url = config.rpc.url
+    with connections(home, PATIENCE) as http:
         for deployment in deployments:
             say(f"Asking the services of {deployment.name} ...")
             yield from service_lines(deployment, http, time.time())
-        try:
-            url = home.config().rpc.url
-        except AirlockError:  # its line says what is wrong
-            return
         if url:
             say("Asking the node ...")
             yield node_line(url, deployments, http, "node")

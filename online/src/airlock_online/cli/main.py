@@ -40,6 +40,7 @@ COMMANDS = {
     "export": "Write signatures as a package for another sender.",
     "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
     "report": "Make the report of a ceremony, or verify one.",
+    "forget": "Remove kept copies of signatures that can execute no more.",
     "doctor": "Find out why something does not work; change nothing.",
     "explain": "Explain a code, a check or an exit code.",
     "rehearse": "Run whole ceremonies on this machine, or serve what they need.",

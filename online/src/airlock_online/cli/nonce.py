@@ -6,8 +6,9 @@ import re
 
 import click
 
-from airlock_online.cli.venue_reads import account_of, reading, show_one, venue
+from airlock_online.cli.venue_reads import account_of, compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
+from airlock_online.clients.nonce_reads import REFERRAL, question_of
 from airlock_online.home import OnlineHome
 from airlock_shared.errors import UsageError
 
@@ -29,7 +30,9 @@ def nonce(home: OnlineHome, account: str, nonce: str, space: str, name: str | No
     """
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
-    fields = {"trader": account_of(account), "check": nonce} | ({"space": space} if space == "referral" else {})
+    fields = question_of(account_of(account), nonce, space)
     with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.nonce, fields)
+    asked = {"nonce": nonce} | ({"space": space} if space == REFERRAL else {})
+    compare("nonce read", reply, asked, {"trader": fields["trader"]})
     show_one(f"nonce {nonce} of {fields['trader']}, {space}", reply, builder_reads.NONCE[1:], as_json)

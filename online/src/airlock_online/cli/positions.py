@@ -6,6 +6,7 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, reading, show_rows, unreadable, venue
 from airlock_online.clients import builder_reads
+from airlock_online.clients.echo import require_named
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
 
@@ -26,6 +27,8 @@ def positions(home: OnlineHome, trader: str, name: str | None, as_json: bool) ->
     trades, orders = builder_reads.entries(reply, "trades"), builder_reads.entries(reply, "orders")
     if trades is None and orders is None:
         raise unreadable("positions read", "positions")
+    for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
+        require_named("positions read", entry, trader=account)
     told = {
         "positions": [
             builder_reads.named_pair(builder_reads.rows(t, builder_reads.POSITION), at.deployment) for t in trades or []

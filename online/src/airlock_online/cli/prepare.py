@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Http
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
@@ -75,7 +75,7 @@ def prepare(
     plan = parse_plan(read_input(plan_file))
     steps = _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
-    with Http() as http:
+    with connections(home) as http:
         given = read_fee_options(fee_values)
         gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
@@ -141,6 +141,7 @@ def keep(
         transcript_head=home.transcript.head(),
         created_ms=now_ms(),
         signer=signer,
+        signing_heads=home.signing_heads(),
     )
     for route, option in without_address([item.request.route for item in prepared], deployment).items():
         say(f"WARNING: the deployment has no address for the {route}: signatures can be exported, but not submitted. "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.cli.venue_reads import account_of, reading, venue
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
@@ -49,7 +50,7 @@ def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, n
       airlock-online referral TREASURY --trader 0x…
     """
     wanted, account = _read_code(code), "" if trader is None else account_of(trader)
-    with venue(home, name) as at, Http() as http:
+    with venue(home, name) as at, connections(home) as http:
         seen = look(at.builder, at.deployment, at.config, rpc or at.config.rpc.url, http, wanted, account)
     apart, known = disagreements(seen), settled(seen)
     if as_json:

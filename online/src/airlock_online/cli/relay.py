@@ -6,7 +6,7 @@ import re
 
 import click
 
-from airlock_online.cli.venue_reads import reading, show_one, venue
+from airlock_online.cli.venue_reads import compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
 from airlock_online.home import OnlineHome
 from airlock_shared.errors import UsageError
@@ -28,4 +28,5 @@ def relay(home: OnlineHome, tx_hash: str, name: str | None, as_json: bool) -> No
         raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
     with venue(home, name) as at:
         reply = at.builder.read(f"{at.config.reads.relay}/{tx_hash.lower()}")
+    compare("relay's read", reply, {"hash": tx_hash.lower()})
     show_one(f"transaction {tx_hash.lower()}", reply, builder_reads.RELAYED, as_json)

@@ -71,6 +71,7 @@ def make_command(
     digests: set[str] = set()
     if SIGNATURES in files:
         answer, signed, _ = parse_signatures(files[SIGNATURES])
+        home.note_signing_head(answer, now_ms())
         digests = {item.digest for item in signed if item.result == "signed"}
         kept = home.folder / "requests" / f"{answer.requests}.json"
         if REQUESTS not in files and kept.exists():
@@ -89,7 +90,7 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
     ceremony = parse_plan(files[PLAN]).id
     requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
     with open_journal(home.journal_url(), now_ms) as journal:
-        files[TIMELINE], ended = timeline_of(journal, ceremony, digests)
+        files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms(), home.chain_of)
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
     files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})
     if SIGNATURES in files:

@@ -5,18 +5,19 @@ Each takes the builder of a fetched deployment. ``--json`` gives the reply word 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from airlock_online.cli.connections import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.http import Http
+from airlock_online.clients.echo import named, require_named
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import json_option, rows, show, show_json
+from airlock_shared.cli.console import json_option, rows, say, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -37,7 +38,7 @@ class VenueBuilder(NamedTuple):
 def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
     deployment = home.choose_deployment(name)
-    with working("Waiting for the builder"), Http() as http:
+    with working("Waiting for the builder"), connections(home) as http:
         yield VenueBuilder(deployment, BuilderClient(deployment.base_urls["builder"], http), home.config())
 
 
@@ -55,6 +56,16 @@ def show_one(heading: str, reply: object, columns: tuple[builder_reads.Column, .
         return
     show(heading)
     show_rows(told)
+
+
+def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
+    """Compare what a reply names with what was asked, and say it where it leaves one out; ``also`` is seldom named.
+
+    Raises ``ServiceError`` when it names something else.
+    """
+    require_named(what, reply, **asked, **also)
+    if named(reply, **asked) is None:
+        say(f"The {what} does not name what it is about ({', '.join(asked)}): it proves nothing.")
 
 
 def show_rows(told: list[builder_reads.ToldValue]) -> None:

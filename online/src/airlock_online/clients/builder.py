@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from airlock_online.clients.http import Http, HttpCall, Reply, json_of, reason_text
+from airlock_online.clients.http_messages import HttpCall, Reply, json_of, reason_text
 from airlock_online.clients.urls import join
 from airlock_online.error_codes import known_code
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_online.clients.http import Http
 
 Fields = Mapping[str, str | int]
 """Request fields: human decimals as strings, indices as integers; never a float."""

@@ -1,97 +1,112 @@
 """Every connection of the online half is opened here.
 
 A request is sent once, on a connection of its own: an idle connection that the server has just closed would make it
-unknown whether an order was taken. No retry (but for a read that is told to wait), no redirect, no proxy, no netrc, no
-cookie, no credential; every wait and every size is bounded. A foreign error leaves as ``ServiceError``.
+unknown whether an order was taken. No retry (but for a read that is told to wait), no redirect, no netrc, no cookie, no
+credential, and of the environment nothing; every wait and every size is bounded, of a reply's head as of its body. A foreign
+error leaves as ``ServiceError``; whether anything was sent is asked of the connection, never of the error.
 """
 
 from __future__ import annotations
 
+import re
+import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+import httpcore
 import httpx
 
-from airlock_shared.errors import DocumentError, ServiceError
+from airlock_online.clients.connection import Exchange, OutOfTime, is_loopback, pool, tls_context
+from airlock_online.clients.http_messages import (
+    EVENT_STREAM,
+    JSON,
+    MAX_JSON_BYTES,
+    HttpCall,
+    NotSent,
+    OpenReply,
+    Reply,
+    json_of,
+    read_reason,
+    reason_text,
+)
+from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import parse_json
 
-JSON = "application/json"
-EVENT_STREAM = "text/event-stream"
-MAX_JSON_BYTES = 8 << 20
-MAX_REASON_BYTES = 16 << 10
+__all__ = [
+    "EVENT_STREAM",
+    "JSON",
+    "MAX_JSON_BYTES",
+    "Http",
+    "HttpCall",
+    "NotSent",
+    "OpenReply",
+    "Reply",
+    "Timeouts",
+    "json_of",
+    "read_reason",
+    "reason_text",
+]
+
 READ_ATTEMPTS = 4  # of a read that answers 429
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
-class NotSent(ServiceError):
-    """The connection could not be opened: not a byte of the request left this machine."""
+_FOREIGN = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+    httpcore.ConnectionNotAvailable,
+    OSError,
+    ValueError,  # of a name that IDNA does not know, for one
+    RuntimeError,  # of a connection that another thread has closed
+)
+"""What the HTTP library and the sockets under it raise; it has no base of its own."""
 
 
 class Timeouts(NamedTuple):
-    """Seconds. A stream's silence may pass the 15 s between keep-alives, its total the 180 s cap (spec, "Limits")."""
+    """Seconds. A stream's silence may pass the 15 s between keep-alives, its total the 180 s cap (spec, "Limits").
+
+    ``head`` is for everything from the first byte of the connection to the last of the reply's headers.
+    """
 
     connect: float = 10.0
+    head: float = 30.0
     silence: float = 20.0
     total: float = 60.0
     stream_silence: float = 40.0
     stream_total: float = 240.0
 
 
-class HttpCall(NamedTuple):
-    """One request. ``body`` is the exact bytes of a JSON document."""
-
-    method: str
-    url: str
-    query: Mapping[str, str | int] = {}
-    body: bytes | None = None
-    accept: str = JSON
-
-
-class Reply(NamedTuple):
-    """A whole reply. ``retry_after_s`` is None without a Retry-After header in seconds; ``date`` is the Date header."""
-
-    status: int
-    content_type: str
-    body: bytes
-    retry_after_s: int | None
-    date: str = ""
-
-
-class OpenReply(NamedTuple):
-    """A reply whose body is still arriving; iterating ``chunks`` raises ``ServiceError`` when it breaks or is too much."""
-
-    status: int
-    content_type: str
-    chunks: Iterator[bytes]
-    retry_after_s: int | None
-    date: str = ""
-
-
 class Http:
-    """The connections of one command. Use it as a context manager, or close it."""
+    """The connections of one command. Use it as a context manager, or close it.
+
+    ``ca_file``, ``proxy`` and ``plain_http`` are those of ``config.HttpSettings``.
+    """
 
     def __init__(
         self,
         timeouts: Timeouts = Timeouts(),  # noqa: B008 (frozen)
         *,
+        ca_file: str = "",
+        proxy: str = "",
+        plain_http: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.timeouts = timeouts
+        self._ca_file, self._proxy, self._plain_http = ca_file, proxy, plain_http
         self._monotonic = monotonic
         self._sleep = sleep
-        self._client = httpx.Client(
-            trust_env=False,  # no proxy, no netrc, no certificate store by environment
-            follow_redirects=False,
-            transport=httpx.HTTPTransport(retries=0, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            headers={"user-agent": "airlock", "accept-encoding": "identity"},
-        )
+        self._open: set[httpcore.ConnectionPool] = set()
+        self._changing = threading.Lock()
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -103,81 +118,130 @@ class Http:
 
     def close(self) -> None:
         """Close every connection."""
-        self._client.close()
+        with self._changing:
+            self._closed = True
+            connections, self._open = self._open, set()
+        for connection in connections:
+            with suppress(*_FOREIGN):  # another thread is using it
+                connection.close()
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return tls_context(self._ca_file)
+
+    def require(self, call: HttpCall) -> None:
+        """Refuse a request that cannot be built, or may not be sent as it is. Raises ``UsageError``."""
+        self._request(call, self.timeouts.silence)
 
     @contextmanager
     def open(self, call: HttpCall, *, stream: bool = False, max_bytes: int = MAX_JSON_BYTES) -> Iterator[OpenReply]:
         """Send one request, once, and yield its reply while the body arrives.
 
-        Raises ``NotSent`` when the connection could not be opened, ``ServiceError`` for whatever went wrong later.
+        Raises ``UsageError`` for a request that cannot be built, ``NotSent`` when not a byte of it was written,
+        ``ServiceError`` for whatever went wrong later.
         """
         silence = self.timeouts.stream_silence if stream else self.timeouts.silence
-        until = self._monotonic() + (self.timeouts.stream_total if stream else self.timeouts.total)
-        response = self._send(call, silence)
-        try:
-            yield OpenReply(
-                response.status_code,
-                response.headers.get("content-type", "").partition(";")[0].strip().lower(),
-                self._chunks(response, call.url, max_bytes, until),
-                _retry_after(response.headers.get("retry-after", "")),
-                response.headers.get("date", ""),
-            )
-        finally:
-            response.close()
+        request = self._request(call, silence)
+        began = self._monotonic()
+        tunnel = bool(self._proxy) and request.url.scheme == b"https"
+        exchange = Exchange(self._monotonic, began + self.timeouts.head, tunnel=tunnel)
+        request.extensions["trace"] = exchange.trace
+        with self._connection(call, request, exchange) as connection:
+            response = self._send(call, request, connection, exchange)
+            exchange.head_bytes = None
+            exchange.until = began + (self.timeouts.stream_total if stream else self.timeouts.total)
+            try:
+                yield OpenReply(
+                    response.status,
+                    _header(response, "content-type").partition(";")[0].strip().lower(),
+                    self._chunks(response, call.url, max_bytes),
+                    _retry_after(_header(response, "retry-after")),
+                    _header(response, "date"),
+                )
+            finally:
+                with suppress(*_FOREIGN):
+                    response.close()
 
-    def _send(self, call: HttpCall, silence: float) -> httpx.Response:
-        if self._client.is_closed:  # by another thread: the person has interrupted the command
-            raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
-        headers = {"accept": call.accept} | ({} if call.body is None else {"content-type": JSON})
-        timeout = httpx.Timeout(silence, connect=self.timeouts.connect)
+    def _request(self, call: HttpCall, silence: float) -> httpcore.Request:
+        headers = {"accept": call.accept, "accept-encoding": "identity", "user-agent": "airlock"}
+        headers |= {} if call.body is None else {"content-type": JSON}
         try:
-            request = self._client.build_request(
-                call.method,
-                call.url,
-                params=dict(call.query) or None,
-                content=call.body,
-                headers=headers,
-                timeout=timeout,
+            built = httpx.Request(
+                call.method, call.url, params=dict(call.query) or None, content=call.body, headers=headers
             )
-            return self._client.send(request, stream=True)
-        except (
-            httpx.ConnectError,
-            httpx.ConnectTimeout,
-            httpx.InvalidURL,
-            httpx.UnsupportedProtocol,
-            UnicodeError,
-        ) as error:
+            url = httpcore.URL(
+                scheme=built.url.raw_scheme, host=built.url.raw_host, port=built.url.port, target=built.url.raw_path
+            )
+            host, target = url.host.decode("ascii"), url.target.decode("ascii")
+        except (httpx.InvalidURL, ValueError, TypeError) as error:
+            raise _unbuilt(call, f"{type(error).__name__}: {error}") from error
+        if url.scheme not in (b"http", b"https") or not host or not (target + call.method).isprintable():
+            raise _unbuilt(call, "not an http(s) address")
+        if " " in target or not call.method.isalpha() or not call.url.isprintable():
+            raise _unbuilt(call, "a blank or a control character")
+        if url.scheme == b"http" and not is_loopback(host) and not self._plain_http:
+            raise UsageError(
+                f"{safe(_place(call.url), limit=200)} is plain http, which anybody on the way can read and change",
+                do="use its https address; or set [http] plain_http = true, and every command will say so",
+            )
+        timeouts = {"connect": self.timeouts.connect, "read": silence, "write": silence, "pool": self.timeouts.connect}
+        return httpcore.Request(
+            call.method, url, headers=built.headers.raw, content=call.body, extensions={"timeout": timeouts}
+        )
+
+    @contextmanager
+    def _connection(
+        self, call: HttpCall, request: httpcore.Request, exchange: Exchange
+    ) -> Iterator[httpcore.ConnectionPool]:
+        tls = self._tls if request.url.scheme == b"https" else None
+        connection = pool(request.url.host.decode("ascii"), self._proxy, tls, exchange)
+        with self._changing:
+            if self._closed:  # by another thread: the person has interrupted the command
+                raise NotSent(
+                    f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again"
+                )
+            self._open.add(connection)
+        try:
+            yield connection
+        finally:
+            with self._changing:
+                self._open.discard(connection)
+            with suppress(*_FOREIGN):
+                connection.close()
+
+    def _send(
+        self, call: HttpCall, request: httpcore.Request, connection: httpcore.ConnectionPool, exchange: Exchange
+    ) -> httpcore.Response:
+        try:
+            return connection.handle_request(request)
+        except _FOREIGN as error:
+            if exchange.written:
+                raise _broken(call.url, error) from error
             raise NotSent(
                 f"no connection to {call.url} ({type(error).__name__}: {safe(str(error), limit=200)}); nothing was sent",
                 do="check the address and the network, then run it again",
             ) from error
-        except httpx.HTTPError as error:
-            raise _broken(call.url, error) from error
 
-    def _chunks(self, response: httpx.Response, url: str, max_bytes: int, until: float) -> Iterator[bytes]:
-        if (encoding := response.headers.get("content-encoding", "identity").strip().lower()) not in ("", "identity"):
+    def _chunks(self, response: httpcore.Response, url: str, max_bytes: int) -> Iterator[bytes]:
+        if (encoding := _header(response, "content-encoding").strip().lower()) not in ("", "identity"):
             raise ServiceError(
                 f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
-                status=response.status_code,
+                status=response.status,
                 do="ask the operator of the service, or of the proxy in front of it",
             )
         seen = 0
         try:
-            for chunk in response.iter_raw():
+            for chunk in response.iter_stream():
                 seen += len(chunk)
                 if seen > max_bytes:
                     raise ServiceError(
                         f"the reply of {url} is larger than {max_bytes} bytes",
-                        status=response.status_code,
+                        status=response.status,
                         do="check that the address is the service's",
                     )
                 yield chunk
-                if self._monotonic() > until:
-                    raise ServiceError(
-                        f"the reply of {url} did not end in time", status=response.status_code, do="try again later"
-                    )
-        except httpx.HTTPError as error:
-            raise _broken(url, error) from error
+        except _FOREIGN as error:
+            raise _broken(url, error, response.status) from error
 
     def exchange(self, call: HttpCall, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
         """Send one request, once, and return its whole reply. Raises as :meth:`open`."""
@@ -216,49 +280,34 @@ class Http:
         return json_of(reply, url)
 
 
-def json_of(reply: Reply, url: str) -> Any:
-    """Return the JSON value of a reply. Raises ``ServiceError`` when its type or its text is not strict JSON."""
-    if reply.content_type != JSON and not reply.content_type.endswith("+json"):
-        raise ServiceError(
-            f"{url} answered {reply.status} with {safe(reply.content_type, limit=80)!r} instead of JSON: "
-            f"{reason_text(reply.body)}",
-            status=reply.status,
-            do="check that the address is the service's",
-        )
-    try:
-        return parse_json(reply.body, max_bytes=MAX_JSON_BYTES)
-    except DocumentError as error:
-        raise ServiceError(
-            f"{url} answered {reply.status} with a text that is not strict JSON ({error.check}: {error.what})",
-            status=reply.status,
-            do="try again; if it happens again, ask the service's operator",
-        ) from error
-
-
-def reason_text(body: bytes, *, limit: int = 500) -> str:
-    """Return a reply's body as text that is safe to show."""
-    return safe(body[: 4 * limit].decode("utf-8", "replace"), limit=limit) or "no text"
-
-
-def read_reason(reply: OpenReply) -> str:
-    """Return the text of a refusal as it came, its first 16 KiB, or as much of it as arrived."""
-    body = b""
-    try:
-        for chunk in reply.chunks:
-            body += chunk
-            if len(body) >= MAX_REASON_BYTES:
-                break
-    except ServiceError:  # the status has decided already; the text is for a person
-        body += b" [the rest did not arrive]"
-    return body[:MAX_REASON_BYTES].decode("utf-8", "replace")
-
-
 def _retry_after(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
-def _broken(url: str, error: httpx.HTTPError) -> ServiceError:
+def _header(response: httpcore.Response, name: str) -> str:
+    """Return a header of a reply, empty without one; what comes several times is joined (RFC 9110, 5.3)."""
+    values = [value for key, value in response.headers if key.lower() == name.encode()]
+    return ", ".join(value.decode("latin-1") for value in values)
+
+
+def _place(url: str) -> str:
+    """Return an address without what may be secret in it, even when it is none: the scheme, the host and the port."""
+    scheme, between, rest = url.partition("://")
+    return scheme + between + re.split("[/?#]", rest)[0].rpartition("@")[2]
+
+
+def _unbuilt(call: HttpCall, why: str) -> UsageError:
+    return UsageError(
+        f"the request to {safe(_place(call.url), limit=200)} cannot be built ({safe(why, limit=200)}); nothing was sent",
+        do="correct the address",
+    )
+
+
+def _broken(url: str, error: Exception, status: int | None = None) -> ServiceError:
+    if isinstance(error, OutOfTime):
+        return ServiceError(f"the reply of {url} did not end in time", status=status, do="try again later")
     return ServiceError(
         f"the connection to {url} broke ({type(error).__name__}: {safe(str(error), limit=200)})",
+        status=status,
         do="check the network; what was sent may have arrived",
     )

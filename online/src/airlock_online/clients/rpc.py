@@ -10,12 +10,15 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http import Http, HttpCall, NotSent, Reply, json_of, reason_text
+from airlock_online.clients.http_messages import HttpCall, NotSent, Reply, json_of, reason_text
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_online.clients.http import Http
 
 MAX_REPLY_BYTES = 2 << 20
 MAX_LOGS = 1000
@@ -78,6 +81,10 @@ class RpcClient:
         self._http = http
         self._ids = itertools.count(1)
         self.name = node_name(url)
+
+    def require(self) -> None:
+        """Refuse an address to which no request can be built, or may not be sent. Raises ``UsageError``."""
+        self._http.require(HttpCall("POST", self._url, body=b"{}"))
 
     def chain_id(self) -> int:
         """Return the id of the node's chain."""

@@ -104,6 +104,8 @@ def check_same(known: Submission, delivery: Delivery) -> None:
     names = ["primary_type", "signer", "contract", "nonce", "deadline_ms"]
     if {known.record.route, delivery.route} - OF_TRANSACTIONS:  # the chain takes a transaction once, whoever sends it
         names.append("route")
+    if known.record.chain_id is not None:  # a row of an earlier version does not say
+        names.append("chain_id")
     for name in names:
         was, is_now = getattr(known.record, name), getattr(delivery, name)
         if str(was).lower() != str(is_now).lower():
@@ -132,6 +134,8 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
 
 def shares_nonce(one: Record, other: Record) -> bool:
     """Tell whether the chain executes one of two at most: a sender's count, or a contract's nonce for the same accounts."""
+    if one.chain_id != other.chain_id and None not in (one.chain_id, other.chain_id):
+        return False
     transactions = {record.route in OF_TRANSACTIONS for record in (one, other)}
     names = ("signer", "nonce") if transactions == {True} else ("signer", "nonce", "trader", "contract")
     return len(transactions) == 1 and all(getattr(one, n).lower() == getattr(other, n).lower() for n in names)

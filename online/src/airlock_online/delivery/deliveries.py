@@ -68,7 +68,9 @@ def delivery_of(
     make = _intent_of if request.transaction is None else _transaction_of
     delivery = make(request, signed, deployment)
     base_url = base_url_of(delivery.route, deployment) if to_send else _known_url(delivery.route, deployment)
-    return delivery._replace(ceremony=header.ceremony, requests=fingerprint, base_url=base_url)
+    return delivery._replace(
+        ceremony=header.ceremony, requests=fingerprint, base_url=base_url, chain_id=deployment.chain_id
+    )
 
 
 def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:

@@ -67,7 +67,7 @@ def _nonce_used(record: Record, context: DeliveryContext) -> bool | None:
     for account in accounts:
         question = f"the chain: nonce {record.nonce} of {account}"
         try:
-            answers.append(context.nonce_used(record.contract, account, int(record.nonce)))
+            answers.append(context.nonce_used(record.chain_id, record.contract, account, int(record.nonce)))
         except ServiceError as error:
             context.on_asked(question, error.what)
             context.on_notice(f"the nonce cannot be read: {error.what}")

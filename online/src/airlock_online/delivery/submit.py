@@ -45,7 +45,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _beside_others(record, context)
     context.journal.prepare(record)
-    if not context.journal.claim(delivery.digest, **_sent(record)):
+    if not context.journal.claim(delivery.digest, check_alone, **_sent(record)):
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     tracker = Tracker(delivery.digest, context)
     try:
@@ -84,7 +84,7 @@ def export(delivery: Delivery, context: DeliveryContext) -> None:
     if known is None or known.state is not OrderState.EXPORTED:
         _beside_others(record, context)
     context.journal.prepare(record)
-    if not context.journal.export(delivery.digest):
+    if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
@@ -141,10 +141,10 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
     )
 
 
-_SENT = ("route", "url", "method", "body_sha256", "requests", "transaction_hash", "old_entity_id")
+_SENT = ("route", "url", "method", "body_sha256", "requests", "transaction_hash", "old_entity_id", "chain_id")
 
 
-def _sent(record: Record) -> dict[str, str]:
+def _sent(record: Record) -> dict[str, str | int | None]:
     """Return what may differ from an earlier sending that was refused, and is written with the claim."""
     return {name: getattr(record, name) for name in _SENT}
 

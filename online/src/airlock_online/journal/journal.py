@@ -35,6 +35,9 @@ __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 
 _APPEND_ATTEMPTS = 5
 
+Alone = Callable[[Record, Sequence[Submission]], None]
+"""Looks at a record and its rivals, as :meth:`Journal.rivals` gives them; raises when it must not be sent beside."""
+
 
 class Journal:
     """A journal, for any number of threads. Use it as a context manager, or close it.
@@ -85,22 +88,41 @@ class Journal:
                 raise
         return self.get(record.digest)
 
-    def claim(self, digest: str, **sent: str | None) -> bool:
+    def claim(self, digest: str, alone: Alone | None = None, **sent: str | int | None) -> bool:
         """Move to SENDING and return True, for exactly one caller; False when it has been sent, or is being sent.
 
         This is one conditional statement. Whoever gets True may send once; ``sent`` is what is sent and where, members
-        of ``Record``, written with it.
+        of ``Record``, written with it. ``alone`` looks at the rivals in the same transaction, in which nobody else claims
+        for the step: what it raises, it raises before anything is claimed.
         """
         with self._writing() as connection:
+            self._require_alone(connection, digest, alone)
             return self._move(connection, digest, OrderState.SENDING, note="", code="", **sent)
 
-    def export(self, digest: str) -> bool:
-        """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again."""
+    def export(self, digest: str, alone: Alone | None = None) -> bool:
+        """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again.
+
+        ``alone`` is as for :meth:`claim`, and is not asked about what is exported already.
+        """
         with self._writing() as connection:
+            exported = select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest)
+            if connection.scalar(exported) != OrderState.EXPORTED.value:
+                self._require_alone(connection, digest, alone)
             if self._move(connection, digest, OrderState.EXPORTED, method="export", note="", code=""):
                 return True
             state = connection.scalar(select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest))
             return bool(state == OrderState.EXPORTED.value)
+
+    def _require_alone(self, connection: Connection, digest: str, alone: Alone | None) -> None:
+        """Have ``alone`` look at a submission's rivals, while no other claim for its step begins or ends."""
+        row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
+        if alone is None or row is None:
+            return
+        record = submission_of(row).record
+        step = (SUBMISSIONS.c.ceremony == record.ceremony) & (SUBMISSIONS.c.step == record.step)
+        # SQLite's writers queue; another database locks the step's rows, always in one order, and reads them afterwards
+        connection.execute(select(SUBMISSIONS.c.digest).where(step).order_by(SUBMISSIONS.c.digest).with_for_update())
+        alone(record, self._rivals(connection, record))
 
     def move(self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None) -> bool:
         """Move to a state, and return whether the state that it was in allows that."""
@@ -233,12 +255,15 @@ class Journal:
 
     def rivals(self, record: Record) -> list[Submission]:
         """Return the submissions over other digests for the same step of the ceremony, or with the signer's same nonce."""
+        with self._reading() as connection:
+            return self._rivals(connection, record)
+
+    def _rivals(self, connection: Connection, record: Record) -> list[Submission]:
         of = SUBMISSIONS.c
         same_step = (of.ceremony == record.ceremony) & (of.step == record.step)
         same_nonce = (func.lower(of.signer) == record.signer.lower()) & (of.nonce == record.nonce)
         query = select(SUBMISSIONS).where(of.digest != record.digest, same_step | same_nonce).order_by(of.created_ms)
-        with self._reading() as connection:
-            return [submission_of(row) for row in connection.execute(query).mappings()]
+        return [submission_of(row) for row in connection.execute(query).mappings()]
 
     def events(self, digest: str) -> list[OrderEvent]:
         """Return a submission's events in the order in which they came."""

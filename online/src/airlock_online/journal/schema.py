@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -19,7 +20,7 @@ from sqlalchemy import (
 
 from airlock_online.journal.order_states import OrderState
 
-VERSION = 2
+VERSION = 3
 
 _S = OrderState
 _ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
@@ -48,7 +49,15 @@ def before(state: OrderState) -> list[OrderState]:
 
 TABLES = MetaData()
 
-SCHEMA = Table("journal_schema", TABLES, Column("version", Integer, nullable=False))
+SCHEMA = Table(
+    "journal_schema",
+    TABLES,
+    Column("version", Integer, nullable=False),
+    # version 3
+    Column("journal_id", Text, nullable=False, default=""),
+    Column("place", Text, nullable=False, default=""),
+)
+"""One row: the version, the journal's own name, and where it was made, by which a copy is told from it."""
 
 SUBMISSIONS = Table(
     "submissions",
@@ -78,6 +87,14 @@ SUBMISSIONS = Table(
     Column("transaction_hash", Text, nullable=False, default=""),
     Column("entity_id", Text, nullable=False, default=""),
     Column("old_entity_id", Text, nullable=False, default=""),
+    # version 3
+    Column("chain_id", BigInteger, nullable=True),  # NULL in rows of an earlier version
+    Column("claims", Integer, nullable=False, default=0),
+    Column("claim_token", Text, nullable=False, default=""),
+    Column("claim_until_ms", BigInteger, nullable=True),  # by the database's clock
+    Column("claim_holder", Text, nullable=False, default=""),
+    Column("unusable_ids", Text, nullable=False, default="[]"),  # JSON texts, such as "entityId: 12"
+    Column("told", Text, nullable=False, default=""),  # the state that a person was last told
 )
 """One row a digest. The signature itself is never here, only the hash of the body that carries it."""
 
@@ -103,7 +120,19 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: tuple(
         f"ALTER TABLE submissions ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
         for name in ("requests", "method", "transaction_hash", "entity_id", "old_entity_id")
-    )
+    ),
+    3: (
+        "ALTER TABLE journal_schema ADD COLUMN journal_id TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE journal_schema ADD COLUMN place TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE submissions ADD COLUMN chain_id BIGINT",
+        "ALTER TABLE submissions ADD COLUMN claims INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE submissions ADD COLUMN claim_token TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE submissions ADD COLUMN claim_until_ms BIGINT",
+        "ALTER TABLE submissions ADD COLUMN claim_holder TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE submissions ADD COLUMN unusable_ids TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE submissions ADD COLUMN told TEXT NOT NULL DEFAULT ''",
+        "UPDATE submissions SET told = state",  # an earlier version told each when it had it
+    ),
 }
 """What leads to each version from the one before it, in SQL that SQLite and PostgreSQL both read."""
 
@@ -113,6 +142,7 @@ class Record(NamedTuple):
 
     ``requests`` is the fingerprint of the requests document; ``method`` is how it is sent, such as ``POST``;
     ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
+    ``chain_id`` is None where an earlier version wrote the row, and then nobody knows it from the journal alone.
     """
 
     digest: str
@@ -131,10 +161,16 @@ class Record(NamedTuple):
     method: str = ""
     transaction_hash: str = ""
     old_entity_id: str = ""
+    chain_id: int | None = None
 
 
 class Submission(NamedTuple):
-    """A row of the journal: the record, and what is known of it."""
+    """A row of the journal: the record, and what is known of it.
+
+    ``claims`` counts the sendings that were begun. The newest has a token, a holder for a person to read, and a lease
+    that ends at ``claim_until_ms`` of the database's clock. ``unusable_ids`` are ids that a service gave and that cannot
+    be asked for, each with its member's name. ``told`` is the state that a person was last told.
+    """
 
     record: Record
     state: OrderState
@@ -145,10 +181,16 @@ class Submission(NamedTuple):
     code: str
     note: str
     entity_id: str = ""
+    claims: int = 0
+    claim_token: str = ""
+    claim_until_ms: int | None = None
+    claim_holder: str = ""
+    unusable_ids: tuple[str, ...] = ()
+    told: str = ""
 
 
 def submission_of(row: RowMapping) -> Submission:
     """Return a row of the table as what it means."""
     record = Record(**{name: row[name] for name in Record._fields})
-    rest = {name: row[name] for name in Submission._fields if name not in ("record", "state")}
-    return Submission(record, OrderState(row["state"]), **rest)
+    rest = {name: row[name] for name in Submission._fields if name not in ("record", "state", "unusable_ids")}
+    return Submission(record, OrderState(row["state"]), **rest, unusable_ids=tuple(json.loads(row["unusable_ids"])))

@@ -5,20 +5,17 @@ An intent goes through as it comes; a transaction is filled in first (:mod:`airl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.clients.http import Http
+from airlock_online.clients.echo import require_named
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.routes.context import NonceRead
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request, Transaction, read_item
 from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -165,24 +162,9 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set its path in config.toml, section [reads]"
         )
+    require_named("delegation read", read, **fields)
     expiry = read.get("expiry")
     number = int(expiry) if type(expiry) is str and expiry.isdecimal() else expiry
     found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": number if type(number) is int else 0}
     found |= {name: read[name] for name in ("canSignIntents", "canDelegatedAction") if type(read.get(name)) is bool}
     return found
-
-
-def nonce_reader(deployments: Iterable[Deployment], http: Http, config: OnlineConfig) -> NonceRead:
-    """Return a reader of nonces over the builders of these deployments, found by the contract that has the nonce space."""
-
-    def used(contract: str, account: str, nonce: int) -> bool | None:
-        for deployment in deployments:
-            for name, domain in deployment.domains.items():
-                if checksum_address(domain.contract).lower() == contract.lower():
-                    fields = {"trader": account, "check": str(nonce)} | ({"space": name} if name == "referral" else {})
-                    read = BuilderClient(deployment.base_urls["builder"], http).read(config.reads.nonce, fields)
-                    answer = read.get("used") if type(read) is dict else None
-                    return answer if type(answer) is bool else None
-        return None
-
-    return used

@@ -49,7 +49,7 @@ def removed(scene: Scene) -> list[Expectation]:
 
 def _delegation(scene: Scene) -> object:
     asked = scene.request.fields
-    return scene.ask(scene.config.reads.delegation, {"trader": asked["trader"], "delegate": asked["delegate"]})
+    return scene.ask_about(scene.config.reads.delegation, {"trader": asked["trader"], "delegate": asked["delegate"]})
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

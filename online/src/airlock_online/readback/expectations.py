@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.referral_lookup import ReferralFacts
@@ -46,6 +47,13 @@ class Scene(NamedTuple):
             return self.builder.read(path, fields)
         except ServiceError as error:
             return error
+
+    def ask_about(self, path: str, fields: Mapping[str, str]) -> Any:
+        """Return a read's data when it names what was asked for; else the ``ServiceError`` that says what it names."""
+        read = self.ask(path, fields)
+        if isinstance(read, ServiceError) or type(read) is not dict or named(read, **fields) is True:
+            return read
+        return ServiceError(f"the reply is not about {', '.join(fields)} that were asked for, or does not name them")
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""

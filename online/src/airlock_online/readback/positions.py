@@ -12,13 +12,14 @@ from airlock_online.readback.expectations import Expectation, ReadBack, Scene, u
 from airlock_online.readback.trade_tuple import (
     Trade,
     amount_text,
+    is_about,
     read_trade,
     trade_text,
     trades_in,
     waiting_order,
     whole,
 )
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
 
@@ -176,6 +177,8 @@ def _raw_price(text: str) -> int | None:
 def _positions(scene: Scene, trader: str) -> tuple[list[Trade] | None, object]:
     """Return the trader's positions, None when they cannot be read, and what the read gave."""
     read = scene.ask(scene.config.reads.positions, {"trader": trader})
+    if type(read) is dict and not is_about(read, trader):
+        read = ServiceError("the reply does not name the trader that was asked for")
     return trades_in(read), read
 
 

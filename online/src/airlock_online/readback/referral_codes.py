@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
-from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, code_in, shown, told_owners
+from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, about_code, code_in, shown, told_owners
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, code_text
 from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
@@ -19,7 +19,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
     what, promised = f"referral code of {safe(trader)}", _code(wanted)
-    read = scene.ask(scene.config.reads.referral, {"trader": trader})
+    read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
     found = code_in(read)
     expectations = [unreadable(what, promised, read) if found is None else _adopted(what, wanted, found)]
     for seen in _chain(scene, wanted, trader):
@@ -54,7 +54,7 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = scene.ask(scene.config.reads.referral, {"code": code_text(code)})
+    read = about_code(scene.ask(scene.config.reads.referral, {"code": code_text(code)}), code)
     expectations = []
     for (label, promised), found in zip(wanted, told_owners(read), strict=False):
         what = f"{label} of {name}"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.clients.echo import named
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
@@ -51,7 +52,7 @@ class ReferralFacts(NamedTuple):
 def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
     seen, troubles = ReferralFacts("the builder"), []
-    read = _ask(builder, config, {"code": code_text(code)})
+    read = about_code(_ask(builder, config, {"code": code_text(code)}), code, required=False)
     if type(read) is dict:
         private = read.get("isPrivate", read.get("private"))
         seen = seen._replace(owner=_told_address(read, "owner"), pending=_told_address(read, "pendingOwner"),
@@ -60,7 +61,9 @@ def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trad
         troubles.append(_why(read))
     if trader:
         read = _ask(builder, config, {"trader": trader})
-        if type(read) is dict:
+        if type(read) is dict and named(read, trader=trader) is False:
+            troubles.append(f"the reply names another trader than {trader}, which was asked for")
+        elif type(read) is dict:
             seen = seen._replace(adopted=code_in(read))
         else:
             troubles.append(_why(read))
@@ -113,6 +116,16 @@ def code_in(read: object) -> bytes | None:
 def told_owners(read: object) -> tuple[str | None, str | None]:
     """Return owner and pending owner as a read of a code tells them."""
     return (_told_address(read, "owner"), _told_address(read, "pendingOwner")) if type(read) is dict else (None, None)
+
+
+def about_code(read: object, code: bytes, *, required: bool = True) -> object:
+    """Return a code's read when it names that very code, else the ``ServiceError`` that says so.
+
+    ``required`` is False where nothing follows from the read: one that names no code then passes.
+    """
+    if type(read) is dict and code_in(read) not in ((code,) if required else (code, None)):
+        return ServiceError(f"the reply does not name the code {safe(code_text(code))}, which was asked for")
+    return read
 
 
 def _ask(builder: BuilderClient, config: OnlineConfig, fields: Fields) -> object:

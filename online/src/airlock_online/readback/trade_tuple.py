@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from airlock_online.clients.echo import named
 from airlock_shared.units import PRICE, USDC, Unit, to_human, utc_text
 
 _DIGITS_AT_MOST = 78  # of a uint256
@@ -52,6 +53,17 @@ def trades_in(read: Any) -> list[Trade] | None:
     trades = [read_trade(entry.get("trade")) if type(entry) is dict else None for entry in entries]
     known = [trade for trade in trades if trade is not None]
     return known if len(known) == len(trades) else None
+
+
+def is_about(read: dict[str, Any], trader: str) -> bool:
+    """Tell whether a positions read names the trader that was asked for: itself, or by each of its entries."""
+    members = [(kind, read.get(f"{kind}s")) for kind in ("trade", "order")]
+    entries = [
+        e.get(kind) if type(e) is dict else e for kind, told in members for e in (told if type(told) is list else [])
+    ]
+    whose = [named(entry, trader=trader) for entry in entries]
+    itself = named(read, trader=trader)
+    return False not in (*whose, itself) and (itself is True or (bool(whose) and None not in whose))
 
 
 def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, Any] | None:

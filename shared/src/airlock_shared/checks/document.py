@@ -1,11 +1,18 @@
-"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps."""
+"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps, and one past.
+
+The two machines have one past: what the online machine has seen of this one's transcript is in it, and where this one has
+handed out a signature the online machine knows. Otherwise one of them went back to an earlier state of itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
+from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header
@@ -17,6 +24,27 @@ class Heading(NamedTuple):
 
     header: Header
     situation: Situation
+
+
+class OwnRecord(NamedTuple):
+    """What the signing machine's transcript says of itself: its id, every head that it had, and the digests it has signed.
+
+    ``handed_out_ms`` is when it wrote signatures for the first time (unix ms): since then the online machine can know it.
+    None before that, and for a document whose signing began here already.
+    """
+
+    machine: str
+    heads: AbstractSet[str]
+    signed: AbstractSet[str]
+    handed_out_ms: int | None
+
+
+class Told(NamedTuple):
+    """A document's header, the plan, and the own record of the machine that judges; None on a machine that signs nothing."""
+
+    header: Header
+    plan: Plan
+    own: OwnRecord | None
 
 
 class Steps(NamedTuple):
@@ -73,6 +101,53 @@ HEADER_CHECKS = (
 )
 
 
+def own_record(entries: Sequence[Entry], requests: str = "") -> OwnRecord:
+    """Return what a transcript says of its machine; ``requests`` is the fingerprint of the document that is judged."""
+    signed, handed_out_ms, resumed = set(), None, False
+    for entry in entries:
+        if entry.event == "signed":
+            signed.add(str(entry.data.get("digest")))
+        elif entry.event == "signatures-written" and signed and handed_out_ms is None:
+            handed_out_ms = entry.at_ms
+        elif entry.event == "sign-begun":
+            resumed = resumed or entry.data.get("requests") == requests
+    heads = {entry.hash for entry in entries}
+    return OwnRecord(machine_of(entries), heads, signed, None if resumed else handed_out_ms)
+
+
+_ELSEWHERE = Finding(
+    None, "", "a head of the signing machine", "", "only the signing machine knows what it has on record"
+)
+_NO_HEAD = "none of this machine"
+
+
+@check(
+    "PIN-HEAD", RECEIVED,
+    "the two machines do not have one past", "A machine that was set back, and has forgotten what it signed or sent.",
+    "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
+    "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
+)  # fmt: skip
+def head_is_known(told: Told) -> Finding:
+    """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
+
+    It is not missed in a document that was made before, by a program that keeps no record (its own head is all zeros), or
+    under a plan that replaces a signature of this machine: whoever agreed on that knows its record.
+    """
+    header, plan, own = told
+    if own is None:
+        return _ELSEWHERE
+    head = header.signing_heads.get(own.machine)
+    if head is not None:
+        what = "" if head in own.heads else "the online machine has seen a record of this machine that is not here"
+        return Finding(not what, head, "a head of this machine's transcript", "", what)
+    if own.handed_out_ms is None or header.created_ms <= own.handed_out_ms or header.transcript_head == GENESIS:
+        return Finding(True, _NO_HEAD, "none: none was handed out before")
+    if any(step.replaced_digest in own.signed for step in plan.steps.values()):
+        return Finding(True, _NO_HEAD, "none: the plan replaces a signature of this machine")
+    what = "the online machine knows nothing of this one, which has handed out signatures before"
+    return Finding(False, _NO_HEAD, "a head of this machine's transcript", "", what)
+
+
 def part_of(plan: Plan, signer: str) -> list[str]:
     """Return the steps that a document must hold, in the plan's order: all, or those that the named signer signs."""
     return [step.id for step in plan.steps.values() if signer in ("", step.signer.name)]
@@ -109,4 +184,4 @@ def _kind(rehearsal: bool) -> str:
     return "rehearsal" if rehearsal else "production"
 
 
-CHECKS = (*HEADER_CHECKS, steps_are_planned)
+CHECKS = (*HEADER_CHECKS, head_is_known, steps_are_planned)

@@ -7,7 +7,7 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from airlock_shared.checks import agreement, document, nonces, payload, text_warnings, times
 from airlock_shared.checks.case import (
@@ -30,6 +30,7 @@ from airlock_shared.checks.possession import Claim, key_is_proved
 from airlock_shared.checks.signature import SIG_CHECKS, check_signature
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.errors import Refusal
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header, Request
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
 class Known(NamedTuple):
     """What a machine knows beside plan and deployment; None is what it cannot know.
 
-    ``clock`` is what was stated of its clock, ``used`` what was signed on it and what the items before this one spend, and
-    ``proofs`` the challenges that delegate keys have answered.
+    ``clock`` is what was stated of its clock, ``used`` what was signed on it and what the items before this one spend,
+    ``proofs`` the challenges that delegate keys have answered, and ``own`` what its transcript says of itself.
     """
 
     clock: Clock | None = None
     used: nonces.UsedNonces | None = None
     proofs: Collection[str] | None = None
+    own: document.OwnRecord | None = None
 
 
 class Examined(NamedTuple):
@@ -77,8 +79,9 @@ def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts
     """Return the verdicts on a requests document's header, and on the clock that its items are judged by."""
     heading = document.Heading(header, situation)
     findings = [check.run(heading) for check in document.HEADER_CHECKS]
+    findings.append(document.head_is_known.run(document.Told(header, situation.plan, known.own)))
     findings.append(_NO_CLOCK if known.clock is None else time_is_stated.run(known.clock))
-    return Verdicts((*document.HEADER_CHECKS, time_is_stated), findings)
+    return Verdicts((*document.HEADER_CHECKS, document.head_is_known, time_is_stated), findings)
 
 
 def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verdicts:

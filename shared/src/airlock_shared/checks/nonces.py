@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import read_matching, read_some
 
@@ -145,7 +146,7 @@ class UsedNonces:
 
         Raises as :func:`read_use`.
         """
-        uses, begun = _spent(entries)
+        uses, begun = spent_by(entries)
         self._remember(uses, begun)
 
     def begun_ms(self, digest: str) -> int | None:
@@ -215,10 +216,11 @@ def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
     return used
 
 
-def _spent(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
+def spent_by(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
     """Return what counts as signed, in the order in which it was begun, and since when (unix ms) which of it is open.
 
     Only ``not-signed`` frees a reservation, and it frees nothing that was signed at another time.
+    Raises as :func:`read_use`.
     """
     uses: dict[str, Use] = {}
     begun: dict[str, int] = {}

@@ -129,7 +129,7 @@ def _printed(folder: Path, printing: Printing) -> bool:
 
 
 def _told(value: dict[str, Any]) -> dict[str, Any]:
-    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part")}
+    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
     return {"ceremony": value["ceremony"]["id"], **own}
 
 
@@ -147,5 +147,8 @@ def _tell(value: dict[str, Any], mark: str) -> None:
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:
             show("\n".join(rows(heading, sentence)))
+    for each in value["alive"]["signatures"]:
+        told = f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
+        show("\n".join(rows("still alive ", told)))
     for line in fingerprint_lines("report", mark):
         show(line)

@@ -8,10 +8,22 @@ the builder's endpoint and fields as sent, the builder's payload word for word, 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
-from airlock_shared.wire.members import DERIVATION_PATH, ENTITY_ID, HEX_32, NAME, read_matching, read_members, read_some
+from airlock_shared.wire.members import (
+    DERIVATION_PATH,
+    ENTITY_ID,
+    HEX_32,
+    NAME,
+    read_list,
+    read_matching,
+    read_members,
+    read_some,
+)
 from airlock_shared.wire.stream import read_batch
 
 FORMAT = "airlock/requests@1"
@@ -22,6 +34,8 @@ _HEADER = {
     "count": int, "ceremony": str, "plan": str, "deployment": str, "deployment_name": str, "rehearsal": bool,
     "transcript_head": str, "created_ms": int,
 }  # fmt: skip
+_OPTIONAL = {"signer": str, "signing_heads": dict}
+MACHINES_AT_MOST = 64
 _ITEM = {"step": str, "action": str, "endpoint": str, "fields": dict, "payload": dict, "route": dict, "signer": dict}
 _PAYLOAD = {
     "intent": str, "signerRule": str, "domain": dict, "primaryType": str, "types": dict, "message": dict, "digest": str,
@@ -35,6 +49,7 @@ class Header(NamedTuple):
     """What the whole document says of itself; fingerprints and transcript head are 64 hex digits.
 
     ``signer`` is the name of the plan's signer whose steps alone are in it; empty for a document of the whole plan.
+    ``signing_heads`` is what the online machine has last seen of each signing machine: the head of its transcript by its id.
     """
 
     ceremony: str
@@ -45,10 +60,12 @@ class Header(NamedTuple):
     transcript_head: str
     created_ms: int
     signer: str = ""
+    signing_heads: Mapping[str, str] = MappingProxyType({})
 
     def as_json(self) -> dict[str, Any]:
-        """Return the members of the document's header, without the count; ``signer`` stands there for a part alone."""
-        return {name: value for name, value in self._asdict().items() if name != "signer" or value}
+        """Return the members of the document's header, without the count; the last two only where they say something."""
+        said = self._asdict() | {"signing_heads": dict(self.signing_heads)}
+        return {name: value for name, value in said.items() if name not in _OPTIONAL or value}
 
 
 class Transaction(NamedTuple):
@@ -104,14 +121,22 @@ class Request(NamedTuple):
 
 def read_header(value: Any) -> Header:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER, {"signer": str})
+    read_members(value, "header", _HEADER, _OPTIONAL)
     read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
     read_matching(value["deployment_name"], "header.deployment_name", NAME, "a name in lower case")
     if "signer" in value:
         read_matching(value["signer"], "header.signer", NAME, "a signer's name in the plan")
     for name in ("plan", "deployment", "transcript_head"):
         read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
+    _read_signing_heads(value.get("signing_heads", {}))
     return Header(**{name: member for name, member in value.items() if name != "count"})
+
+
+def _read_signing_heads(heads: dict[str, Any]) -> None:
+    read_list(list(heads), "header.signing_heads", MACHINES_AT_MOST)
+    for machine, head in heads.items():
+        read_matching(machine, "header.signing_heads", HEX_32, "a machine's id in hex")
+        read_matching(head, f"header.signing_heads.{machine}", HEX_32, "a head in hex")
 
 
 def read_item(value: Any, where: str = "item") -> Request:

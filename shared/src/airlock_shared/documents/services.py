@@ -8,7 +8,7 @@ referenced".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from airlock_shared.records import NamedTuple
 
 
 class Service(NamedTuple):

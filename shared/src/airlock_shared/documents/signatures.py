@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.errors import Refusal
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
 from airlock_shared.wire.stream import read_batch
@@ -27,13 +28,21 @@ _RESULT = re.compile("signed|refused|declined")
 
 
 class SignaturesHeader(NamedTuple):
-    """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers."""
+    """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers.
+
+    ``machine`` is the id of the machine whose ``transcript_head`` it is; empty from another wallet, and before ids were.
+    """
 
     ceremony: str
     requests: str
     rehearsal: bool
     transcript_head: str
     created_ms: int
+    machine: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the members of the document's header, without the count; ``machine`` stands there where it is known."""
+        return {name: value for name, value in self._asdict().items() if name != "machine" or value}
 
 
 class Signed(NamedTuple):
@@ -60,9 +69,9 @@ class Signed(NamedTuple):
 
 def read_header(value: Any) -> SignaturesHeader:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER)
+    read_members(value, "header", _HEADER, {"machine": str})
     read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
-    for name in ("requests", "transcript_head"):
+    for name in ("requests", "transcript_head", *(["machine"] if "machine" in value else [])):
         read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
@@ -94,7 +103,7 @@ def write_signatures(header: SignaturesHeader, items: list[Signed]) -> bytes:
     return to_json(
         {
             "format": FORMAT,
-            "header": {"count": len(items), **header._asdict()},
+            "header": {"count": len(items), **header.as_json()},
             LIST: [item.as_json() for item in items],
         }
     )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_cbor
 
 GENESIS = "0" * 64
@@ -61,6 +62,14 @@ def read_entries(lines: Iterable[bytes]) -> list[Entry]:
             raise _broken(number, "it, or a line before it, was changed")
         entries.append(entry)
     return entries
+
+
+def machine_of(entries: Sequence[Entry]) -> str:
+    """Return the id of the machine that keeps a transcript, 64 hex digits: its first entry's hash; empty before that.
+
+    A copy of the machine has the same id for as long as it has that entry.
+    """
+    return entries[0].hash if entries else ""
 
 
 def _broken(line: int, why: str) -> DocumentError:

@@ -13,6 +13,7 @@ from typing import Any
 
 from airlock_shared.checks.possession import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
+from airlock_shared.report.alive import alive_row
 from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
@@ -61,6 +62,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "people": people,
         "preflight": preflight,
         "steps": steps,
+        "alive": alive_row(evidence, judged),
         "transcripts": transcripts,
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),

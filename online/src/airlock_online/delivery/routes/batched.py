@@ -13,7 +13,7 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import from_status, from_stream
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, refused
+from airlock_online.delivery.routes.posting import Parcel, parcel_of, refused
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState, is_end_of_view
 from airlock_online.journal.schema import Submission
@@ -26,12 +26,11 @@ SUBMIT, STATUS = ROUTES[BATCHED_MARKET].endpoints
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. ``eip7702`` is there only when it was given, and then it is the very text that was given."""
-    del context
     erc712 = {"userIntent": delivery.encoded_intent, "userSignature": delivery.signature}
     body = json.dumps({"orderType": delivery.order_type, "erc712": erc712}, separators=(",", ":"))
     if delivery.eip7702:
         body = f'{body[:-1]},"eip7702":{delivery.eip7702}}}'
-    return Parcel(SUBMIT.method, join(delivery.base_url, SUBMIT.path), body.encode())
+    return parcel_of(SUBMIT.method, join(delivery.base_url, SUBMIT.path), body.encode(), context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

@@ -9,12 +9,10 @@ from airlock_online.config import RelayerTemplate
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
-
-NonceRead = Callable[[str, str, int], bool | None]
-"""``(contract, account, nonce)`` to whether the chain has seen the nonce used; None when it cannot be told."""
 
 
 class Found(NamedTuple):
@@ -32,7 +30,8 @@ class Delivery(NamedTuple):
     object that is passed on byte for byte, belong to the batched market; ``replaces`` to the core API.
 
     Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
-    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent.
+    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id`` is
+    the pinned deployment's, for which it was signed.
     """
 
     digest: str
@@ -53,6 +52,7 @@ class Delivery(NamedTuple):
     raw_transaction: str = ""
     replaces: str = ""
     requests: str = ""
+    chain_id: int | None = None
 
     def __repr__(self) -> str:
         """Name the delivery without its signature: until it is submitted, that is a secret."""

@@ -12,7 +12,7 @@ from typing import Any
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, document_of, parcel_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
@@ -30,7 +30,6 @@ _TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: PUT when it replaces a stored trigger, else POST."""
-    del context
     signed = members_of(delivery)
     body = {
         "trader": signed["trader"],
@@ -41,7 +40,8 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     }
     endpoint = REPLACE if delivery.replaces else STORE
     path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
-    return Parcel(endpoint.method, join(delivery.base_url, path), json.dumps(body, separators=(",", ":")).encode())
+    sent = json.dumps(body, separators=(",", ":")).encode()
+    return parcel_of(endpoint.method, join(delivery.base_url, path), sent, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

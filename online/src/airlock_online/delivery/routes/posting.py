@@ -29,6 +29,12 @@ class Parcel(NamedTuple):
     body: bytes
 
 
+def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
+    """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
+    context.http.require(HttpCall(method, url, body=body))
+    return Parcel(method, url, body)
+
+
 def post_once(
     parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext
 ) -> _Read | None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from airlock_online.clients.echo import named, require_named
 from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
@@ -27,7 +28,7 @@ _WHO = "the relay"
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. The simulation is never asked to be skipped."""
     body = json.dumps({"rawTransaction": delivery.raw_transaction}, separators=(",", ":")).encode()
-    return Parcel("POST", join(delivery.base_url, context.relay_path), body)
+    return parcel_of("POST", join(delivery.base_url, context.relay_path), body, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
@@ -58,10 +59,9 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
-        if str(data.get("hash", tx_hash)).lower() != tx_hash:
-            raise ServiceError(
-                f"{_WHO} answered about {safe(str(data.get('hash')), limit=80)}, which Airlock did not ask about"
-            )
+        require_named("relay's answer", data, hash=tx_hash)
+        if named(data, hash=tx_hash) is None:
+            raise ServiceError(f"{_WHO} does not name the transaction that it answers about")
         return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)

@@ -14,7 +14,7 @@ from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, data_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -30,7 +30,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request that the template's body makes of a delivery."""
     members = {name: getattr(delivery, field) for name, field in context.relayer.body.items()}
     body = json.dumps(members, separators=(",", ":")).encode()
-    return Parcel("POST", join(delivery.base_url, context.relayer.submit_path), body)
+    return parcel_of("POST", join(delivery.base_url, context.relayer.submit_path), body, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

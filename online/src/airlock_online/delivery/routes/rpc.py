@@ -24,6 +24,7 @@ from airlock_shared.errors import ServiceError, UsageError
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return what is sent: the raw transaction in hex, which the client wraps. Raises ``UsageError`` without a node."""
     node = _node(context)
+    node.require()
     return Parcel(SEND.path, node.name, delivery.raw_transaction.encode())
 
 

@@ -12,7 +12,7 @@ import re
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, document_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, document_of, parcel_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -29,14 +29,14 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: the members of the struct as decimal texts, and the signature."""
-    del context
     signed = members_of(delivery)
     body = {
         "trader": signed["trader"],
         **{name: str(signed[name]) for name in ("twapId", "nonce", "deadline")},
         "signature": delivery.signature,
     }
-    return Parcel(CANCEL.method, join(delivery.base_url, CANCEL.path), json.dumps(body, separators=(",", ":")).encode())
+    sent = json.dumps(body, separators=(",", ":")).encode()
+    return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

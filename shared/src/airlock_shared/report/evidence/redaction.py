@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.documents.signatures import (
     SignaturesHeader,
@@ -19,6 +19,7 @@ from airlock_shared.documents.signatures import (
     write_signatures,
 )
 from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
@@ -49,7 +50,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     """
     header, items, mark = parse_signatures(data)
     rows = [_row(item, shown=item.digest in ended) for item in items]
-    return to_json({"format": FORMAT, "header": {**header._asdict(), "fingerprint": mark}, "signatures": rows})
+    return to_json({"format": FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
 def _row(item: Signed, *, shown: bool) -> dict[str, Any]:

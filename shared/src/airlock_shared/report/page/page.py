@@ -29,6 +29,7 @@ def page(report: Row) -> bytes:
         *_people(report),
         _preflight(report),
         *(step_section(step, n, count, half) for n, step in enumerate(report["steps"], start=1)),
+        _alive(report["alive"]),
         *_transcripts(report),
         _artefacts(report),
         _signatures(report),
@@ -152,6 +153,27 @@ def _preflight(report: Row) -> str:
     caption = f"Preflight at {found['at']['utc']}"
     shown = table(caption, heads, lines, css="wide lines") if lines else ""
     return heading + shown + pairs(f"{caption}: what else was recorded", _named(found["rest"]))
+
+
+def _alive(alive: Row) -> str:
+    """Return the signatures that could still execute: whoever has one can use it."""
+    heading = element("h2", text("Signatures that could still execute"))
+    at = alive["as_of"]["utc"] if alive["as_of"] else "an unknown time"
+    which = (
+        "of every ceremony on the signing machine's record" if alive["of_all_ceremonies"] else "of this ceremony alone"
+    )
+    told = element(
+        "p", text(f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent.")
+    )
+    if not alive["signatures"]:
+        return heading + told + element("p", text("None is known."))
+    rows = [
+        (text(f"{each['step']} of {each['ceremony']}"), text(f"{each['kind']}, nonce {each['nonce']}, {each['signer']}"),
+         text(each["may_execute"]), text(each["known"]), hexes(each["digest"].removeprefix("0x")))
+        for each in alive["signatures"]
+    ]  # fmt: skip
+    return heading + told + table("Whoever has one of these can use it", ("step", "what", "may execute", "known", "digest"),
+                                  rows, css="wide moments")  # fmt: skip
 
 
 def _transcripts(report: Row) -> Iterator[str]:

@@ -60,7 +60,7 @@ def positions(state: VenueState, request: Read) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     trader = str(request["trader"])
     trades = [p.as_json(state.pairs[p.pair_index].is_pnl) for p in state.positions_of(trader)]
-    return {"trades": trades, "orders": state.limit_orders_of(trader)}
+    return {"trader": trader, "trades": trades, "orders": state.limit_orders_of(trader)}
 
 
 def nonce(state: VenueState, request: Read) -> object:

@@ -1,0 +1,32 @@
+"""``forget``: remove this machine's copies of signatures that can execute no more."""
+
+from __future__ import annotations
+
+import click
+
+from airlock_online.clock import now_ms
+from airlock_online.home import OnlineHome
+from airlock_online.journal.journal import open_journal
+from airlock_online.report_rows import standings_of
+from airlock_shared.cli.console import json_option
+from airlock_shared.cli.kept_signatures import copies_by_light, remove_copies
+
+
+@click.command("forget")
+@json_option
+@click.pass_obj
+def forget(home: OnlineHome, as_json: bool) -> None:
+    r"""Remove the copies of signatures that this machine has kept by light, once they can execute no more.
+
+    A signature is over when its deadline is surely past, or when its nonce is spent: by itself or by what replaced it,
+    as the journal says. Until then its copy stays. Every copy is named, and why it is removed or kept; the journal
+    stays as it is.
+
+    \b
+    Example:
+      airlock-online forget
+    """
+    with open_journal(home.journal_url(), now_ms) as journal:
+        found = {each.use.digest: each for each in standings_of(journal, now_ms(), home.chain_of)}
+    remove_copies(home.folder, [*copies_by_light(home.folder)], found, home.transcript, now_ms(),
+           piped=home.rehearses(), as_json=as_json)  # fmt: skip

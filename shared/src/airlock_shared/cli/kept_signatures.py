@@ -1,0 +1,115 @@
+"""``forget`` of both halves: copies of signatures in a machine's folder, removed once they can execute no more.
+
+A copy is removed whole or not at all: while one of its signatures may still execute, or nothing is known of one, it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from airlock_shared.checks.nonces import Use
+from airlock_shared.cli.console import ask_yes, rows, say, show_json
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import AirlockError, UsageError
+from airlock_shared.host.files import read_input
+from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.records import NamedTuple
+from airlock_shared.report.alive import Liveness, until_text
+from airlock_shared.text.safe import safe
+
+FORGOTTEN = "signatures-forgotten"
+"""The transcript's event: ``files``, names within the machine's folder, and ``digests``; written before they are removed."""
+
+
+class KeptCopy(NamedTuple):
+    """A file with signatures, and the digests (0x-hex) that they are over; None when that cannot be told."""
+
+    path: Path
+    digests: Collection[str] | None
+
+
+def copies_by_light(folder: Path) -> Iterator[KeptCopy]:
+    """Yield the signatures documents that came or went by light, and the pages and pictures that showed them."""
+    known: dict[str, Collection[str] | None] = {}
+    paths = sorted(folder.glob("qr/signatures-*"))
+    for path in paths:
+        if path.suffix == ".json":
+            known[path.stem] = _digests_in(path)
+    for path in paths:
+        stem = next((stem for stem in known if path.name.startswith(stem)), "")
+        yield KeptCopy(path, known.get(stem))
+
+
+def _digests_in(path: Path) -> Collection[str] | None:
+    try:
+        _, items, _ = parse_signatures(read_input(path))
+    except AirlockError:
+        return None
+    return frozenset(item.digest for item in items if item.result == "signed")
+
+
+def remove_copies(
+    folder: Path, copies: Collection[KeptCopy], found: Mapping[str, Liveness], transcript: TranscriptFile, at_ms: int,
+    *, piped: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Say of each copy whether it is removed or kept and why, have a person confirm, record it, and remove.
+
+    Raises ``Declined`` without the whole word Yes, and ``UsageError`` when it cannot be recorded or removed.
+    """
+    removed: list[Path] = []
+    kept: list[Path] = []
+    for copy in copies:
+        why = _why_kept(copy, found)
+        (kept if why else removed).append(copy.path)
+        name = safe(str(copy.path.relative_to(folder)))
+        say("\n".join(rows("keep    " if why else "remove  ", f"{name}: {why or _why_removed(copy, found)}")))
+    if removed:
+        noun = "this copy" if len(removed) == 1 else f"these {len(removed)} copies"
+        ask_yes(f"Remove {noun}, for good?", piped=piped)
+        digests = {digest for copy in copies if copy.path in removed for digest in copy.digests or ()}
+        transcript.record(FORGOTTEN, {"files": _names(removed, folder), "digests": sorted(digests)}, at_ms)
+        for path in removed:
+            _remove(path)
+        say(f"Removed {len(removed)}, kept {len(kept)}. What you carried or copied yourself is yours to destroy.")
+    else:
+        say(
+            f"Nothing to remove: {len(kept)} copies are kept."
+            if kept
+            else "No copy of a signature is kept; nothing to do."
+        )
+    if as_json:
+        show_json({"ok": True, "removed": _names(removed, folder), "kept": _names(kept, folder)})
+
+
+def _names(paths: Collection[Path], folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in paths]
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be removed: {error.strerror}", do="remove it by hand") from error
+
+
+def _why_kept(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:
+    """Return why a copy stays; empty when everything in it can execute no more."""
+    if copy.digests is None:
+        return "which signatures are in it cannot be told"
+    for digest in copy.digests:
+        standing = found.get(digest)
+        if standing is None:
+            return f"nothing is on record here of {digest}"
+        if not standing.over:
+            return f"{_named(standing.use)} may execute {until_text(standing.use)}; {standing.known}"
+    return ""
+
+
+def _why_removed(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:
+    told = [f"{_named(found[digest].use)}: {found[digest].over}" for digest in sorted(copy.digests or ())]
+    return "; ".join(told) or "there is no signature in it"
+
+
+def _named(use: Use) -> str:
+    return f"step {use.step} of ceremony {use.ceremony}, {use.digest}"

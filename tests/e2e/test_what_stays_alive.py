@@ -1,0 +1,187 @@
+"""What stays alive is known: the report lists it, the plan withdraws it, and copies go when it is over and not before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import FinishedCommand
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
+from e2e.transaction_requests import write_transaction
+
+STORED = "the venue has stored it"
+
+
+@pytest.fixture
+def blind() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str) -> dict[str, Any]:
+    words = ("sign", requests, "--plan", plan, "-o", desk.path(f"{name}.json"), "--emulator", ledger.port)
+    ended = desk.offline(*words, typed="Yes\n" * 4)
+    assert ended.code == 0, ended.err
+    signed: dict[str, Any] = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
+    return signed
+
+
+def report(desk: BothMachines, half: str, plan: Path, requests: Path, name: str) -> dict[str, dict[str, Any]]:
+    """Make and verify a half's report; return what it says could still execute, by digest."""
+    folder = desk.path(f"evidence-{half}-{len(list(desk.folder.iterdir()))}")
+    documents = ("--requests", requests, "--signatures", desk.path(f"{name}.json"))
+    words = ["report", "make", "--plan", plan, *documents, "-o", folder]
+    if half == "online":
+        words += ["--transcript", desk.path("offline-home/transcript.jsonl")]
+    run = desk.online if half == "online" else desk.offline
+    made, verified = run(*words, "--json"), run("report", "verify", folder, "--json")
+    assert (made.code, verified.code) == (0, 0), made.err + verified.err
+    alive = json.loads((folder / "report.json").read_text())["alive"]
+    assert made.json()["alive"] == verified.json()["alive"] == alive
+    page = (folder / "report.html").read_text()
+    assert "Signatures that could still execute" in page
+    assert alive["of_all_ceremonies"] is True
+    found = {each["digest"]: each for each in alive["signatures"]}
+    assert all(each["may_execute"] in page for each in found.values())
+    return found
+
+
+def copies(desk: BothMachines) -> set[str]:
+    return {"0x" + path.stem for path in desk.path("offline-home/signed").glob("*.json")}
+
+
+def forget(desk: BothMachines, *words: object, typed: str = "Yes\n") -> FinishedCommand:
+    return desk.offline("forget", *words, "--json", typed=typed)
+
+
+def withdrawing(plan: Path, earlier: dict[str, Any], nonce: str) -> str:
+    """Return the text of a plan whose step takes the place of an earlier signature, under its nonce."""
+    before, found, after = plan.read_text().partition('id = "delegate-key"\naction')
+    assert found
+    text = f'{before}id = "delegate-key"\nreplaces = "{earlier["digest"]}"\naction{after}'
+    fields = text.index("trader =")
+    return text[:fields] + f"nonce = {nonce}\n" + text[fields:]
+
+
+def test_a_step_that_spends_its_nonce_withdraws_a_signature_and_then_the_copies_go(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    first = sign(desk, ledger, plan, requests, "first")  # and it is never sent
+    assert set(report(desk, "offline", plan, requests, "first")) == {first["digest"]}
+    again, other = desk.path("again.plan.toml"), desk.path("again.requests.json")
+    nonce = json.loads(requests.read_text())["requests"][0]["payload"]["message"]["nonce"]
+    again.write_text(withdrawing(plan, first, nonce))
+    desk.prove(again)
+    assert desk.online("prepare", again, "-o", other).code == 0
+    second = sign(desk, ledger, again, other, "second")
+    both = {first["digest"], second["digest"]}
+    assert set(report(desk, "offline", again, other, "second")) == both
+    ended = forget(desk)
+    assert (ended.code, ended.json()["removed"], copies(desk)) == (0, [], both)
+    assert desk.online("submit", desk.path("second.json")).code == 0
+    assert report(desk, "online", again, other, "second") == {}
+    ended = forget(desk)  # this machine alone does not know of it
+    assert (ended.json()["removed"], copies(desk)) == ([], both)
+    told = desk.path("online-home/transcript.jsonl")
+    ended = forget(desk, "--transcript", told, typed="no\n")
+    assert (ended.code, copies(desk)) == (6, both), ended.err
+    ended = forget(desk, "--transcript", told)
+    assert (ended.code, len(ended.json()["removed"]), copies(desk)) == (0, 2, set()), ended.err
+    assert f"its nonce is spent by {second['digest']}" in " ".join(ended.err.split())
+    entries = [json.loads(line) for line in desk.path("offline-home/transcript.jsonl").read_text().splitlines()]
+    assert (entries[-1]["event"], set(entries[-1]["data"]["digests"])) == ("signatures-forgotten", both)
+    ended = forget(desk)
+    assert (ended.code, ended.json()["removed"], "nothing to do" in ended.err) == (0, [], True)
+    assert desk.offline("transcript", "verify").code == 0
+
+
+def test_a_transcript_that_was_changed_removes_nothing(desk: BothMachines, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("delegate-key")
+    sign(desk, ledger, plan, requests, "first")
+    assert desk.online("submit", desk.path("first.json")).code == 0
+    told = desk.path("told.jsonl")
+    lines = desk.path("online-home/transcript.jsonl").read_text().splitlines()
+    told.write_text("\n".join(line.replace('"digest"', '"Digest"', 1) for line in lines) + "\n")
+    ended = forget(desk, "--transcript", told)
+    assert (ended.code, len(copies(desk))) == (4, 1), ended.err
+
+
+def add_core_api(desk: BothMachines) -> None:
+    """Fetch the deployment again, with the address of the core API, and pin that."""
+    urls, file = desk.services, desk.path("with-core.json")
+    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
+    fetched = desk.online("deployment", "fetch", "--name", "rehearsal", *words, "--core-api", urls.core_url, "-o", file)
+    assert fetched.code == 0, fetched.err
+    assert desk.offline("trust", file, typed="Yes\n").code == 0
+
+
+def test_a_stored_trigger_may_execute_at_any_time_whatever_its_outcome_says(desk: BothMachines, ledger: Ledger) -> None:
+    add_core_api(desk)
+    plan, requests = desk.prepare("price-trigger")
+    signed = sign(desk, ledger, plan, requests, "trigger")
+    assert desk.online("submit", desk.path("trigger.json")).code == 0
+    found = report(desk, "online", plan, requests, "trigger")
+    assert found[signed["digest"]]["known"] == STORED
+    assert found[signed["digest"]]["may_execute"] == "at any time: it has no deadline"
+    secret = signed["signature"][2:].encode()
+    assert not any(secret in path.read_bytes() for path in desk.folder.glob("evidence-*/**/*") if path.is_file())
+    ended = forget(desk, "--transcript", desk.path("online-home/transcript.jsonl"))
+    assert (ended.code, ended.json()["removed"], copies(desk)) == (0, [], {signed["digest"]})
+    assert STORED in " ".join(ended.err.split())
+
+
+def test_a_transaction_that_was_never_sent_may_execute_at_any_time(desk: BothMachines, blind: Ledger) -> None:
+    plan, requests, _ = write_transaction(desk.folder, desk.path("deployment.json"))
+    signed = sign(desk, blind, plan, requests, "approval")
+    found = report(desk, "offline", plan, requests, "approval")
+    assert found[signed["digest"]]["may_execute"] == "at any time: it has no deadline"
+    assert found[signed["digest"]]["known"] == "no end of it is on record here"
+
+
+def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_whole_word(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, requests = desk.prepare("referral-code")
+    sign(desk, ledger, plan, requests, "first")
+    assert desk.online("submit", desk.path("first.json")).code == 0
+    told = desk.path("online-home/transcript.jsonl")
+    words = (OFFLINE, "--home", desk.path("offline-home"), "forget", "--transcript", told)
+    for answer, code, left in (("yes", 6, 1), ("Yes", 0, 0)):
+        terminal = Terminal(*words)
+        assert terminal.until_question() is not None, terminal.shown
+        assert "for good?" in terminal.shown
+        assert "remove  signed/" in terminal.shown
+        terminal.press(f"{answer}\n")
+        assert terminal.end() == code, terminal.shown
+        assert len(copies(desk)) == left
+
+
+def test_what_came_or_went_by_light_is_removed_with_its_pages(desk: BothMachines, ledger: Ledger) -> None:
+    plan, requests = desk.prepare("referral-code")
+    sign(desk, ledger, plan, requests, "first")
+    shown = desk.offline("show", desk.path("first.json"), "--as", "page")
+    assert shown.code == 0, shown.err
+    [page] = desk.path("offline-home/qr").glob("signatures-*.html")
+    document = page.with_suffix(".json")  # as `sign --qr` and `submit --qr` keep it
+    shutil.copy(desk.path("first.json"), document)
+    shutil.copytree(page.parent, desk.path("online-home/qr"), dirs_exist_ok=True)
+    online = ("forget", "--json")
+    assert desk.online(*online, typed="Yes\n").json()["removed"] == []  # not sent yet
+    assert desk.online("submit", document).code == 0
+    ended = desk.online(*online, typed="Yes\n")
+    assert set(ended.json()["removed"]) == {f"qr/{page.name}", f"qr/{document.name}"}, ended.err
+    document.unlink()  # as when a file was named for the document, and the page alone is here
+    stray = page.with_name("signatures-0123456789abcdef.html")
+    stray.write_text("of nobody knows which")
+    ended = forget(desk, "--transcript", desk.path("online-home/transcript.jsonl"))
+    assert ended.code == 0, ended.err
+    assert (page.exists(), stray.exists()) == (False, True)
+    assert "cannot be told" in " ".join(ended.err.split())

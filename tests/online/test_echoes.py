@@ -1,0 +1,186 @@
+"""A read proves only what it names: the reply to another question, or to none, is no answer. Over real HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from airlock_online.clients.echo import named
+from airlock_online.clients.http import Http
+from airlock_online.clients.nonce_reads import nonce_reader
+from airlock_online.config import OnlineConfig
+from airlock_shared.documents.deployment import Deployment, read_deployment
+from online.loopback import Wire, reply
+from online.test_readback import DELEGATE, ENABLED, KEY, POSITIONS, TRADER, judged, kept
+from online.test_reads import HASH, Ask, ask, told
+from shared.make_payloads import DESK, TREASURY
+from shared.world import DEPLOYMENT_TEXT
+
+__all__ = ["ask"]
+
+OTHER = "0x" + "99" * 20
+DOCUMENT = json.loads(DEPLOYMENT_TEXT)
+ROUTER = DOCUMENT["domains"]["trading"]["verifyingContract"]
+REFERRAL = DOCUMENT["domains"]["referral"]["verifyingContract"]
+
+
+def deployment(url: str, chain_id: int | None = None, name: str = "venue") -> Deployment:
+    document = json.loads(DEPLOYMENT_TEXT) | {"name": name, "base_urls": {"builder": url}}
+    if chain_id is not None:
+        document["chain_id"] = chain_id
+        for domain in document["domains"].values():
+            domain["chainId"] = chain_id
+    return read_deployment(document)
+
+
+def read(answer: object, contract: str = ROUTER, nonce: int = 7) -> bool | None:
+    with Wire({"GET /v2/nonce": [reply(200, {"ok": True, "data": answer})]}) as wire, Http() as http:
+        return nonce_reader([deployment(wire.url)], http, OnlineConfig())(None, contract, TRADER, nonce)
+
+
+# ---- nonces --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ({"nonce": "7", "used": True}, True),
+        ({"nonce": 7, "used": False}, False),
+        ({"nonce": "7", "used": True, "trader": TRADER.upper().replace("0X", "0x"), "space": "trading"}, True),
+        ({"nonce": "8", "used": False}, None),  # a venue that draws a nonce of its own and passes over `check`
+        ({"nonce": "8", "used": True}, None),
+        ({"nonce": "07", "used": True}, None),
+        ({"nonce": 7.0, "used": True}, None),
+        ({"nonce": True, "used": True}, None),
+        ({"nonce": ["7"], "used": True}, None),
+        ({"used": True}, None),
+        ({"used": False}, None),
+        ({"nonce": None, "used": False}, None),
+        ({"nonce": "7", "used": True, "trader": OTHER}, None),
+        ({"nonce": "7", "used": True, "space": "referral"}, None),
+        ({"nonce": "7", "used": "true"}, None),
+        ({"nonce": "7"}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_a_nonce_read_tells_of_the_nonce_that_it_names(answer: object, used: bool | None) -> None:
+    assert read(answer) is used
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ({"nonce": "7", "used": True, "space": "referral"}, True),
+        ({"nonce": "7", "used": True, "space": "trading"}, None),
+        ({"nonce": "7", "used": True}, None),  # a venue that knows no spaces tells of the trading contract
+    ],
+)
+def test_another_nonce_space_must_be_named(answer: object, used: bool | None) -> None:
+    assert read(answer, REFERRAL) is used
+
+
+def test_two_deployments_that_share_a_contract_are_told_apart_by_the_chain() -> None:
+    answers = [{"GET /v2/nonce": [reply(200, {"ok": True, "data": {"nonce": "7", "used": u}})]} for u in (False, True)]
+    with Wire(answers[0]) as test, Wire(answers[1]) as main, Http() as http:
+        known = [deployment(test.url, 5, "test"), deployment(main.url, 6, "main")]
+        used = nonce_reader(known, http, OnlineConfig())
+        assert [used(chain, ROUTER, TRADER, 7) for chain in (5, 6, 7, None)] == [False, True, None, None]
+        assert [len(test.seen), len(main.seen)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "asked", "verdict"),
+    [
+        ({"a": "1"}, {"a": "1"}, True),
+        ({"a": "1", "b": "2"}, {"a": "1", "b": "3"}, False),
+        ({"a": "1"}, {"a": "1", "b": "3"}, None),
+        ({"b": "4"}, {"a": "1", "b": "3"}, False),
+        ({}, {"a": "1"}, None),
+        ("a", {"a": "1"}, None),
+    ],
+)
+def test_what_a_reply_names(entry: object, asked: dict[str, str], verdict: bool | None) -> None:
+    assert named(entry, **asked) is verdict
+
+
+# ---- what is read back ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told_of", [{}, {"trader": TRADER}, {"delegate": KEY}, {"trader": OTHER, "delegate": KEY},
+                                     {"trader": TRADER, "delegate": OTHER}])  # fmt: skip
+def test_a_delegation_of_somebody_else_or_of_nobody_proves_neither(told_of: dict[str, str]) -> None:
+    assert kept(judged("delegate", DELEGATE, echo=False, delegation=ENABLED | told_of)) == [None]
+    assert kept(judged("delegate-remove", DELEGATE, echo=False, delegation={"isEnabled": False} | told_of)) == [None]
+
+
+CLOSE = {"_trader": TRADER, "_pairIndex": "1", "_index": "0", "_openTimestamp": "5"}
+TRADE = {"pairIndex": "0", "index": "0"}
+ELSEWHERE = {"pairIndex": "2", "index": "0"}
+
+
+@pytest.mark.parametrize(
+    ("read_data", "verdict"),
+    [
+        ({"trader": TRADER, "trades": []}, True),
+        ({"trades": [{"trade": TRADE | {"trader": TRADER}}]}, True),
+        ({"trades": [], "orders": [{"order": {"trader": TRADER}}]}, True),
+        ({"trades": []}, None),
+        ({"trader": OTHER, "trades": []}, None),
+        ({"trades": [{"trade": TRADE}]}, None),
+        ({"trades": [{"trade": TRADE | {"trader": OTHER}}]}, None),
+        ({"trader": TRADER, "trades": [{"trade": TRADE | {"trader": OTHER}}]}, None),
+        ({"trades": [{"trade": TRADE | {"trader": TRADER}}, {"trade": ELSEWHERE | {"trader": OTHER}}]}, None),
+        ({"trades": [{"trade": TRADE | {"trader": TRADER}}, {"trade": ELSEWHERE}]}, None),
+    ],
+)
+def test_positions_of_somebody_else_or_of_nobody_prove_no_absence(read_data: object, verdict: bool | None) -> None:
+    asked = {"collateralToCloseUsdc": "500"}
+    assert kept(judged("close", asked, CLOSE, echo=False, positions=read_data)) == [verdict]
+    assert POSITIONS
+
+
+CODE = {"code": "DESK", "referee": TRADER, "caller": TRADER, "newOwner": KEY}
+
+
+@pytest.mark.parametrize("who", [{}, {"trader": OTHER}])
+def test_a_code_adopted_by_somebody_else_or_by_nobody_proves_neither(who: dict[str, str]) -> None:
+    assert kept(judged("referral-set-code", CODE, echo=False, referral={"code": "DESK"} | who)) == [None]
+
+
+@pytest.mark.parametrize("which", [{}, {"code": "OTHER"}])
+def test_the_owner_of_another_code_or_of_none_proves_neither(which: dict[str, str]) -> None:
+    found = judged("referral-transfer", CODE, echo=False, referral={"owner": TRADER, "pendingOwner": KEY} | which)
+    assert kept(found) == [None, None]
+
+
+# ---- what is shown to a person -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "answer"),
+    [
+        ("/v2/nonce", ("nonce", TREASURY, "7"), {"nonce": "8", "used": False}),
+        ("/v2/nonce", ("nonce", TREASURY, "7"), {"nonce": "7", "used": False, "trader": OTHER}),
+        (
+            "/v2/nonce",
+            ("nonce", TREASURY, "7", "--space", "referral"),
+            {"nonce": "7", "used": False, "space": "trading"},
+        ),
+        ("/v2/reads/delegation", ("delegation", TREASURY, DESK), {"isEnabled": True, "delegate": OTHER}),
+        (f"/v2/relay/{HASH}", ("relay", HASH), {"hash": "0x" + "00" * 32, "status": "confirmed"}),
+        ("/v2/positions", ("positions", TREASURY), {"trades": [{"trade": {"trader": OTHER}}]}),
+        ("/v2/positions", ("positions", TREASURY), {"trader": OTHER, "trades": []}),
+    ],
+)
+def test_the_reply_to_another_question_is_an_error(
+    ask: Ask, capsys: pytest.CaptureFixture[str], path: str, words: tuple[str, ...], answer: object
+) -> None:
+    assert ask(told(answer, path), *words) == 8
+    assert "was asked for" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_reply_that_names_nothing_is_shown_as_no_proof(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(told({"used": False}, "/v2/nonce"), "nonce", TREASURY, "7") == 0
+    assert "proves nothing" in capsys.readouterr().err

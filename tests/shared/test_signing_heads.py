@@ -1,0 +1,128 @@
+"""Both machines have one past: what the online machine has seen of the signing machine's transcript, judged there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from airlock_shared.checks.document import OwnRecord, Told, head_is_known, own_record
+from airlock_shared.checks.judge import Known, judge_header
+from airlock_shared.documents.requests import Header, parse_requests
+from airlock_shared.documents.transcript import Entry, machine_of, next_entry
+from airlock_shared.errors import DocumentError
+from shared.make_payloads import NOW_MS
+from shared.world import good, plan, situation, to_bytes
+
+DIGEST, HEAD = "0x" + "ab" * 32, "12" * 32
+SIGNED_MS = NOW_MS - 3_600_000
+DAY: list[tuple[str, dict[str, Any]]] = [
+    ("deployment-pinned", {"name": "venue"}),
+    ("sign-begun", {"requests": "aa" * 32}),
+    ("signed", {"digest": DIGEST}),
+    ("signatures-written", {"requests": "aa" * 32}),
+    ("sign-begun", {"requests": "bb" * 32}),
+]
+
+
+def chain(events: Sequence[tuple[str, dict[str, Any]]], first_ms: int = SIGNED_MS) -> list[Entry]:
+    entries: list[Entry] = []
+    for event, data in events:
+        entries.append(next_entry(entries[-1] if entries else None, first_ms, event, data))
+    return entries
+
+
+ENTRIES = chain(DAY)
+MACHINE = machine_of(ENTRIES)
+
+
+def header(heads: dict[str, str], *, created_ms: int = NOW_MS, own_head: str = HEAD) -> Header:
+    document = good("open")
+    document["header"] |= {"transcript_head": own_head, "created_ms": created_ms}
+    document["header"] |= {"signing_heads": heads} if heads else {}
+    return parse_requests(to_bytes(document))[0]
+
+
+def passes(told: Header, own: OwnRecord | None) -> bool | None:
+    found = head_is_known.run(Told(told, plan(), own))
+    assert found is not None
+    return found.ok
+
+
+def test_any_head_of_this_machine_is_known_and_no_other() -> None:
+    own = own_record(ENTRIES)
+    for entry in ENTRIES:
+        assert passes(header({MACHINE: entry.hash}), own)
+    assert not passes(header({MACHINE: "34" * 32}), own)
+
+
+@pytest.mark.parametrize("kept", range(1, len(DAY)))
+def test_a_machine_that_was_set_back_is_noticed_by_the_head_that_it_no_longer_has(kept: int) -> None:
+    later = header({MACHINE: ENTRIES[kept].hash})
+    assert not passes(later, own_record(ENTRIES[:kept]))
+    assert passes(later, own_record(ENTRIES[: kept + 1]))
+
+
+def test_two_machines_made_from_one_image_are_told_apart_when_both_went_on() -> None:
+    other = chain([*DAY[:2], ("refused", {"step": "open"})])
+    assert machine_of(other) == MACHINE
+    assert not passes(header({MACHINE: ENTRIES[-1].hash}), own_record(other))
+
+
+@pytest.mark.parametrize("heads", [{}, {"56" * 32: "78" * 32}])
+def test_once_signatures_were_handed_out_a_head_is_missed(heads: dict[str, str]) -> None:
+    assert not passes(header(heads), own_record(ENTRIES))
+    for before in range(1, 4):  # a pinned deployment, a begun signing, a signature that was not written yet
+        assert passes(header(heads), own_record(ENTRIES[:before]))
+
+
+def test_signatures_without_one_that_is_signed_hand_out_nothing() -> None:
+    refused = chain([("sign-begun", {}), ("refused", {}), ("signatures-written", {})])
+    assert passes(header({}), own_record(refused))
+
+
+def test_what_was_made_before_or_begun_here_or_by_a_program_without_a_record_needs_none() -> None:
+    own = own_record(ENTRIES)
+    assert passes(header({}, created_ms=SIGNED_MS), own)
+    assert not passes(header({}, created_ms=SIGNED_MS + 1), own)
+    assert passes(header({}, own_head="0" * 64), own)
+    assert passes(header({}), own_record(ENTRIES, "bb" * 32))
+    assert not passes(header({}), own_record(ENTRIES, "cc" * 32))
+
+
+def test_a_wrong_head_is_refused_in_those_too() -> None:
+    wrong = {MACHINE: "34" * 32}
+    assert not passes(header(wrong, created_ms=SIGNED_MS), own_record(ENTRIES))
+    assert not passes(header(wrong, own_head="0" * 64), own_record(ENTRIES))
+    assert not passes(header(wrong), own_record(ENTRIES, "bb" * 32))
+
+
+@pytest.mark.parametrize("replaced", [DIGEST, "0x" + "cd" * 32])
+def test_a_plan_that_replaces_what_was_signed_here_knows_this_machine(replaced: str) -> None:
+    agreed = plan()
+    first = next(iter(agreed.steps))
+    steps = {**agreed.steps, first: agreed.steps[first]._replace(replaced_digest=replaced)}
+    found = head_is_known.run(Told(header({}), agreed._replace(steps=steps), own_record(ENTRIES)))
+    assert found is not None
+    assert found.ok is (replaced == DIGEST)
+
+
+def test_a_machine_that_signs_nothing_judges_it_not() -> None:
+    assert passes(header({MACHINE: HEAD}), None) is None
+    verdicts = judge_header(header({}), situation(), Known(own=own_record(ENTRIES)))
+    assert "PIN-HEAD" in {verdict.check for verdict in verdicts.refused()}
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {"x": HEAD}, {MACHINE: "x"}, {MACHINE.upper(): HEAD}, {MACHINE: HEAD.upper() + "A"}, {MACHINE: 1}, {MACHINE: None},
+        {MACHINE: {}}, {MACHINE[:-1]: HEAD}, {"": HEAD}, [HEAD], HEAD, 1, {f"{n:064x}": HEAD for n in range(65)},
+    ],
+)  # fmt: skip
+def test_heads_of_another_form_are_refused(heads: Any) -> None:
+    document = good("open")
+    document["header"]["signing_heads"] = heads
+    with pytest.raises(DocumentError, match="DOC-FIELD"):
+        parse_requests(to_bytes(document))
