@@ -171,4 +171,4 @@ def test_the_review_says_what_the_device_hides(desk: BothMachines, ledger: Ledge
     desk.prepare(CEREMONY)
     ended = sign(desk, ledger, desk.path("first.json"), "--model", model)
     assert ended.code == 0, ended.err
-    assert ("NOTE: tnc goes on behind More" in ended.err) is noted
+    assert ("NOTE: tnc continues behind More" in ended.err) is noted

@@ -90,7 +90,7 @@ def test_a_transcript_that_an_earlier_version_spoiled_is_continued_and_hides_not
     assert _events(desk) == before
     told = desk.offline("transcript", "void-seal", "--json", typed="Yes\n")
     assert (told.code, told.json()["void"]) == (0, [spoiled]), told.err
-    assert f"The seal at entry {spoiled} is over" in told.err
+    assert f"The seal at entry {spoiled} covers" in told.err
     assert _events(desk)[:-1] == before
     assert (_events(desk)[-1]["event"], _events(desk)[-1]["data"]["entry"]) == (VOID, spoiled)
     assert desk.offline("transcript", "void-seal", "--json").json()["void"] == []

@@ -50,7 +50,7 @@ def test_the_terms_of_a_delegation_go_on_behind_more_on_a_flex_and_lack_their_la
         )
         for model in ("flex", "nanosp")
     }
-    assert "tnc goes on behind More" in by_model["flex"]
+    assert "tnc continues behind More" in by_model["flex"]
     assert "The end of tnc is not drawn behind More" in by_model["flex"]
     assert 'ends in "losses it may cause me."' in by_model["flex"]
     assert by_model["nanosp"] == ""

@@ -88,7 +88,7 @@ def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
     line = disk_line(tmp_path, MachineProbes(disk=disk))
-    assert (line.verdict, line.found) == (LOOK, "cannot be told: Permission denied")
+    assert (line.verdict, line.found) == (LOOK, "unknown: Permission denied")
 
 
 # ---- libraries, camera ----------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_camera_is_found_with_what_reads_it(
 
 
 def test_a_machine_without_dev_is_not_said_to_have_no_camera(tmp_path: Path) -> None:
-    assert "cannot be told" in camera_line(MachineProbes(tmp_path)).found
+    assert "unknown" in camera_line(MachineProbes(tmp_path)).found
 
 
 # ---- versions -------------------------------------------------------------------------------------------------------

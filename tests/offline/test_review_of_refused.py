@@ -166,7 +166,7 @@ def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit(
     assert f"contract {STRANGER}, NOT the pinned usdc" in text
     assert "DECIDED BY THE PLAN" not in text
     assert not [line for line in lines if line.endswith("USDC")]
-    assert "WHAT CAME, compared with nothing" in lines
+    assert "RECEIVED, not compared with anything" in lines
 
 
 def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
@@ -179,7 +179,7 @@ def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
 def test_another_chain_is_called_another() -> None:
     lines = _changed("approve", chainId=1)
     assert "  calls               approve on chain 1, not the pinned one" in lines
-    assert "compared with nothing" in "\n".join(lines)
+    assert "not compared with anything" in "\n".join(lines)
 
 
 def test_a_delegated_call_is_at_the_trading_router() -> None:

@@ -159,7 +159,7 @@ def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixtur
     assert (code, err) == (0, "")
     assert "SPREAD_BLOCKED: batched code" in out
     assert "exit code 11" in out
-    assert "order     is over" in out
+    assert "order     has ended" in out
 
 
 def test_explain_takes_the_numbers_of_json_rpc(capsys: pytest.CaptureFixture[str]) -> None:

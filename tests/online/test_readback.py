@@ -503,7 +503,7 @@ def test_promises_are_shown_against_what_was_found() -> None:
         "    read back: a",
         "      promised  b",
         "      found     c",
-        "      kept      cannot be told",
+        "      kept      not known",
     ]
 
 

@@ -33,7 +33,7 @@ def test_every_screen_says_who_signs_what_is_decided_by_whom_and_what_the_device
     assert "goes to             " in text
     assert "THE LEDGER WILL SHOW" in text
     assert " passed, 0 refused" in text
-    assert "DECIDED BY NOBODY" not in text
+    assert "NOT DECIDED BY ANY RULE" not in text
     if screen.folder == "requests":
         assert "DECIDED BY THE PLAN" in text
         for label in ("domain hash", "struct hash", "digest"):

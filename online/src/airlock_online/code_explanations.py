@@ -48,7 +48,7 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
     OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.MARKET_DECLINED: ("If you still want the order, agree on a new plan with another id and today's bounds.",
                             ExitCode.MARKET_DECLINED),
-    OrderState.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
+    OrderState.FAILED: ("Look up the code beside it.", ExitCode.EXECUTION_FAILED),
     OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",
                            ExitCode.EXPIRED),
     OrderState.VOIDED: ("Look at what has its nonce. If this is still wanted, it is agreed on and signed anew.",

@@ -159,7 +159,7 @@ def clock_line(date: str, now_s: float, group: str) -> Observed:
     except (ValueError, OverflowError):
         stated = None
     if stated is None or stated.tzinfo is None:
-        return Observed(group, "clock", "cannot be told: the builder gives no date", LOOK, "compare it with a watch")
+        return Observed(group, "clock", "unknown: the builder gives no date", LOOK, "compare it with a watch")
     off_s = now_s - stated.timestamp()
     if abs(off_s) <= CLOCK_LOOK_S:
         return Observed(group, "clock", f"within {CLOCK_LOOK_S} s of the builder's")

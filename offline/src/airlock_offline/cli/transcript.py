@@ -156,7 +156,7 @@ def void_seal(state: OfflineHome, as_json: bool) -> None:
         for entry in entries[seal.entries : number]:
             say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
     if late:
-        ask_yes("Declare void, for good?", piped=state.rehearses())
+        ask_yes("Declare it void? This cannot be undone.", piped=state.rehearses())
     for number, seal in late:
         state.transcript.record(VOID, {"entry": number, "entries": seal.entries, "head": seal.head}, now_ms())
     if not late:

@@ -24,4 +24,4 @@ class Confinement(NamedTuple):
 
 
 NOT_ASKED = "the kernel has it; this command reads no document"
-UNCONFINED = Confinement(False, "no filter was asked for", 0, "no filter was asked for")
+UNCONFINED = Confinement(False, "no filter was requested", 0, "no filter was requested")

@@ -53,7 +53,7 @@ def _repeats(text: str, layout: Buttons) -> bool:
 
 
 def _behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
-    yield f"{name} goes on behind More: tap it on the Ledger to read all of it."
+    yield f"{name} continues behind More: tap it on the Ledger to read all of it."
     if not_drawn_behind_more(shown, layout):
         yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
 

@@ -35,7 +35,7 @@ def interface_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge every interface but loopback. ``AIRGAP-INTERFACE`` for one that is up, or of which nobody can tell."""
     named, own = _named(world.root / "sys/class/net"), _own(world.root / "proc/net/dev")
     if named is None and own is None:
-        found = "cannot be told: neither /sys/class/net nor /proc/net/dev can be read"
+        found = "unknown: neither /sys/class/net nor /proc/net/dev can be read"
         yield Observed("network", "interfaces", found, REFUSED, UNTOLD, "AIRGAP-INTERFACE")
         return
     found_all = [_look(world, name, own) for name in sorted({*(named or ()), *(own or ())} - {"lo"})]
@@ -68,7 +68,7 @@ def _look(world: MachineProbes, name: str, own: set[str] | None) -> Interface:
     state, flags = _text(folder / "operstate"), _number(_text(folder / "flags"))
     elsewhere = "" if own is None or name in own else ", seen from another network namespace"
     if state is None and flags is None:
-        return Interface(name, None, "cannot be told: /sys does not show it")
+        return Interface(name, None, "unknown: /sys does not show it")
     on = flags is not None and bool(flags & IFF_UP)
     if not on and state in (*DOWN, None):
         return Interface(name, False, "switched off")
@@ -94,7 +94,7 @@ def route_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge the routes of this process' namespace: ``AIRGAP-ROUTE`` for any that does not end in this machine."""
     four = _text(world.root / "proc/net/route")
     if four is None:
-        found = "cannot be told: /proc/net/route cannot be read"
+        found = "unknown: /proc/net/route cannot be read"
         yield Observed("network", "routes", found, REFUSED, UNTOLD, "AIRGAP-ROUTE")
         return
     six = _text(world.root / "proc/net/ipv6_route") or ""  # it is not there when the kernel has no IPv6

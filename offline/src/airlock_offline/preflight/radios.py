@@ -50,7 +50,7 @@ def radio_lines(world: MachineProbes) -> Iterator[Observed]:
             for path in _below(classes / folder, known, names)
         ]
     except OSError:
-        yield Observed("radios", "radios", "cannot be told: /sys/class cannot be read", REFUSED, UNTOLD, "AIRGAP-RADIO")
+        yield Observed("radios", "radios", "unknown: /sys/class cannot be read", REFUSED, UNTOLD, "AIRGAP-RADIO")
         return
     yield from (_judge(switch) for switch in switches)
     for kind, name in drivers:
@@ -85,7 +85,7 @@ def _switch(folder: Path) -> Switch:
 def _judge(switch: Switch) -> Observed:
     what, name = KINDS.get(switch.kind, "radio"), safe(switch.name)
     if switch.blocked is None:
-        return Observed("radios", what, f"{name}: cannot be told", REFUSED, BLOCK, "AIRGAP-RADIO")
+        return Observed("radios", what, f"{name}: state unknown", REFUSED, BLOCK, "AIRGAP-RADIO")
     if switch.blocked:
         return Observed("radios", what, f"{name}: blocked {switch.blocked}")
     if switch.kind in LISTENING:

@@ -19,7 +19,7 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
     use = use_of(case)
     old = [other for other in used.holders(use) if other.shares_nonce(use)]
     yield ""
-    yield "REPLACES (named by the plan; old and new have one nonce)"
+    yield "REPLACES (named by the plan; old and new have the same nonce)"
     for other in old:
         yield from _signature("old", other)
     yield from _signature("new", use)

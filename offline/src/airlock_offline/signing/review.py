@@ -31,16 +31,16 @@ _GROUPS = (
     ("plan", "DECIDED BY THE PLAN"),
     ("fixed", "FIXED (zero, because the plan asks for nothing here)"),
     ("builder", "CHOSEN BY THE BUILDER, within the plan's limits"),
-    ("nobody", "DECIDED BY NOBODY"),
+    ("nobody", "NOT DECIDED BY ANY RULE"),
 )
 _GROUPS_REFUSED = (
-    ("plan", "WHAT CAME, BESIDE WHAT THE PLAN DECIDES"),
-    ("fixed", "WHAT CAME WHERE ZERO IS EXPECTED, because the plan asks for nothing here"),
+    ("plan", "RECEIVED, beside what the plan decides"),
+    ("fixed", "RECEIVED WHERE ZERO IS EXPECTED, because the plan asks for nothing here"),
     ("builder", "WHAT THE BUILDER CHOSE, beside the plan's limits"),
-    ("nobody", "DECIDED BY NOBODY"),
+    ("nobody", "NOT DECIDED BY ANY RULE"),
 )
 _REHEARSAL = "REHEARSAL: nothing here is worth anything."
-_AS_CAME = "WHAT CAME, compared with nothing"
+_AS_CAME = "RECEIVED, not compared with anything"
 _READ_BY = ("PLAN-STEP", "PLAN-ACTION", "TX-TO", "TX-CHAIN")
 """What gives a payload's values their meaning: it is the step's kind, at the pinned contract of the pinned chain."""
 
@@ -58,7 +58,7 @@ def review_lines(examined: Examined, position: int, count: int, rows: int | None
     yield f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"
     case = examined.case
     if case is None:
-        yield "The payload cannot be shown in human terms; see what was refused below."
+        yield "The payload cannot be shown in readable form; the refusals are below."
         yield from _claims(examined.received.request)
         return
     if examined.verdicts.hinder():
@@ -91,7 +91,7 @@ def _refused_lines(case: Case, verdicts: Verdicts) -> Iterator[str]:
     yield from row("came", case.title)
     yield from _signer_rows(case, "the plan's signer")
     yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
-    yield from row("route as it came", _route(case.request))
+    yield from row("route as received", _route(case.request))
     groups = _GROUPS_REFUSED if known else (("", _AS_CAME),)
     for decided_by, heading in groups:
         decisions = [d for d in case.decisions if d.decided_by == decided_by or not known]

@@ -36,7 +36,7 @@ def choose_step(plan: Plan, step: str | None) -> Step:
             "a wallet asks for one signature and waits for it, but this plan has more steps",
             got=", ".join(plan.steps)[:200],
             expected="a plan with one step",
-            do="write a plan with this step alone, and agree on it",
+            do="write a plan with only this step, and agree on it",
         )
     only = next(iter(plan.steps.values()))
     if step not in (None, only.id):

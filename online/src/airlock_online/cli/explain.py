@@ -62,7 +62,7 @@ def explained(item: Explanation) -> Iterator[str]:
     yield from rows("  means     ", item.meaning)
     yield from rows("  do        ", item.do)
     if item.ends_order is not None:
-        yield f"  order     {'is over' if item.ends_order else 'goes on'}"
+        yield f"  order     {'has ended' if item.ends_order else 'continues'}"
     if item.kind not in ("exit code", "anomaly"):
         yield f"  exit code {int(item.exit_code)}"
     if item.source:

@@ -1,4 +1,4 @@
-"""``relay``: what became of a relayed transaction."""
+"""``relay``: the outcome of a relayed transaction."""
 
 from __future__ import annotations
 

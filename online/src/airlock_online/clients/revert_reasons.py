@@ -25,7 +25,7 @@ _PANICS = {  # Solidity's list of panic codes
     0x22: "a malformed byte array in storage",
     0x31: "a pop from an empty array",
     0x32: "an index beyond an array",
-    0x41: "too much memory asked for",
+    0x41: "too much memory requested",
     0x51: "a call of a function that is not set",
 }
 

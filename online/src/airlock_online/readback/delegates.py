@@ -54,7 +54,7 @@ def _delegation(scene: Scene) -> object:
 
 def _moment(unix_s: int | None, now_ms: int) -> str:
     if unix_s is None:
-        return "a moment that is not told"
+        return "an unknown time"
     span = span_text(abs(unix_s - now_ms // 1000))
     return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
 

@@ -79,7 +79,7 @@ def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
     """Return expectations against what was found, in lines of 80 columns."""
     lines: list[str] = []
     for expectation in expectations:
-        verdict = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}[expectation.kept]
+        verdict = {True: "yes", False: "NO: this is not what was promised", None: "not known"}[expectation.kept]
         lines += rows("    read back: ", expectation.what)
         lines += rows("      promised  ", expectation.promised)
         lines += rows("      found     ", expectation.found)

@@ -80,14 +80,14 @@ def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, An
 
 def amount_text(raw: int | None, unit: Unit) -> str:
     """Return an amount for a person, human and raw."""
-    return "an amount that is not told" if raw is None else f"{to_human(raw, unit)} {unit.name} (raw {raw})"
+    return "an unknown amount" if raw is None else f"{to_human(raw, unit)} {unit.name} (raw {raw})"
 
 
 def trade_text(trade: Trade | None) -> str:
     """Return a position for a person; of None, that there is none."""
     if trade is None:
         return "no position in this slot"
-    side = {True: "long", False: "short", None: "of a side that is not told"}[trade.buy]
+    side = {True: "long", False: "short", None: "of an unknown side"}[trade.buy]
     text = f"{side}, collateral {amount_text(trade.collateral, USDC)}"
     if trade.open_price is not None:
         text += f", open price {amount_text(trade.open_price, PRICE)}"

@@ -53,7 +53,7 @@ FAMILIES: dict[str, Family] = {
                               "Fetch the deployment again, and ask the venue."),
         "DOC-CHAIN": Info("the transcript's chain breaks", "A record that was changed after the fact.",
                          "Do not go on; keep the file as evidence and tell the facilitator."),
-        "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was written anew after it was sealed.",
+        "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was rewritten after it was sealed.",
                         "Do not go on; keep the file as evidence and tell the facilitator."),
     }),
     "QR": Family("Documents and requests as QR codes", {

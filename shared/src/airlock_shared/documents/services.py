@@ -91,7 +91,7 @@ _ROUTES = (
         RELAYER, _RELAYER, INTENT,
         (
             Endpoint("POST", "/intents", "delegate and referral intents", "submit"),
-            Endpoint("GET", "/intents/{id}", "what became of one", "follow"),
+            Endpoint("GET", "/intents/{id}", "the outcome of one", "follow"),
         ),
         pinnable=True,
     ),
@@ -112,7 +112,7 @@ _ROUTES = (
         RELAY, BUILDER, TRANSACTION,
         (
             Endpoint("POST", "/v2/relay", "send a signed transaction", "submit"),
-            Endpoint("GET", "/v2/relay/{hash}", "what became of a relayed transaction", "relay"),
+            Endpoint("GET", "/v2/relay/{hash}", "the outcome of a relayed transaction", "relay"),
         ),
     ),
     Route(

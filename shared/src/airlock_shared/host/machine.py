@@ -69,7 +69,7 @@ def disk_line(home: Path, world: MachineProbes) -> Observed:
         there = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
         found = world.disk(there)
     except OSError as error:
-        return Observed("disk", "space", f"cannot be told: {error.strerror}", LOOK, "look at it with df")
+        return Observed("disk", "space", f"unknown: {error.strerror}", LOOK, "look at it with df")
     free = found.f_bavail * found.f_frsize
     if found.f_flag & os.ST_RDONLY:
         return fault("disk", "space", "the file system is read-only: nothing can be recorded", "mount it for writing")
@@ -109,7 +109,7 @@ def camera_line(world: MachineProbes) -> Observed:
     """Look for a camera that can be opened, and for what reads it. No camera is no fault: documents travel as files."""
     folder = world.root / "dev"
     if not os.access(folder, os.R_OK):
-        return Observed("camera", "camera", "cannot be told: /dev cannot be read", LOOK, "scan a picture instead")
+        return Observed("camera", "camera", "unknown: /dev cannot be read", LOOK, "scan a picture instead")
     found = sorted(path for path in folder.iterdir() if re.fullmatch(r"video[0-9]+", path.name))
     if not found:
         return Observed("camera", "camera", "none; carry documents as files, or as pictures of codes")

@@ -34,7 +34,7 @@ def ask_plan(people: People) -> dict[str, Any]:
     people.tell("Nothing is written before the end, after you have seen the plan.")
     ceremony = {name: _ceremony_text(people, name, meaning) for name, meaning in (
         ("id", "a short name of the ceremony: small letters, digits, dashes"),
-        ("title", "what it is for, in a line"),
+        ("title", "its purpose, in one line"),
         ("deployment", "the name of the pinned deployment that it is for"),
     )}  # fmt: skip
     table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": _roles(people)}}

@@ -178,5 +178,5 @@ def _look(plan: Plan, steps: Sequence[Row], people: Sequence[Row]) -> Iterator[s
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"
         for promise in outcome["read_back"] if outcome else ():
             if promise["kept"] is not True:
-                found = "is not what was promised" if promise["kept"] is False else "cannot be told"
+                found = "is not what was promised" if promise["kept"] is False else "is not known"
                 yield f"step {step['id']}: {promise['what']} {found}: {promise['found']}"

@@ -143,7 +143,7 @@ class Decoder:
             self._solver = Solver(message[1][0])
         added = self._solver.add(fragments, int.from_bytes(data, "big"))
         if added is Added.CONTRADICTS:
-            do = "if it goes on, start again: somebody may be mixing two messages"
+            do = "if it happens again, start again: somebody may be mixing two messages"
             raise damaged("QR-MIXED", "a frame that contradicts those before it", do=do)
         if added is Added.KNOWN:
             return Taken.REPEATED

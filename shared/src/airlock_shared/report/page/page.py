@@ -140,7 +140,7 @@ def _compared(station: Row) -> str:
     value = station["compared"]
     is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
     shown = hexes(value) if is_hex else text(value)
-    return shown + ("" if station["holds"] else element("p", "what stands on record there changed since", css="bad"))
+    return shown + ("" if station["holds"] else element("p", "its record changed since", css="bad"))
 
 
 def _preflight(report: Row) -> str:

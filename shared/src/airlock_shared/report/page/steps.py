@@ -11,9 +11,9 @@ GROUPS = {
     "plan": "Decided by the plan",
     "fixed": "Fixed: zero, because the plan asks for nothing here",
     "builder": "Chosen by the builder, within the plan's limits",
-    "nobody": "Decided by nobody",
+    "nobody": "Not decided by any rule",
 }
-KEPT = {True: "yes", False: "NO: this is not what was promised", None: "cannot be told"}
+KEPT = {True: "yes", False: "NO: this is not what was promised", None: "not known"}
 
 
 def step_section(step: Row, number: int, count: int, half: str) -> str:
@@ -137,7 +137,7 @@ def _outcome(outcome: Row) -> Iterator[str]:
     facts = [("state", state if good else element("span", state, css="bad"))]
     names = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
     facts += [(name.replace("_", " "), text(outcome[name])) for name in names if outcome[name]]
-    yield pairs("What became of it", facts)
+    yield pairs("Outcome", facts)
     if outcome["events"]:
         yield table("Timeline, as the services told it, in raw units", ("when", "what", "said"),
                     map(_event, outcome["events"]), css="wide moments")  # fmt: skip
