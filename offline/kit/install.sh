@@ -28,7 +28,7 @@ take_kit() {
         stop "KIT-MANIFEST: MANIFEST is missing, or not a file" "$get_again" 3
     fi
     got=$(sha256sum <"$kit/MANIFEST" | cut -c 1-64)
-    [ "$got" = "$fingerprint" ] || stop "KIT-MANIFEST: the list of this kit is not the one of the fingerprint
+    [ "$got" = "$fingerprint" ] || stop "KIT-MANIFEST: the list of this kit does not match the fingerprint
   got:      $got
   expected: $fingerprint" "compare the digits with your paper; if they are right, $get_again" 3
     if [ -L "$kit/verify.sh" ] || ! (cd -- "$kit" && sha256sum verify.sh | grep -qxF -f - MANIFEST); then
@@ -101,7 +101,7 @@ install() {
     run name "$new" "$target"
     printf '%s\n' "$target/bin/airlock-offline"
     say "Next:"
-    say "  1. Compare the words above with your paper once more, and keep this medium: verify.sh examines the installation from a copy of it."
+    say "  1. Compare the words above with your paper again, and keep this medium: verify.sh needs a copy of it to examine the installation."
     say "  2. As root: cp $target/share/airlock-offline/udev/*.rules /etc/udev/rules.d/ && udevadm control --reload"
     say "  3. Install the packages of $target/share/airlock-offline/SYSTEM-LIBRARIES that are missing."
     say "  4. $target/bin/airlock-offline preflight"

@@ -64,13 +64,13 @@ verify() {
 
     cd -- "$(dirname -- "$0")"
     get_again="do not install from this kit: get it again, and find out where it was altered"
-    copy_it="copy the kit to this machine's own disk (cp -R, umask 022) and look at the copy; if it says so too, $get_again"
+    copy_it="copy the kit to this machine's own disk (cp -R, umask 022) and verify the copy; if the result is the same, $get_again"
 
     if [ -L MANIFEST ] || [ ! -f MANIFEST ]; then
         refuse "KIT-MANIFEST: MANIFEST is missing, or not a file" "" "" "$get_again"
     fi
     got=$(sha256sum <MANIFEST | cut -c 1-64)
-    [ "$got" = "$fingerprint" ] || refuse "KIT-MANIFEST: the list of this kit is not the one of the fingerprint" \
+    [ "$got" = "$fingerprint" ] || refuse "KIT-MANIFEST: the list of this kit does not match the fingerprint" \
         "$got" "$fingerprint" "compare the digits with your paper; if they are right, $get_again"
 
     find . >/dev/null || refuse "KIT-FILE: not everything here can be read" "" "" "$get_again"
@@ -90,7 +90,7 @@ verify() {
     ' MANIFEST -)
     [ -z "$wrong" ] || refuse "$wrong" "" "" "$get_again"
     look_at_modes
-    say "The kit is the one of the fingerprint: $(wc -l <MANIFEST | tr -d ' ') files are as listed, and nothing else is here."
+    say "The kit matches the fingerprint: $(wc -l <MANIFEST | tr -d ' ') files are as listed, and there are no others."
 
     [ $# -ge 2 ] || exit 0
     exec env -i PATH="$PATH" LC_ALL=C.UTF-8 "$python" -I -B program/packages.py examine "$folder" "$fingerprint"

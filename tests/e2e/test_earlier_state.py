@@ -64,6 +64,11 @@ def _plan(desk: BothMachines, name: str) -> tuple[str, Path]:
 # ---- the online machine: what was submitted -------------------------------------------------------------------------
 
 
+def _find_node(desk: BothMachines) -> None:
+    """Give the online machine a node of its own."""
+    desk.path("online-home/config.toml").write_text(f'[rpc]\nurl = "{desk.services.rpc_url}"\n')
+
+
 def test_the_journal_opens_with_every_state_in_it(desk: BothMachines) -> None:
     assert set(STATES.values()) >= {
         "UNKNOWN",
@@ -90,8 +95,16 @@ def test_resolve_says_what_each_waits_for_and_settles_nothing_while_nobody_answe
     assert _states(desk) == STATES
 
 
+def test_without_a_node_of_its_own_an_expiry_is_the_services_word(desk: BothMachines) -> None:
+    _find_services(desk)
+    reports = {report["ceremony"]: report for report in desk.online("resolve", "--json").json()}
+    assert "by the service's word its nonce is unused" in reports["lost"]["known"]
+    assert _states(desk) == STATES
+
+
 def test_resolve_settles_what_expired_unused_and_nothing_else(desk: BothMachines) -> None:
     _find_services(desk)
+    _find_node(desk)
     ended = desk.online("resolve", "--json")
     reports = {report["ceremony"]: report for report in ended.json()}
     assert (reports["lost"]["was"], reports["lost"]["state"]) == ("UNKNOWN", "EXPIRED_UNUSED"), ended.err
@@ -101,6 +114,7 @@ def test_resolve_settles_what_expired_unused_and_nothing_else(desk: BothMachines
 
 def test_follow_goes_on_and_sends_nothing(desk: BothMachines) -> None:
     _find_services(desk)
+    _find_node(desk)
     ended = desk.online("follow", "--patience", 0)
     assert ended.code == 9, ended.err
     assert ended.out.count("outcome: UNKNOWN") == 1

@@ -11,9 +11,9 @@ import pytest
 from airlock_offline.ledger.drawing.glyph_widths import INTER_MEDIUM_36, OPEN_SANS_EXTRABOLD_11, OPEN_SANS_REGULAR_11
 from airlock_offline.ledger.drawing.line_breaks import (
     counted_lines,
+    cut_lines,
     lines_of,
     pages_of,
-    shortened,
     title_line,
     width_px,
 )
@@ -118,8 +118,14 @@ def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
 
 
 def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
-    assert shortened("a" * 10, INTER_MEDIUM_36, 416) == "a" * 10 + "..."
-    assert shortened("a" * 20, INTER_MEDIUM_36, 416) == "a" * 17 + "..."
+    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10 + "..."]
+    assert cut_lines("a" * 90, INTER_MEDIUM_36, 416, 2) == ["a" * 19, "a" * 16 + "..."]
+
+
+def test_the_delimiter_at_which_a_line_was_broken_is_not_measured() -> None:
+    """As the real app showed it: the space takes room on the line, and the dots come after it all the same."""
+    value = "wU,LVrRy_MxnFivIcE1 " + "more" * 20
+    assert cut_lines(value, INTER_MEDIUM_36, 416, 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
 
 
 def test_every_model_that_is_offered_has_pages_and_says_whether_they_were_seen() -> None:

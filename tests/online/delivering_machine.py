@@ -104,4 +104,5 @@ def signed(services: RehearsalServices, http: Http, path: str, order_type: int |
         contract=data["domain"]["verifyingContract"],
         nonce=str(leaf(message, intent.nonce)),
         deadline_ms=int(str(leaf(message, intent.deadline))),
+        chain_id=data["domain"]["chainId"],
     )

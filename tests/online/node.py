@@ -35,7 +35,10 @@ DEFAULTS: dict[str, object] = {
 
 
 class Node:
-    """The node, as a context manager. ``answers`` replaces some of the ``DEFAULTS``; ``asked`` is what came."""
+    """The node, as a context manager. ``answers`` replaces some of the ``DEFAULTS``; ``asked`` is what came.
+
+    An answer that can be called is given the parameters.
+    """
 
     def __init__(self, answers: Mapping[str, object] | None = None) -> None:
         self.answers = {**DEFAULTS, **(answers or {})}
@@ -47,6 +50,7 @@ class Node:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 node.asked.append((body["method"], body["params"]))
                 answer = node.answers[body["method"]]
+                answer = answer(*body["params"]) if callable(answer) else answer
                 told = {"error": answer.as_json()} if isinstance(answer, Failure) else {"result": answer}
                 data = json.dumps({"jsonrpc": "2.0", "id": body["id"], **told}).encode()
                 self.send_response(200)

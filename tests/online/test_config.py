@@ -23,6 +23,9 @@ from airlock_shared.errors import UsageError
         ("[rpc]\nconfirmations = true", "'confirmations'"),
         ("[rpc]\nconfirmations = 1.0", "'confirmations'"),
         ("[rpc]\nconfirmations = 0", "confirmations is 0"),
+        ("[rpc]\nconfirmed_by = 'latest'", "confirmed_by is 'latest'"),
+        ("[rpc]\nconfirmed_by = ''", "confirmed_by is ''"),
+        ("[rpc]\nconfirmed_by = 12", "'confirmed_by'"),
         ("[rpc]\nconfirmations = -1", "confirmations is -1"),
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
         ("[reads]\nposition = '/v2/positions'", "'position'"),
@@ -53,7 +56,7 @@ def test_a_proxy_has_one_form(address: str) -> None:
 
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
     assert read_config(tmp_path / "config.toml") == OnlineConfig()
-    assert (OnlineConfig().rpc.url, OnlineConfig().rpc.confirmations) == ("", 1)
+    assert (OnlineConfig().rpc.url, OnlineConfig().rpc.confirmations) == ("", 12)
     assert (OnlineConfig().reads.positions, OnlineConfig().reads.relay) == ("/v2/positions", "/v2/relay")
 
 

@@ -158,6 +158,7 @@ def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
 
 def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE, buy=OPEN, allow=APPROVAL)
+    (machine.home / "config.toml").write_text("")  # a node would tell before the services do
     machine.services.faults = Faults.of("drop-after-accepted", "empty-events", "drop-before-accepted@relay")
     ended = machine("submit", signatures, "--patience", 0)
     assert ended.code == 9
@@ -169,7 +170,7 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert "nothing to follow" in machine("follow").err
 
 
-def test_a_lost_close_is_resolved_by_its_nonce_and_the_positions(machine: OnlineCommand) -> None:
+def test_a_lost_close_is_found_on_the_chain_with_its_order_and_its_end(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=CLOSE)
     machine.services.faults = Faults.of("drop-before-accepted@batched")
     machine("submit", signatures, "--patience", 0)
@@ -182,21 +183,39 @@ def test_a_lost_close_is_resolved_by_its_nonce_and_the_positions(machine: Online
             break
     [report] = json.loads(ended.out)
     assert (ended.code, report["state"]) == (0, "FILLED")
-    assert "nonce as used" in report["known"]
-    assert "as far as reads can tell" in report["known"]
+    assert "executed it" in report["known"]
+    assert "as order" in report["known"]
 
 
-def test_a_lost_partial_close_whose_nonce_is_used_stays_unknown_and_says_what_to_read(machine: OnlineCommand) -> None:
+def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_to_look_for(
+    machine: OnlineCommand,
+) -> None:
     signatures = machine.signatures(sell=PART)
     machine.services.faults = Faults.of("drop-before-accepted@batched")
+    (machine.home / "config.toml").write_text("")
     machine("submit", signatures, "--patience", 0)
     for _ in range(200):
         [report] = json.loads(machine("resolve", "--json").out)
-        if "executed or declined" in report["known"]:
+        if "its nonce is used" in report["known"]:
             break
     assert (report["state"], report["until_ms"]) == ("UNKNOWN", None)
-    assert "filled or declined" in report["waits_for"]
-    assert "never be executed again" in report["do"]
+    assert "something else" in report["waits_for"]
+    assert "--transaction HASH" in report["do"]
+
+
+@pytest.mark.parametrize("fault", ["cancel-fill", ""])
+def test_a_lost_order_that_the_market_declined_is_told_so(machine: OnlineCommand, fault: str) -> None:
+    signatures = machine.signatures(sell=PART)
+    machine.services.faults = Faults.of("drop-before-accepted@batched", *([fault] if fault else []))
+    machine("submit", signatures, "--patience", 0)
+    state = "MARKET_DECLINED" if fault else "FILLED"
+    for _ in range(200):
+        machine("resolve")
+        if machine.states() == {"sell": state}:
+            break
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    assert (known.state.value, machine("follow", known.record.digest).code) == (state, 10 if fault else 0)
 
 
 def test_resolve_says_what_is_known_asked_and_waited_for(machine: OnlineCommand) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
@@ -144,18 +145,22 @@ def test_an_order_without_events_is_followed_later_without_loss(
     assert desk.types == OPEN
 
 
-def test_a_lost_order_is_resolved_by_its_nonce_or_its_deadline(
-    services: RehearsalServices, desk: DeliveringMachine
-) -> None:
-    outcome, delivery = deliver_with(services, desk, "http-500@batched")
-    assert outcome.state is OrderState.UNKNOWN
+def test_a_lost_order_ends_when_the_chains_time_is_after_its_deadline(desk: DeliveringMachine) -> None:
+    late_ms = [0]
+    settings = RehearsalSettings(pacing_s=0.005)
+    with RehearsalServices(settings=settings, now_ms=lambda: time.time_ns() // 10**6 + late_ms[0]) as services:
+        outcome, delivery = deliver_with(services, desk, "http-500@batched")
+        assert outcome.state is OrderState.UNKNOWN
 
-    def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
-        return services.state.nonce_used("trading", account, nonce)
+        def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
+            return services.state.nonce_used("trading", account, nonce)
 
-    assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
-    desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
-    assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.EXPIRED_UNUSED
+        desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
+        assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
+        world = desk.world._replace(node=RpcClient(services.rpc_url, desk.world.http))
+        assert "can be executed until" in follow(delivery.digest, world).reason
+        late_ms[0] = 3_600_000
+        assert follow(delivery.digest, world).state is OrderState.EXPIRED_UNUSED
 
 
 def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_path: Path) -> None:
@@ -214,18 +219,17 @@ def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, de
     assert services.state.is_live_delegate(DEFAULT_TRADER, delegate)
 
 
-def test_a_lost_relay_is_settled_by_its_nonce(services: RehearsalServices, desk: DeliveringMachine) -> None:
+def test_a_lost_relay_is_not_called_confirmed_by_its_nonce(
+    services: RehearsalServices, desk: DeliveringMachine
+) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of("drop-before-accepted")
     assert submit(delivery, desk.world).state is OrderState.UNKNOWN
     services.faults = Faults()
-
-    def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
-        return services.state.nonce_used("referral", account, nonce)
-
     for _ in range(200):
-        if follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.CONFIRMED:
+        if services.state.nonce_used("referral", delivery.signer, int(delivery.nonce)):
             break
         time.sleep(0.01)
-    assert desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED
+    outcome = follow(delivery.digest, desk.world._replace(node=RpcClient(services.rpc_url, desk.world.http)))
+    assert (outcome.state, "never be executed again" in outcome.reason) == (OrderState.UNKNOWN, True)
     assert services.posts["relayer"][delivery.nonce] == 1

@@ -151,7 +151,11 @@ def test_any_order_and_any_repetition_give_the_same_outcome(events: list[OrderEv
         ([ACCEPTED, ATTEMPT, ATTEMPT._replace(type="PriceSelected")], ["different-duplicate"]),
         ([ACCEPTED, EXECUTED, OrderEvent(4, "PriceSelected", {})], ["event-after-terminal"]),
         ([ACCEPTED, EXECUTED, CANCELED._replace(seq=4)], ["second-terminal"]),
-        ([ACCEPTED, EXECUTED, failed(seq=None)], ["second-terminal"]),
+        ([ACCEPTED, EXECUTED, failed(seq=None)], ["end-without-seq"]),
+        ([ACCEPTED, failed(seq=None)], ["end-without-seq"]),
+        ([ACCEPTED, EXECUTED._replace(seq=None)], ["end-without-seq"]),
+        ([ACCEPTED, INITIATED, EXECUTED._replace(payload={"orderId": 6})], ["other-order-id"]),
+        ([ACCEPTED, INITIATED, EXECUTED._replace(payload={"orderId": "5"})], []),
         ([ACCEPTED, EXECUTED, CANCELED], ["different-duplicate"]),
         ([ACCEPTED, EXECUTED, CANCELED._replace(seq=2)], ["seq-went-back", "second-terminal"]),
         ([ACCEPTED, ACCEPTED._replace(seq=1, payload={"trackingId": "t-2"})], ["other-tracking-id"]),
@@ -187,10 +191,25 @@ def test_an_event_that_names_another_order_decides_nothing() -> None:
     assert (order.state, order.tracking_id, order.events) == (None, "t-1", (ACCEPTED,))
 
 
-def test_an_endless_life_is_stopped() -> None:
-    order = KnownOrder(events=tuple(OrderEvent(seq, "X", {}) for seq in range(MAX_EVENTS)))
-    with pytest.raises(ServiceError, match="more than"):
-        merge(order, OrderEvent(MAX_EVENTS, "X", {}))
+def test_an_endless_life_is_summarised_and_its_end_is_kept() -> None:
+    order = KnownOrder(events=tuple(OrderEvent(seq, "X", {}) for seq in range(MAX_EVENTS)), last_seq=MAX_EVENTS - 1)
+    more = merge(order, OrderEvent(MAX_EVENTS, "X", {}))
+    assert (more.fresh, [anomaly.kind for anomaly in more.anomalies]) == (False, ["too-many-events"])
+    ended = merge(more.order, EXECUTED._replace(seq=MAX_EVENTS + 1))
+    assert (ended.fresh, ended.order.state) == (True, OrderState.FILLED)
+    again = merge(ended.order, CANCELED._replace(seq=MAX_EVENTS + 2))
+    assert (again.fresh, again.order.state) == (False, OrderState.FILLED)
+
+
+def test_an_error_without_a_seq_ends_nothing_and_brings_its_tracking_id() -> None:
+    merged = merge(KnownOrder(), failed("WrongSl", seq=None))
+    assert (merged.fresh, merged.order.terminal, merged.order.tracking_id) == (False, None, "t-1")
+    assert merge(merged.order, failed("WrongSl", seq=1)).order.state is OrderState.FAILED
+
+
+def test_a_tracking_id_in_a_repeated_seq_is_adopted() -> None:
+    order, kinds = run(ACCEPTED._replace(payload={}), ACCEPTED)
+    assert (order.tracking_id, kinds) == ("t-1", ["different-duplicate"])
 
 
 @pytest.mark.parametrize("odd", [7, None, "", "x" * 201, "a\nb", "a\ud800", {"id": "x"}])
@@ -207,7 +226,8 @@ def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.S
 
 def test_both_wires_give_the_same_event() -> None:
     streamed = from_stream(on_stream('{"code":"NO_PRICE"}', own_id="4"))
-    [replayed] = from_status({"events": [{"seq": 4, "type": "Error", "payload": {"code": "NO_PRICE"}, "at": 99}]})
+    told = {"events": [{"seq": 4, "type": "Error", "payload": {"code": "NO_PRICE"}, "at": 99}]}
+    [replayed] = from_status(told, "t-1").events
     assert replayed == streamed._replace(at_ms=99)
 
 
@@ -253,33 +273,68 @@ def entry(**changes: object) -> dict[str, object]:
         {},
         {"events": None},
         {"events": {}},
-        {"events": [None]},
-        {"events": [{}]},
-        {"events": [entry(seq="1")]},
-        {"events": [entry(seq=True)]},
-        {"events": [entry(seq=-1)]},
-        {"events": [entry(seq=1.0)]},
-        {"events": [entry(seq=10**18)]},
-        {"events": [entry(type=None)]},
-        {"events": [entry(type="")]},
-        {"events": [entry(type="a\nb")]},
-        {"events": [entry(payload=None)]},
-        {"events": [entry(payload="x")]},
-        {"events": [entry()] * (MAX_EVENTS + 1)},
+        {"events": [], "trackingId": "t-2"},
+        {"events": [], "trackingId": 1},
     ],
 )
-def test_a_status_of_another_shape_is_a_service_error(document: Any) -> None:
+def test_a_status_of_another_shape_or_order_is_a_service_error(document: Any) -> None:
     with pytest.raises(ServiceError):
-        from_status(document)
+        from_status(document, "t-1")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        None,
+        {},
+        entry(seq="1"),
+        entry(seq=True),
+        entry(seq=-1),
+        entry(seq=1.0),
+        entry(seq=10**18),
+        entry(type=None),
+        entry(type=""),
+        entry(type="a\nb"),
+        entry(payload=None),
+        entry(payload="x"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_hides_no_other(odd: object) -> None:
+    reply = from_status({"events": [entry(seq=0), odd, entry(seq=2)]}, "t-1")
+    assert ([event.seq for event in reply.events], len(reply.unreadable)) == ([0, 2], 1)
+
+
+@pytest.mark.parametrize("place", [0, MAX_EVENTS - 1, MAX_EVENTS, MAX_EVENTS + 500])
+def test_among_too_many_entries_the_end_is_kept(place: int) -> None:
+    entries = [entry(seq=seq, type="Hello") for seq in range(MAX_EVENTS + 1000)]
+    entries[place] = entry(seq=place, type="MarketOrderExecuted")
+    reply = from_status({"events": entries}, "t-1")
+    assert [event.seq for event in reply.events if event.type == "MarketOrderExecuted"] == [place]
+    assert len(reply.events) + reply.left_out == MAX_EVENTS + 1000
+    assert len(reply.events) <= MAX_EVENTS + 1
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        ({"trackingId": "t-1", "events": []}, True),
+        ({"events": [entry(payload={"trackingId": "t-1"})]}, True),
+        ({"events": [entry(payload={"trackingId": "t-2"})]}, False),
+        ({"events": [entry()]}, False),
+        ({"events": []}, False),
+    ],
+)
+def test_a_status_names_its_order_or_not(document: dict[str, object], named: bool) -> None:
+    assert from_status(document, "t-1").named is named
 
 
 @pytest.mark.parametrize("at", [None, "5", -1, True, 1.5, 10**30])
 def test_a_time_that_is_none_is_left_out(at: object) -> None:
-    assert from_status({"events": [entry(at=at)]})[0].at_ms is None
+    assert from_status({"events": [entry(at=at)]}, "t-1").events[0].at_ms is None
 
 
 def test_no_events_mean_pending() -> None:
-    assert from_status({"events": []}) == []
+    assert from_status({"events": []}, "t-1").events == ()
 
 
 # ---- outcomes ------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) ->
 @pytest.mark.parametrize(
     ("used", "seen", "state"),
     [
-        (True, [GONE], OrderState.FILLED),
-        (True, [GONE, GONE], OrderState.FILLED),
+        (True, [GONE], OrderState.UNKNOWN),
+        (True, [GONE, GONE], OrderState.UNKNOWN),
         (True, [GONE, THERE], OrderState.UNKNOWN),
         (True, [THERE], OrderState.UNKNOWN),
         (True, [OTHER], OrderState.UNKNOWN),
@@ -61,7 +61,7 @@ def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) ->
         (None, [GONE], OrderState.UNKNOWN),
     ],
 )
-def test_positions_settle_an_order_only_with_its_nonce_used_and_every_promise_kept(
+def test_no_position_proves_a_fill_of_this_very_order(
     desk: DeliveringMachine, used: bool | None, seen: Sequence[Found], state: OrderState
 ) -> None:
     lost(desk, "batched-market")
@@ -76,18 +76,18 @@ def test_what_the_positions_say_is_told_even_when_it_settles_nothing(desk: Deliv
 @pytest.mark.parametrize(
     ("way", "used", "late", "state"),
     [
-        ("relayer", True, False, OrderState.CONFIRMED),
-        ("relayer", False, True, OrderState.EXPIRED_UNUSED),
-        ("twap", True, False, OrderState.CONFIRMED),
+        ("relayer", True, False, OrderState.UNKNOWN),
+        ("relayer", False, True, OrderState.UNKNOWN),
+        ("twap", True, False, OrderState.UNKNOWN),
         ("twap", False, False, OrderState.UNKNOWN),
-        ("twap", False, True, OrderState.EXPIRED_UNUSED),
+        ("twap", False, True, OrderState.UNKNOWN),
         ("twap", None, True, OrderState.UNKNOWN),
-        ("core-api-post", True, False, OrderState.CONFIRMED),
+        ("core-api-post", True, False, OrderState.UNKNOWN),
         ("core-api-post", False, True, OrderState.UNKNOWN),
         ("core-api-post", None, True, OrderState.UNKNOWN),
     ],
 )
-def test_what_a_nonce_settles_on_each_route(
+def test_a_services_word_of_a_nonce_settles_nothing_on_any_route(
     desk: DeliveringMachine, way: str, used: bool | None, late: bool, state: OrderState
 ) -> None:
     delivery = lost(desk, way)
@@ -99,7 +99,7 @@ def test_what_a_nonce_settles_on_each_route(
 # ---- what was handed to another sender ------------------------------------------------------------------------------
 
 
-def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: DeliveringMachine) -> None:
+def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: DeliveringMachine) -> None:
     with Wire({}) as wire:
         delivery = order("twap", wire.url)
         export(delivery, desk.world)
@@ -107,7 +107,7 @@ def test_an_exported_intent_is_settled_by_its_nonce_and_never_sent(desk: Deliver
         assert follow(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
         with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
             submit(delivery, desk.world)
-        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.CONFIRMED
+        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.EXPORTED
         assert wire.seen == []
 
 
@@ -168,7 +168,7 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(
 def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
         outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
-    assert "last word" in open_outcome(desk.world.journal.get(outcome.digest)).what
+    assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest)).what
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
         (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
-        (OrderState.REJECTED, "", ExitCode.SERVICE, "correct the cause"),
+        (OrderState.REJECTED, "", ExitCode.SERVICE, "remove the cause"),
     ],
 )
 def test_an_outcome_is_advised_on_by_its_code(state: OrderState, code: str, exit_code: ExitCode, advice: str) -> None:

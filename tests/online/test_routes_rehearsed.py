@@ -107,7 +107,7 @@ def test_a_stuck_transaction_is_followed_and_never_sent_again(machine: OnlineCom
     code, state = submit(machine, way, "tx-stuck")
     assert (code, state) == (9, "ACCEPTED")
     ended = machine("resolve")
-    assert (ended.code, "a block that has the transaction" in " ".join(ended.out.split())) == (9, True)
+    assert (ended.code, "a block with the transaction" in " ".join(ended.out.split())) == (9, True)
     assert sent(machine, WAYS[way][1]) == 1
 
 

@@ -9,7 +9,16 @@ import pytest
 
 from airlock_online.clients.http import Http, NotSent, Timeouts
 from airlock_online.clients.revert_reasons import error_name, reason
-from airlock_online.clients.rpc import MAX_REPLY_BYTES, ChainReceipt, Fees, RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import (
+    MAX_REPLY_BYTES,
+    ChainBlock,
+    ChainReceipt,
+    ChainTransaction,
+    Fees,
+    RpcCall,
+    RpcClient,
+    RpcError,
+)
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node
@@ -64,6 +73,65 @@ def test_what_waits_counts_for_the_nonce(client: Http) -> None:
     with Node() as node:
         assert RpcClient(node.url, client).transaction_count(CALL.sender) == 7
     assert node.asked == [("eth_getTransactionCount", [CALL.sender, "pending"])]
+
+
+BLOCK = {"number": "0x10", "timestamp": "0x65", "transactions": ["0x" + "ab" * 32]}
+MINED = {"hash": "0x" + "AB" * 32, "from": "0x" + "Ee" * 20, "nonce": "0x7", "input": "0xBEef"}
+
+
+def test_a_block_is_read_by_its_number_or_its_word(client: Http) -> None:
+    with Node({"eth_getBlockByNumber": BLOCK}) as node:
+        ours = RpcClient(node.url, client)
+        assert [ours.block(which) for which in (16, "finalized")] == [ChainBlock(16, 101_000)] * 2
+        with pytest.raises(ServiceError, match="17 was asked for"):
+            ours.block(17)
+    assert [params for _, params in node.asked] == [["0x10", False], ["finalized", False], ["0x11", False]]
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        (MINED, [ChainTransaction("0x" + "ab" * 32, "0x" + "ee" * 20, 7, "beef")]),
+        (MINED | {"nonce": None}, []),
+        (MINED | {"hash": "0x1"}, []),
+        (MINED | {"input": "beef"}, []),
+        (MINED | {"from": 7}, []),
+        ("0x" + "ab" * 32, []),
+        (None, []),
+    ],
+)
+def test_a_whole_block_has_the_transactions_that_can_be_read(
+    client: Http, entry: object, found: list[ChainTransaction]
+) -> None:
+    with Node({"eth_getBlockByNumber": BLOCK | {"transactions": [entry]}}) as node:
+        block = RpcClient(node.url, client).block(16, whole=True)
+    assert block is not None
+    assert list(block.transactions) == found
+
+
+@pytest.mark.parametrize(
+    "answer", ["0x10", {}, {"number": "0x10"}, {"number": 16, "timestamp": "0x1"}, BLOCK | {"transactions": None}]
+)
+def test_a_block_of_another_shape_is_a_service_error(client: Http, answer: object) -> None:
+    with Node({"eth_getBlockByNumber": answer}) as node, pytest.raises(ServiceError):
+        RpcClient(node.url, client).block(16, whole=True)
+
+
+def test_there_may_be_no_such_block(client: Http) -> None:
+    with Node({"eth_getBlockByNumber": None}) as node:
+        assert RpcClient(node.url, client).block("finalized") is None
+
+
+def test_logs_are_asked_for_by_kind_and_topic(client: Http) -> None:
+    with Node({"eth_getLogs": [{"address": "0x1"}]}) as node:
+        assert RpcClient(node.url, client).logs(1, 2, ["0xa"], "0xb") == [{"address": "0x1"}]
+    assert node.asked == [("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x2", "topics": [["0xa"], "0xb"]}])]
+
+
+@pytest.mark.parametrize("odd", [None, {}, ["0x1"]])
+def test_logs_of_another_shape_are_a_service_error(client: Http, odd: object) -> None:
+    with Node({"eth_getLogs": odd}) as node, pytest.raises(ServiceError):
+        RpcClient(node.url, client).logs(1, 2, ["0xa"], "0xb")
 
 
 def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:

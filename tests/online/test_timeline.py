@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from airlock_online.delivery.event_lines import _SAID, MEMBERS_SHOWN, event_json, event_lines
 from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderEvent
+from airlock_shared.documents.services import ROUTES
 from airlock_shared.text.safe import columns, is_visible
 
 NOW = 1_790_000_000_000
@@ -92,14 +93,14 @@ def test_the_first_line_of_a_known_event_is_one_line(kind: str) -> None:
 
 
 def test_an_unknown_type_says_that_it_ends_nothing() -> None:
-    assert "MarketOrderFinished: a type that this version does not know; it ends nothing" in text_of(
+    assert "MarketOrderFinished: a type that this version does not know; the order continues" in text_of(
         lines("MarketOrderFinished", {})
     )
 
 
 def test_the_end_of_the_view_is_not_told_as_a_failure() -> None:
     shown = text_of(lines("Error", {"code": "STREAM_TIMEOUT"}, seq=None))
-    assert "this view is over, the order is not" in shown
+    assert "this stream ended, the order did not" in shown
     assert "this ends it" not in shown
 
 
@@ -110,7 +111,8 @@ def test_the_last_attempt_is_told_as_the_last() -> None:
 
 def test_an_event_without_a_seq_or_a_time_is_told_with_ours() -> None:
     assert (
-        lines("Error", {}, seq=None, at_ms=None)[0] == "    2026-09-21 14:13:20 UTC    -  Error: failed; this ends it"
+        lines("Error", {"code": "ENQUEUE_FAILED"}, seq=None, at_ms=None)[0]
+        == "    2026-09-21 14:13:20 UTC    -  Error: failed; this ends it"
     )
 
 
@@ -206,6 +208,40 @@ def test_the_json_has_the_payload_as_it_came_and_what_it_means() -> None:
 
 @pytest.mark.parametrize("code", ["STREAM_TIMEOUT", "NEW_CODE", None, 7])
 def test_the_json_says_terminal_for_no_end_of_view_and_meaning_for_known_codes_alone(code: object) -> None:
-    told = event_json(OrderEvent(None, "Error", {"code": code}), now_ms=NOW)
+    told = event_json(OrderEvent(3, "Error", {"code": code}), now_ms=NOW)
     assert told["terminal"] is (code != "STREAM_TIMEOUT")
     assert ("meaning" in told) is (code == "STREAM_TIMEOUT")
+
+
+ENDINGS = (
+    "RelayConfirmed",
+    "RelayReverted",
+    "TwapCancelled",
+    "TriggerStored",
+    "TransactionConfirmed",
+    "TransactionReverted",
+)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_what_ends_a_submission_says_so_on_its_own_route_and_never_on_the_markets(route: str, kind: str) -> None:
+    event = OrderEvent(1, kind, {})
+    terminal = event_json(event, now_ms=NOW, route=route)["terminal"]
+    said = any("this ends it" in line for line in event_lines(event, now_ms=NOW, route=route))
+    assert terminal is said is (route != "batched-market")
+
+
+@pytest.mark.parametrize(
+    ("event", "terminal"),
+    [
+        (OrderEvent(2, "MarketOrderExecuted", {}), True),
+        (OrderEvent(None, "MarketOrderExecuted", {}), False),
+        (OrderEvent(None, "Error", {"code": "WrongSl"}), False),
+        (OrderEvent(None, "Error", {"code": "ENQUEUE_FAILED"}), True),
+        (OrderEvent(2, "Error", {"code": "STREAM_TIMEOUT"}), False),
+        (OrderEvent(1, "MarketOrderInitiated", {}), False),
+    ],
+)
+def test_an_end_that_is_not_believed_is_not_called_terminal(event: OrderEvent, terminal: bool) -> None:
+    assert event_json(event, now_ms=NOW)["terminal"] is terminal

@@ -124,6 +124,13 @@ _RPC = (
     ),
     _node("eth_blockNumber", "how many blocks confirm it", "follow", "test_every_ask_has_its_own_id"),
     _node(
+        "eth_getBlockByNumber",
+        "a confirmed block, its time and its transactions",
+        "follow",
+        "test_a_block_is_read_by_its_number_or_its_word",
+    ),
+    _node("eth_getLogs", "how an order ended", "resolve", "test_logs_are_asked_for_by_kind_and_topic"),
+    _node(
         "eth_call",
         "simulate, to decode the reason of a revert",
         "prepare",

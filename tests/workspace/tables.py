@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airlock_offline.ledger.models import MODELS
 from airlock_online.code_explanations import EXIT_CODES, everything
+from airlock_online.delivery.final_evidence import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
@@ -128,6 +129,23 @@ def journal() -> str:
     lines += [
         f"| {state} | {MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
         for state, following in TRANSITIONS.items()
+    ]
+    lines += [
+        "",
+        "## What proves a final state",
+        "",
+        "A state is final by one of these rows or not at all; who could lie about it, and what then happens. A confirmed",
+        "block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by`, `confirmations`). Written from",
+        "`airlock_online.delivery.final_evidence`.",
+        "",
+        "| state | routes | what proves it | who could lie | what then happens |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.state} | {', '.join(row.routes)} | {row.proof} | {row.liar} | {row.then} |"
+        for state in MEANINGS
+        for row in EVIDENCE
+        if row.state is state
     ]
     return "\n".join(lines) + "\n"
 

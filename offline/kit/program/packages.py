@@ -26,13 +26,13 @@ def interpreter() -> None:
     libc = (os.confstr("CS_GNU_LIBC_VERSION") or "none").split()[-1]
     if sys.implementation.name != "cpython" or version != kit["python"]:
         stop(
-            f"this is {sys.implementation.name} {version}, and the kit is for CPython {kit['python']}",
+            f"this is {sys.implementation.name} {version}, but the kit is for CPython {kit['python']}",
             f"name the right Python as the third word, or build the kit with KIT_PYTHON={version}",
         )
     if machine != kit["machine"] or sys.maxsize < 2**32:
-        stop(f"this machine is {machine}, and the kit is for 64-bit {kit['machine']}", "build a kit for it")
+        stop(f"this machine is {machine}, but the kit is for 64-bit {kit['machine']}", "build a kit for it")
     if libc == "none" or [int(n) for n in libc.split(".")[:2]] < [int(n) for n in kit["glibc"].split(".")]:
-        stop(f"the system's C library is {libc}, and the kit needs glibc {kit['glibc']}", "use a newer system")
+        stop(f"the system's C library is {libc}, but the kit needs glibc {kit['glibc']}", "use a newer system")
     sys.stdout.write(f"{Path(sys.executable).resolve()}\n")
 
 
@@ -51,7 +51,7 @@ def examine(folder: str, fingerprint: str) -> None:
 
     root = Path(folder)
     if not os.path.lexists(root / PAPERS):
-        stop(f"KIT-INSTALLED: {safe(folder)} was not installed from a kit", "name the folder that was", 3)
+        stop(f"KIT-INSTALLED: {safe(folder)} was not installed from a kit", "name a folder that was", 3)
     runs, this = (root / INTERPRETER).resolve(), Path(sys.executable).resolve()
     if runs != this:
         stop(
@@ -68,7 +68,7 @@ def examine(folder: str, fingerprint: str) -> None:
         stop(f"{len(installation.findings)} findings", installation.findings[0].refusal().do, 3)
     words = "\n  ".join(spoken_rows(fingerprint))
     sys.stderr.write(
-        f"The installation is the kit's: {installation.files} files and their bytecode.\n"
+        f"The installation matches the kit: {installation.files} files and their bytecode.\n"
         f"  {installation.kit}\n  {grouped(fingerprint)}\n  {words}\n"
     )
 
@@ -92,4 +92,4 @@ if __name__ == "__main__":
     elif command == "name":
         name_it(*words)
     else:
-        stop(f"{command} is no word of this", "the kit's own scripts call it")
+        stop(f"{command} is not a command of this program", "only the kit's scripts call it")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
+from airlock_shared.records import NamedTuple
 
 
 class LedgerSettings(NamedTuple):

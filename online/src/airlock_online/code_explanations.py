@@ -12,8 +12,8 @@ from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
 
 DELIVERY_CHECKS: dict[str, Info] = {
-    "ROUTE-STRUCT": Info("a struct does not go this way", "A signature that is sent to the wrong service.",
-                         "Prepare the step again; a signature for one service is never given to another."),
+    "ROUTE-STRUCT": Info("a struct is not sent this way", "A signature that is sent to the wrong service.",
+                         "Prepare the step again. A signature for one service is never sent to another."),
     "ROUTE-FORM": Info("a member of the delivery has the wrong form", "A damaged package that is sent anyway.",
                        "Use the requests and signatures as they were written."),
     "ROUTE-JOURNAL": Info("the journal has this digest with another value", "A package that is not what was signed.",
@@ -51,6 +51,8 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
     OrderState.FAILED: ("Look up the code that stands beside it.", ExitCode.EXECUTION_FAILED),
     OrderState.EXPIRED_UNUSED: ("This signature is worthless now. Prepare and sign again if you still want it.",
                            ExitCode.EXPIRED),
+    OrderState.VOIDED: ("Look at what has its nonce. If this is still wanted, it is agreed on and signed anew.",
+                        ExitCode.EXECUTION_FAILED),
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
 

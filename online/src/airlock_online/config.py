@@ -16,6 +16,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
 MAX_CONFIRMATIONS = 1000
+CONFIRMED_BY = ("finalized", "depth")
 _RELAYER = ROUTES[RELAYER]
 
 
@@ -72,10 +73,15 @@ class ReferralViews(NamedTuple):
 
 
 class RpcSettings(NamedTuple):
-    """The operator's own node: its JSON-RPC address, and how many blocks make a transaction final."""
+    """The operator's own node: its JSON-RPC address, and which of its blocks are confirmed, so that nothing undoes them.
+
+    ``confirmed_by`` is ``finalized``, the node's own word, or ``depth``; ``confirmations`` is that depth, also for a node
+    that knows no such word.
+    """
 
     url: str = ""
-    confirmations: int = 1
+    confirmed_by: str = "finalized"
+    confirmations: int = 12
 
 
 class HttpSettings(NamedTuple):
@@ -108,6 +114,10 @@ def read_config(path: Path) -> OnlineConfig:
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"
+        )
+    if config.rpc.confirmed_by not in CONFIRMED_BY:
+        raise UsageError(
+            f"{path} [rpc] confirmed_by is {config.rpc.confirmed_by!r}", do=f"give {' or '.join(CONFIRMED_BY)}"
         )
     if config.http.proxy:
         require_proxy(config.http.proxy)

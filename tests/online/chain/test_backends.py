@@ -99,8 +99,8 @@ def test_a_node_elsewhere_is_never_asked(url: str) -> None:
     [
         (b'{"jsonrpc":"2.0","id":1,"result":"0x1"}', UsageError, "chain id is 1"),
         (b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}', ServiceError, "no"),
-        (b'{"jsonrpc":"2.0","id":1}', ServiceError, "no JSON-RPC"),
-        (b"[]", ServiceError, "no JSON-RPC"),
+        (b'{"jsonrpc":"2.0","id":1}', ServiceError, "not JSON-RPC"),
+        (b"[]", ServiceError, "not JSON-RPC"),
         (b"<html>", ServiceError, "not JSON"),
     ],
 )

@@ -75,6 +75,7 @@ class Stand:
 
     def run(self, *acts: str, die_at: str = "", full_at: str = "", now_ms: int = NOW) -> Ran:
         """Run one process to its end, and wait until the venue has dealt with all that it sent."""
+        self.venue.now_ms = now_ms
         ran = self._launcher.run(
             {
                 "acts": acts,

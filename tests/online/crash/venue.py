@@ -46,6 +46,9 @@ class Venue:
     ``together``: no order ends before so many orders have been asked for.
     """
 
+    now_ms = 0
+    """The chain's time."""
+
     def __init__(self, *, die_at: int = 0, together: int = 0) -> None:
         self.asked: set[str] = set()
         """The tracking ids whose status was asked for."""
@@ -205,7 +208,8 @@ class Venue:
     def _document(self, request: Request) -> tuple[int, object]:
         match request.method, request.path.strip("/").split("/"):
             case "GET", ["nonce"]:
-                return 200, {"used": self.taken > 0 and not self._stored}
+                nonce = request.query.removeprefix("check=")
+                return 200, {"nonce": nonce, "used": self.taken > 0 and not self._stored}
             case "POST", ["rpc"]:
                 return 200, self._rpc(json.loads(request.body))
             case "POST", ["intents"]:
@@ -261,7 +265,12 @@ class Venue:
             case "eth_blockNumber":
                 result = hex(BLOCK + 2)
             case "eth_chainId":
-                result = "0x2105"
+                result = "0x14a34"
+            case "eth_getBlockByNumber":
+                number = hex(BLOCK + 2) if params[0] == "finalized" else params[0]
+                result = {"number": number, "timestamp": hex(self.now_ms // 1000), "transactions": []}
+            case "eth_call":  # the contract's bitmap
+                result = "0x" + ("ff" if self.taken and not self._stored else "00") * 32
             case "eth_getTransactionCount":
                 result = hex(MANY if self._polls else 0)
         return {"jsonrpc": "2.0", "id": asked["id"], "result": result}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
 from airlock_shared.catalogue.calls import decode_call
@@ -21,6 +21,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.reader import FORMAT
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from airlock_shared.records import NamedTuple
 
 
 class Confinement(NamedTuple):

@@ -9,7 +9,7 @@ Sources of the numbers: Linux ``arch/x86/entry/syscalls/syscall_64.tbl`` and ``i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from airlock_shared.records import NamedTuple
 
 
 class Machine(NamedTuple):

@@ -6,11 +6,10 @@ contract with 6A80.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from airlock_offline.emulator.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_review
 from airlock_offline.ledger.typed_data_screens import Review, ScreenField
+from airlock_shared.records import NamedTuple
 
 FIELDS = {  # the fields before the access list, in order
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),

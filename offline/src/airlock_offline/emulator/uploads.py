@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from airlock_offline.emulator import transactions
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
@@ -12,6 +11,7 @@ from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, F
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.records import NamedTuple
 
 
 class _Upload(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from airlock_shared.records import NamedTuple
 
 
 class AppAndVersion(NamedTuple):

@@ -6,9 +6,8 @@ device and a closed app, the device SDK. The table is data; a test reads it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from airlock_shared.errors import AirlockError, Declined, DeviceError
+from airlock_shared.records import NamedTuple
 
 SW_OK = 0x9000
 SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering

@@ -5,11 +5,10 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import NATIVE, to_human
 
 NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}

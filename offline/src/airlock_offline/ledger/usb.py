@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
@@ -25,6 +25,7 @@ from airlock_offline.ledger.status import (
 )
 from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, gone, silent, timeout_s
 from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, port_of
+from airlock_shared.records import NamedTuple
 
 LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101

@@ -13,10 +13,10 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 from airlock_offline.ledger.status import HeldByAnother
 from airlock_shared.host.files import open_lock
+from airlock_shared.records import NamedTuple
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface

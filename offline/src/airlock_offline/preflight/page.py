@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.installation.manifest import Installation, KitFinding, system_libraries
@@ -36,6 +36,7 @@ from airlock_shared.host.observed import (
     Observed,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 
 TRUST = "bring deployment.json from the online machine, and run: airlock-offline trust deployment.json"

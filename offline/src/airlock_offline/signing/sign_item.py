@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.accounts import require_account
@@ -35,6 +35,7 @@ from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 
 

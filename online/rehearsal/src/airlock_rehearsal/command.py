@@ -56,7 +56,7 @@ def rehearse(
     r"""Play whole ceremonies on this machine, with simulated services and a software Ledger.
 
     On a terminal you confirm with Yes and see the Ledger's screens; with --yes, or when standard input is not a terminal,
-    it runs unattended. Nothing is left running, also after Ctrl-C.
+    it runs unattended. Nothing stays running at the end or after Ctrl-C.
 
     \b
     Example:
@@ -124,19 +124,25 @@ def _require_services() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
 @click.option(
-    "--fault", "names", multiple=True, metavar="NAME[=VALUE][@PLACE]", help="Misbehave in this way; may be repeated."
+    "--fault",
+    "names",
+    multiple=True,
+    metavar="NAME[=VALUE][@PLACE]",
+    help="Simulate this fault; can be given more than once.",
 )
-@click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which wants a signed transaction too.")
+@click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which also needs a signed transaction.")
 @_CHAIN
 @click.option(
-    "--rate-limit", type=click.IntRange(1), help="How many requests a minute the trading endpoints take (default: any)."
+    "--rate-limit",
+    type=click.IntRange(1),
+    help="How many requests a minute the trading endpoints accept (default: no limit).",
 )
 def serve(
     port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
     r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
-    An unknown fault's error lists those that there are; GET /rehearsal/faults says what each does.
+    The error for an unknown fault lists all faults; GET /rehearsal/faults explains each.
 
     \b
     Example:

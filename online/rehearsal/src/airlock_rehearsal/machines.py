@@ -40,7 +40,7 @@ class RehearsalFailed(AirlockError):
     """A command of the rehearsal ended otherwise than it should; its exit code is the rehearsal's."""
 
     def __init__(self, what: str, code: int) -> None:
-        super().__init__(what, do="read what it said above; the folder is kept as it is")
+        super().__init__(what, do="read its messages above; the folder is kept unchanged")
         known = [known for known in ExitCode if known == code and code != 0]
         self.exit_code = known[0] if known else ExitCode.UNKNOWN
 
@@ -94,7 +94,7 @@ def _carry_by_light(play: Play, name: str, source: str, target: str) -> str:
     same = fingerprint(shown.screen, "document") == fingerprint(read.screen, "document") != ""
     play.say(f"\n=== the document's fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
     if not same:
-        raise RehearsalFailed(f"{name} is another document on the other machine", ExitCode.REFUSED)
+        raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
     return str(destination)
 
 

@@ -113,7 +113,7 @@ def summary_lines(rows: list[Row], folder: Path) -> list[str]:
             f"  outcome       {row.outcome}",
             *(f"  {label:<13} {text}" for label, text in row.on_chain),
         ]
-    return [*lines, f"\nEverything that crossed or was kept is in {folder}"]
+    return [*lines, f"\nAll documents and records are in {folder}"]
 
 
 def _hex_rows(label: str, value: str) -> list[str]:

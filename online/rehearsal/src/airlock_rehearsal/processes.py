@@ -105,7 +105,7 @@ def software_ledger(command: Path, arguments: Sequence[str]) -> Iterator[int]:
         try:
             port = int(json.loads(line)["port"])
         except (ValueError, KeyError, TypeError) as error:
-            raise DeviceError("the software Ledger did not start", do="see what it said above") from error
+            raise DeviceError("the software Ledger did not start", do="read its messages above") from error
         yield port
     finally:
         _stop(process)

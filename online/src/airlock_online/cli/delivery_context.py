@@ -22,7 +22,8 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.deliveries import match
+from airlock_online.delivery.chain_evidence import chain_reader, contract_reader
+from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
@@ -30,7 +31,8 @@ from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
+from airlock_online.journal.schema import Record
 from airlock_online.readback.expectations import Expectation, expectation_lines
 from airlock_shared.cli.console import INPUT, explain, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -63,6 +65,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
+        self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
@@ -76,8 +79,12 @@ class Desk:
             relayer=self.config.relayer,
             node=self.node,
             confirmations=self.config.rpc.confirmations,
+            confirmed_by=self.config.rpc.confirmed_by,
+            chain_of=chain_reader(home.deployments()),
+            contracts_of=contract_reader(home.deployments()),
             relay_path=self.config.reads.relay,
             look=self._look,
+            encoded=self._encoded,
             marks=home.marks(journal.journal_id),
         )
 
@@ -101,13 +108,19 @@ class Desk:
     # ---- telling ----------------------------------------------------------------------------------------------------
 
     def _event(self, step: str, digest: str, event: OrderEvent) -> None:
-        now = now_ms()
+        now, route = now_ms(), self._route_of(digest)
         with self._writing:
             if self._as_json:
-                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now)}))
+                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now, route=route)}))
             else:
                 self._heading(step)
-                show("\n".join(event_lines(event, now_ms=now)))
+                show("\n".join(event_lines(event, now_ms=now, route=route)))
+
+    def _route_of(self, digest: str) -> str:
+        """Return the route of a submission that has an event; what it was sent by does not change any more."""
+        if digest not in self._routes:
+            self._routes[digest] = self.journal.get(digest).record.route
+        return self._routes[digest]
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing:
@@ -148,7 +161,14 @@ class Desk:
             known = self.journal.get(outcome.digest)
             ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
             ids |= {"entity_id": known.entity_id, "old_entity_id": known.record.old_entity_id}
-            told = {**facts, **ids, "reason": outcome.reason, "anomalies": list(outcome.anomalies), "read_back": read}
+            told = {
+                **facts,
+                "terminal": outcome.state in FINAL,
+                **ids,
+                "reason": outcome.reason,
+                "anomalies": list(outcome.anomalies),
+                "read_back": read,
+            }
             show(json.dumps(told | ({"error": error.as_json()} if error else {})))
         else:
             self._heading(step)
@@ -166,6 +186,16 @@ class Desk:
 
     def _look(self, digest: str) -> list[Found]:
         return [Found(p.what, p.found, p.kept) for p in self.expectations(digest)]
+
+    def _encoded(self, record: Record) -> str:
+        """Return the encoding that a submission's request has, empty when it is not on this machine."""
+        try:
+            header, requests = self._document(record.requests)
+            return encoding_signed(
+                requests[record.step], self.home.require_deployment(header.deployment_name), record.digest
+            )
+        except (AirlockError, KeyError):
+            return ""
 
     def _read_back(self, digest: str) -> list[Expectation]:
         expectations = self.expectations(digest)

@@ -29,12 +29,17 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
     Example:
       airlock-online follow
     """
+    noted: list[ExitCode] = []
     with open_desk(home, float(patience), as_json=as_json) as desk:
         if digest is not None:
             chosen = [desk.journal.get(digest).record]
         else:
-            chosen = [known.record for known in desk.journal.submissions() if known.state in OPEN]
-        codes = run_parallel([_job(record, desk) for record in chosen], in_turn=False)
+            waiting = [known.record for known in desk.journal.submissions() if known.state in OPEN]
+            chosen = [record for record in waiting if not desk.journal.notes(record.digest)]
+            if left := len(waiting) - len(chosen):
+                say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
+                noted = [ExitCode.UNKNOWN]
+        codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))

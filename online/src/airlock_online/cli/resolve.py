@@ -7,34 +7,64 @@ from typing import Any
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
+from airlock_online.cli.resolving_ways import Ways
+from airlock_online.delivery.chain_evidence import USED
 from airlock_online.delivery.open_outcomes import open_outcome
-from airlock_online.delivery.outcome import error_of
-from airlock_online.delivery.resolution import USED
+from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.submit import follow
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Submission
 from airlock_shared.cli.console import finish, json_option, rows, say, show, show_json, worst
-from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 
 
 @click.command("resolve")
 @click.argument("digest", required=False)
+@click.option("--tracking-id", metavar="ID", help="The market's or relayer's id of DIGEST, verified by your own node.")
+@click.option("--transaction", metavar="HASH", help="The transaction that executed DIGEST, verified by your own node.")
+@click.option("--search", is_flag=True, help="Look for DIGEST in full blocks of your own node, from its sending on.")
+@click.option(
+    "--note", metavar="TEXT", help="What is known of DIGEST otherwise; its state stays, `follow` stops waiting."
+)
+@click.option("--by", metavar="NAME", help="Who says so.")
 @json_option
 @click.pass_obj
-def resolve(home: OnlineHome, digest: str | None, as_json: bool) -> None:
+def resolve(
+    home: OnlineHome,
+    digest: str | None,
+    tracking_id: str | None,
+    transaction: str | None,
+    search: bool,
+    note: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
     r"""Show what is known of DIGEST, or of everything that has not ended.
 
     It asks each service once, and records each outcome that the answers prove.
+
+    What a person gives is verified before it is believed. A note changes no state: nothing is sent for it, and nothing
+    else is allowed by it.
 
     \b
     Example:
       airlock-online resolve
     """
+    given = {"--tracking-id": tracking_id, "--transaction": transaction, "--search": search or None, "--note": note}
+    ways = [name for name, value in given.items() if value is not None]
+    if (ways and digest is None) or (note is None) != (by is None):
+        raise UsageError(
+            "what is given is about one DIGEST, and a note has its author", do="give DIGEST, and --by with --note"
+        )
     reports, codes = [], []
     with open_desk(home, 0, as_json=as_json) as desk:
+        if digest is not None and ways:
+            Ways(desk, desk.journal.get(digest)).take(
+                tracking_id=tracking_id, transaction=transaction, search=search, note=note, by=by
+            )
         if digest is not None:
             chosen = [desk.journal.get(digest)]
         else:
@@ -66,6 +96,8 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
     except AirlockError as failure:
         error, reason = failure, failure.what
     now_known = desk.journal.get(digest)
+    if now_known.state in FINAL:
+        error = error_of(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
         asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
     wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
@@ -78,6 +110,7 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
         "entity_id": now_known.entity_id,
         "code": now_known.code,
         "known": reason,
+        "notes": [{**event.payload, "at_ms": event.at_ms} for event in desk.journal.notes(digest)],
         "rejections": [dict(event.payload) for event in desk.journal.rejections(digest)],
         "asked": asked,
         "waits_for": wait.what,
@@ -98,6 +131,9 @@ def _show(report: dict[str, Any]) -> None:
             show(f"  {name.replace('_', ' ')}\n    {safe(report[name], limit=200)}")
     if report["known"]:
         show("\n".join(rows("  known:     ", report["known"], limit=1000)))
+    for note in report["notes"]:
+        who = f"{safe(note['by'], limit=80)}, {utc_text(note['at_ms'])}"
+        show("\n".join(rows("  note:      ", f"{note['text']} ({who})", limit=1000)))
     for rejection in report["rejections"]:
         show("\n".join(rows(f"  refused {rejection['attempt']}: ", str(rejection["reason"]), limit=500)))
     for entry in report["asked"]:

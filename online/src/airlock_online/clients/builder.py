@@ -84,7 +84,7 @@ class BuilderClient:
         url, reply = self._ask(path, fields, method, patient=patient)
         data = _data_of(url, reply)
         if type(data) is not dict:
-            raise _unknown_shape(url, reply.status, "data is no object")
+            raise _unknown_shape(url, reply.status, "data is not an object")
         return data
 
     def read(self, path: str, fields: Fields | None = None) -> Any:
@@ -96,7 +96,7 @@ class BuilderClient:
         url, reply = self._ask("/v2/meta", {}, "GET")
         data = _data_of(url, reply)
         if type(data) is not dict:
-            raise _unknown_shape(url, reply.status, "data is no object")
+            raise _unknown_shape(url, reply.status, "data is not an object")
         return Meta(data, reply.body)
 
     def ready(self) -> Readiness:
@@ -142,7 +142,7 @@ def _data_of(url: str, reply: Reply) -> Any:
         return envelope["data"]
     if envelope.get("ok") is False and "data" not in envelope:
         raise _error_of(url, reply.status, envelope.get("error"))
-    raise _unknown_shape(url, reply.status, "an envelope that contradicts itself or lacks its members")
+    raise _unknown_shape(url, reply.status, "an envelope that is contradictory or incomplete")
 
 
 def _told_to_wait(url: str, reply: Reply) -> ServiceError:
@@ -153,7 +153,7 @@ def _told_to_wait(url: str, reply: Reply) -> ServiceError:
         envelope = None
     error = envelope.get("error") if type(envelope) is dict else None
     code = error.get("code") if type(error) is dict else None
-    wait = "no time is told" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
+    wait = "it gives no time" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
     return BuilderError(
         f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
         code=code if type(code) is str and code else "RATE_LIMITED",
@@ -196,7 +196,7 @@ def _components(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unknown_shape(url: str, status: int, what: str) -> ServiceError:
     return ServiceError(
-        f"{url} answered {status} in a shape that the specification does not know: {what}",
+        f"{url} answered {status} in a form that the specification does not have: {what}",
         status=status,
         do="check that the address is the builder's, and its version",
     )

@@ -225,9 +225,9 @@ class Http:
     def _chunks(self, response: httpcore.Response, url: str, max_bytes: int) -> Iterator[bytes]:
         if (encoding := _header(response, "content-encoding").strip().lower()) not in ("", "identity"):
             raise ServiceError(
-                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which was not asked for",
+                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
                 status=response.status,
-                do="ask the service's operator, or whoever runs the proxy before it",
+                do="ask the operator of the service, or of the proxy in front of it",
             )
         seen = 0
         try:

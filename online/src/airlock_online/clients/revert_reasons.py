@@ -21,12 +21,12 @@ _PANICS = {  # Solidity's list of panic codes
     0x01: "an assertion failed",
     0x11: "an arithmetic overflow",
     0x12: "a division by zero",
-    0x21: "a number that is no member of its enum",
+    0x21: "a number that is not a member of its enum",
     0x22: "a malformed byte array in storage",
     0x31: "a pop from an empty array",
     0x32: "an index beyond an array",
     0x41: "too much memory asked for",
-    0x51: "a call of an unset function",
+    0x51: "a call of a function that is not set",
 }
 
 
@@ -36,15 +36,15 @@ REFERRAL_ERRORS = {
     "CodeIsPrivate": "the code is private, and its owner has not let this account in",
     "NotCodeOwner": "the caller does not own the code",
     "NotPendingOwner": "the caller is not nominated as the code's next owner",
-    "NoRequest": "no access to a private code was asked for",
+    "NoRequest": "nobody asked for access to the private code",
 }
 """The errors of the rehearsal's Referral contract, in no specification, and what each means."""
 
 DELEGATE_ERRORS = {
-    "NotDelegate": "this key is no delegate of the account, or no longer",
+    "NotDelegate": "this key is not, or is no longer, a delegate of the account",
     "NotAllowedForDelegate": "a delegate may not make this call",
-    "InvalidDelegate": "an account cannot be its own delegate, and the zero address is nobody's",
-    "InvalidExpiry": "the delegate's expiry is over",
+    "InvalidDelegate": "an account cannot be its own delegate, and the zero address has no owner",
+    "InvalidExpiry": "the delegate's expiry is past",
 }
 """Those of the rehearsal's TradingRouter about delegates."""
 

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http_messages import HttpCall, NotSent, Reply, json_of, reason_text
+from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, json_of, reason_text
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -73,6 +73,23 @@ class ChainReceipt(NamedTuple):
     logs: list[dict[str, Any]]
 
 
+class ChainTransaction(NamedTuple):
+    """A transaction in a block: hash and sender as lower-case 0x-hex, ``data`` the input in lower-case hex after ``0x``."""
+
+    transaction_hash: str
+    sender: str
+    nonce: int
+    data: str
+
+
+class ChainBlock(NamedTuple):
+    """A block; its transactions only where they were asked for. ``time_ms`` is unix ms, by the chain's own clock."""
+
+    number: int
+    time_ms: int
+    transactions: tuple[ChainTransaction, ...] = ()
+
+
 class RpcClient:
     """Asks of one node. Every method raises ``RpcError`` when the node says no, ``ServiceError`` for anything else."""
 
@@ -94,12 +111,32 @@ class RpcClient:
         """Return the number of the newest block."""
         return self._quantity("eth_blockNumber", [])
 
-    def transaction_count(self, account: str, *, block: str = "pending") -> int:
+    def block(self, which: str | int, *, whole: bool = False) -> ChainBlock | None:
+        """Return the block of a number or of a word such as ``finalized``, None where the node has none.
+
+        ``whole`` asks for its transactions too; an entry that cannot be read is left out.
+        """
+        method = "eth_getBlockByNumber"
+        told = self._ask(method, [_name_of(which), whole], max_bytes=MAX_JSON_BYTES)
+        if told is None:
+            return None
+        if type(told) is not dict:
+            raise self._odd(method, "no block")
+        number = self._read_quantity(method, told.get("number"))
+        if type(which) is int and number != which:
+            raise self._odd(method, f"block {number}, and {which} was asked for")
+        time_ms = 1000 * self._read_quantity(method, told.get("timestamp"))
+        entries = told.get("transactions") if whole else []
+        if type(entries) is not list:
+            raise self._odd(method, "a block without its transactions")
+        return ChainBlock(number, time_ms, tuple(found for found in map(_transaction_in, entries) if found))
+
+    def transaction_count(self, account: str, *, block: str | int = "pending") -> int:
         """Return how many transactions an account has sent, those that wait included: its next nonce.
 
-        With ``latest`` as ``block``, those that wait are left out.
+        With a block's number or ``latest`` as ``block``, those that wait are left out.
         """
-        return self._quantity("eth_getTransactionCount", [account, block])
+        return self._quantity("eth_getTransactionCount", [account, _name_of(block)])
 
     def estimate_gas(self, call: RpcCall) -> int:
         """Return the gas that a call would use now. Raises ``RpcError`` with the revert's data when it would revert."""
@@ -116,9 +153,9 @@ class RpcClient:
         priority = self._quantity("eth_maxPriorityFeePerGas", [])
         return Fees(BASE_FEE_BLOCKS * base + priority, priority)
 
-    def call(self, call: RpcCall) -> bytes:
-        """Return what a call would return now, without sending anything."""
-        result = self._ask("eth_call", [call.as_json(), "latest"])
+    def call(self, call: RpcCall, *, block: str | int = "latest") -> bytes:
+        """Return what a call would return at a block, without sending anything."""
+        result = self._ask("eth_call", [call.as_json(), _name_of(block)])
         if type(result) is not str or not _BYTES.fullmatch(result):
             raise self._odd("eth_call", "no bytes in hex")
         return bytes.fromhex(result[2:])
@@ -141,13 +178,21 @@ class RpcClient:
         if result is None or (type(result) is dict and result.get("blockNumber", "") is None):
             return None
         if type(result) is not dict or str(result.get("transactionHash")).lower() != tx_hash.lower():
-            raise self._odd(method, "the receipt of another transaction")
+            raise self._odd(method, "a receipt for another transaction")
         status = self._read_quantity(method, result.get("status"))
         logs = result.get("logs", [])
         whole = type(logs) is list and len(logs) <= MAX_LOGS and all(type(log) is dict for log in logs)
         if status not in (0, 1) or not whole:
             raise self._odd(method, "a receipt without status or logs")
         return ChainReceipt(tx_hash.lower(), self._read_quantity(method, result.get("blockNumber")), status == 1, logs)
+
+    def logs(self, first: int, last: int, kinds: list[str], topic: str) -> list[dict[str, Any]]:
+        """Return the logs of these blocks whose first topic is one of ``kinds`` and the second ``topic``, oldest first."""
+        asked = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [kinds, topic]}
+        found = self._ask("eth_getLogs", [asked])
+        if type(found) is not list or not all(type(log) is dict for log in found):
+            raise self._odd("eth_getLogs", "no list of logs")
+        return found
 
     def _quantity(self, method: str, params: list[Any]) -> int:
         return self._read_quantity(method, self._ask(method, params))
@@ -157,11 +202,11 @@ class RpcClient:
             raise self._odd(method, "no quantity in hex")
         return int(value, 16)
 
-    def _ask(self, method: str, params: list[Any]) -> Any:
+    def _ask(self, method: str, params: list[Any], *, max_bytes: int = MAX_REPLY_BYTES) -> Any:
         number = next(self._ids)
         body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
         try:
-            reply = self._http.exchange(HttpCall("POST", self._url, body=body), max_bytes=MAX_REPLY_BYTES)
+            reply = self._http.exchange(HttpCall("POST", self._url, body=body), max_bytes=max_bytes)
             return self._result(method, number, reply)
         except RpcError:
             raise
@@ -186,7 +231,7 @@ class RpcClient:
         if document.get("error") is not None:
             raise self._refused(method, document["error"])
         if type(document.get("id")) is not int or document["id"] != number:
-            raise self._odd(method, "the reply to another ask")
+            raise self._odd(method, "the reply to another request")
         if "result" not in document:
             raise self._odd(method, "neither a result nor an error")
         return document["result"]
@@ -225,6 +270,22 @@ def node_name(url: str) -> str:
             do="give it as [rpc] url in config.toml, in AIRLOCK_RPC or with --rpc, such as http://127.0.0.1:8545",
         )
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _name_of(block: str | int) -> str:
+    """Return a block's number as a quantity, or its word."""
+    return block if isinstance(block, str) else hex(block)
+
+
+def _transaction_in(entry: object) -> ChainTransaction | None:
+    """Return a transaction of a whole block, or None when it cannot be read."""
+    members: dict[str, Any] = entry if type(entry) is dict else {}
+    tx_hash, sender, nonce, data = (members.get(name) for name in ("hash", "from", "nonce", "input"))
+    if not all(type(text) is str for text in (tx_hash, sender, nonce, data)):
+        return None
+    if not (_HASH.fullmatch(tx_hash) and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):  # type: ignore[arg-type]
+        return None
+    return ChainTransaction(str(tx_hash).lower(), str(sender).lower(), int(str(nonce), 16), str(data)[2:].lower())
 
 
 def _revert_data(data: object) -> str:

@@ -38,10 +38,10 @@ def check(delivery: Delivery) -> None:
     if delivery.route not in allowed:
         raise Refusal(
             "ROUTE-STRUCT",
-            f"{safe(delivery.primary_type, limit=80)} does not go this way",
+            f"{safe(delivery.primary_type, limit=80)} is not sent this way",
             got=safe(delivery.route, limit=40),
             expected=" or ".join(sorted(allowed)) or "a struct or a call of the catalogue",
-            do="prepare the step again; a signature for one service is never given to another",
+            do="prepare the step again; a signature for one service is never sent to another",
         )
     if delivery.replaces and "replaces" not in ROUTES[delivery.route].own:
         raise Refusal("ROUTE-FORM", "only a price trigger replaces another one").at("replaces")
@@ -82,7 +82,7 @@ def _check_forms(delivery: Delivery) -> None:
         raise Refusal("SIG-FORM", "the signature is not 65 bytes r, s, v with v 27 or 28, in lower-case hex")
     for name, pattern in _FORMS.items():
         if not pattern.fullmatch(getattr(delivery, name)):
-            raise Refusal("ROUTE-FORM", "not of the form that it must have", expected=pattern.pattern).at(name)
+            raise Refusal("ROUTE-FORM", "in the wrong form", expected=pattern.pattern).at(name)
     if bool(delivery.raw_transaction) != (delivery.route in OF_TRANSACTIONS):
         raise Refusal("ROUTE-FORM", "a raw transaction belongs to the routes of transactions").at("raw_transaction")
     if delivery.raw_transaction and not _BYTES.fullmatch(delivery.raw_transaction):
@@ -125,10 +125,10 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
         if same_step and rival.state in OPEN and not shares_nonce(record, other):
             raise Refusal(
                 "ROUTE-STEP",
-                "this step's earlier signature may still execute, and this one is no replacement with its nonce",
+                "this step's earlier signature may still execute, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
-                expected="an outcome of the earlier one that is final",
-                do="follow the earlier one: airlock-online follow; a replacement is named by the plan",
+                expected="a final outcome of the earlier one",
+                do="follow the earlier one: airlock-online follow; only the plan can name a replacement",
             )
 
 

@@ -42,7 +42,10 @@ def match(
     steps, planned = [item.step for item in signed], [item.step for item in requests]
     if steps != planned:
         raise Refusal(
-            "PLAN-STEPS", "the signatures' steps are not the requests'", got=str(steps), expected=str(planned)
+            "PLAN-STEPS",
+            "the steps of the signatures are not those of the requests",
+            got=str(steps),
+            expected=str(planned),
         )
     return list(zip(requests, signed, strict=True))
 
@@ -102,6 +105,16 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
     )
 
 
+def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:
+    """Return the encoding of a request's intent in hex without 0x, recomputed; empty when ``digest`` is another one's."""
+    intent = CATALOGUE.get(str(request.payload.get("primaryType")))
+    if intent is None or request.transaction is not None:
+        return ""
+    message = definitions(intent).read(intent.name, request.payload["message"])
+    hashes = hashes_of(intent, message, deployment.domains[intent.domain])
+    return encoding_of(intent, message).hex() if "0x" + hashes.digest.hex() == digest else ""
+
+
 def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     payload, filled = request.payload, request.transaction
     assert filled is not None  # noqa: S101 (the caller has looked)
@@ -140,7 +153,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     parse_address(payload["to"])
     if min(filled) < 0 or max(filled) >> 256:
         raise Refusal(
-            "TX-GAS", "a number that no transaction has", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
+            "TX-GAS", "a number that a transaction cannot have", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
         )
     return decode_call(bytes.fromhex(payload["data"][2:]))
 

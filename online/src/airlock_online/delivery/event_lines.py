@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_online.error_codes import known_code
-from airlock_online.journal.order_states import OrderEvent, is_end_of_view, terminal_state
+from airlock_online.journal.order_states import OrderEvent, is_end_of_view, needs_history, terminal_state
+from airlock_shared.documents.services import BATCHED_MARKET
 from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 
@@ -29,15 +30,15 @@ _UNITS: dict[str, Unit] = {
 """The members that are raw amounts, with their unit; every other one is shown as it is."""
 
 _SAID = {  # each fits beside its type in one line
-    "MarketOrderAccepted": "taken; not on chain yet",
-    "AttemptFailed": "the service goes on",
+    "MarketOrderAccepted": "not on chain yet",
+    "AttemptFailed": "the service continues",
     "MarketOrderInitiated": "on chain; unfilled",
     "IncreasePositionRequested": "on chain; unfilled",
     "MarketOrderExecuted": "filled",
     "PositionSizeIncreased": "filled",
     "MarketOrderCanceled": "declined",
     "Error": "failed",
-    "RelayAccepted": "taken; not on chain yet",
+    "RelayAccepted": "not on chain yet",
     "RelayConfirmed": "confirmed",
     "RelayReverted": "reverted",
     "TwapCancelled": "cancelled",
@@ -45,32 +46,49 @@ _SAID = {  # each fits beside its type in one line
     "TransactionSent": "sent; not confirmed yet",
     "TransactionConfirmed": "confirmed",
     "TransactionReverted": "reverted",
+    "FoundOnChain": "executed, found on chain",
 }
 
 
-def event_lines(event: OrderEvent, *, now_ms: int) -> list[str]:
+_ENDS = frozenset(
+    {"RelayConfirmed", "RelayReverted", "TwapCancelled", "TriggerStored", "TransactionConfirmed", "TransactionReverted"}
+) | {"FoundOnChain"}
+"""The events that end a submission of another route than the market's, whose own events never have these names."""
+
+
+def is_end(event: OrderEvent, route: str = BATCHED_MARKET) -> bool:
+    """Tell whether a submission is over with this event on its route."""
+    if route != BATCHED_MARKET:
+        return event.type in _ENDS
+    return terminal_state(event) is not None and (event.seq is not None or not needs_history(event))
+
+
+def event_lines(event: OrderEvent, *, now_ms: int, route: str = BATCHED_MARKET) -> list[str]:
     """Return an event for a person: time, seq, type and what that says, then a line a member. ``now_ms`` is our clock."""
     at_ms = now_ms if event.at_ms is None else event.at_ms
     seq = "  -" if event.seq is None else f"{event.seq:>3}"
     head = f"    {utc_text(at_ms)}  {seq}  "
-    return [*_rows(head, f"{safe(event.type, limit=100)}: {_said(event)}{_lag(at_ms, now_ms)}"), *_members(event)]
+    return [
+        *_rows(head, f"{safe(event.type, limit=100)}: {_said(event, route)}{_lag(at_ms, now_ms)}"),
+        *_members(event),
+    ]
 
 
-def event_json(event: OrderEvent, *, now_ms: int) -> dict[str, object]:
+def event_json(event: OrderEvent, *, now_ms: int, route: str = BATCHED_MARKET) -> dict[str, object]:
     """Return an event as the object of one JSON line. ``told_ms`` is our clock; ``meaning`` is there for a known code."""
     told: dict[str, object] = {"event": event.type, "seq": event.seq, "at_ms": event.at_ms, "told_ms": now_ms}
-    told |= {"terminal": terminal_state(event) is not None, "payload": dict(event.payload)}
+    told |= {"terminal": is_end(event, route), "payload": dict(event.payload)}
     known = known_code(event.code)
     return told | ({"meaning": known.meaning, "do": known.do} if known else {})
 
 
-def _said(event: OrderEvent) -> str:
+def _said(event: OrderEvent, route: str) -> str:
     if is_end_of_view(event):
-        return "this view is over, the order is not"
+        return "this stream ended, the order did not"
     if event.type == "AttemptFailed" and event.payload.get("willRetry") is False:
         return "this was the last attempt"
     said = _SAID.get(event.type, "a type that this version does not know; it ends nothing")
-    return f"{said}; this ends it" if terminal_state(event) else said
+    return f"{said}; this ends it" if is_end(event, route) else said
 
 
 def _lag(at_ms: int, now_ms: int) -> str:

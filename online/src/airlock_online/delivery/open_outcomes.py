@@ -20,14 +20,14 @@ class OpenOutcome(NamedTuple):
 
 
 _FOLLOW = "Run `airlock-online follow`."
-_AGAIN = "Sign a new one only when this one has ended: until then it can still be executed."
+_AGAIN = "Sign a new one only after this one has ended: until then it can still be executed."
 
 
-_REGISTERED = OpenOutcome(
-    "nothing that a read settles: the order was registered in the chain, and then filled or declined",
+_SPENT = OpenOutcome(
+    "what has spent its nonce: its own execution, or something else; it can never be executed again",
     None,
-    "Read the positions and the account's history at the venue. This signature can never be executed again: if the order "
-    "is still wanted, sign a new one.",
+    "Look for its transaction: `airlock-online resolve DIGEST --search`, or give what the venue or a block explorer tells: "
+    "`--transaction HASH`, `--tracking-id ID`. Sign nothing in its place before you know: it may have been done.",
 )
 
 
@@ -36,10 +36,10 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
     record = known.record
     match known.state:
         case OrderState.PREPARED:
-            return OpenOutcome("nothing: not a byte of it was sent", None, "Submit it, or let it be.")
+            return OpenOutcome("nothing: not a byte of it was sent", None, "Submit it, or leave it.")
         case OrderState.REJECTED:
             return OpenOutcome(
-                "nothing: it was refused before it was taken",
+                "nothing: it was refused before it was accepted",
                 None,
                 "Remove the cause and submit it again, or sign a new one.",
             )
@@ -53,7 +53,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             if record.route in OF_TRANSACTIONS:
                 return _transaction(known)
             if nonce_used:
-                return _REGISTERED
+                return _SPENT
             return _timeless(known) if record.deadline_ms is None else _intent(known, record.deadline_ms)
     return OpenOutcome("nothing: it has ended", None, "Nothing.")
 
@@ -61,7 +61,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
 def _transaction(known: Submission) -> OpenOutcome:
     nonce = known.record.nonce
     return OpenOutcome(
-        f"a block that has the transaction, or another one that takes the account's nonce {nonce}",
+        f"a block with the transaction, or with another one that uses the account's nonce {nonce}",
         None,
         f"{_FOLLOW} To end it yourself, send another transaction with nonce {nonce} and a higher fee.",
     )
@@ -72,12 +72,12 @@ def _intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     moment = utc_text(until_ms)
     if known.state is OrderState.ACCEPTED:
         return OpenOutcome(
-            f"the service's last word, or {moment} with its nonce unused",
+            f"the service's last word, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
             f"{_FOLLOW} {_AGAIN}",
         )
     return OpenOutcome(
-        f"its nonce being used, or {moment} with its nonce unused",
+        f"its nonce being used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
         f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
     )
@@ -85,9 +85,10 @@ def _intent(known: Submission, deadline_ms: int) -> OpenOutcome:
 
 def _timeless(known: Submission) -> OpenOutcome:
     old = known.record.old_entity_id
-    replaced = f" Whether {old} is still stored is not known either." if old else ""
+    replaced = f" It is also not known whether {old} is still stored." if old else ""
     return OpenOutcome(
-        "its nonce being spent: it has no deadline",
+        "its nonce to be used: it has no deadline",
         None,
-        f"Look for the stored trigger at the venue.{replaced} To make it worthless for certain, spend its nonce.",
+        f"Look for the stored trigger at the venue.{replaced} To be certain that it is worthless, use its nonce for "
+        f"something else.",
     )

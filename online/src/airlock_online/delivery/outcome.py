@@ -16,7 +16,7 @@ from airlock_shared.errors import (
 )
 from airlock_shared.text.safe import safe
 
-_FIND_OUT = "airlock-online follow goes on; airlock-online resolve says what it waits for; it is never sent"
+_FIND_OUT = "run airlock-online follow to continue; airlock-online resolve says what is missing; it is never sent"
 
 
 class OrderOutcome(NamedTuple):
@@ -48,8 +48,9 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.MARKET_DECLINED:
             return MarketDeclined(
                 f"the market declined the fill{told}",
-                do="nothing was filled, and this signature can fill no more; if the order is still wanted, agree on a plan "
-                "with another id and bounds of now, or prepare this one again when this signature's deadline is over",
+                do="nothing was filled, and this signature can no longer fill. If you still want the order, agree on "
+                "a plan with another id and today's bounds, or prepare this plan again when this signature's "
+                "deadline is past",
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
@@ -60,14 +61,17 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
                 f"the deadline passed and the nonce was never used{told}",
                 do="sign a new intent; this one is worthless now",
             )
+        case OrderState.VOIDED:
+            do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"
+            return ExecutionFailed(f"it can no longer be executed, and it was not{told}", do=do)
         case OrderState.REJECTED:
-            do = known.do if known else "correct the cause and submit again"
-            return ServiceError(f"the service refused it before taking it{told}", code=outcome.code, do=do)
+            do = known.do if known else "remove the cause and submit again"
+            return ServiceError(f"the service refused it before it accepted it{told}", code=outcome.code, do=do)
         case OrderState.PREPARED:
             return ServiceError(f"nothing was sent{told}", do="submit it again")
         case OrderState.EXPORTED:
             return OutcomeUnknown(
-                f"it was given to another sender, and what became of it is not known yet{told}",
+                f"it was given to another sender, and its outcome is not known yet{told}",
                 do=f"{_FIND_OUT} from here",
             )
-    return OutcomeUnknown(f"what became of it is not known yet{told}", do=f"{_FIND_OUT} again")
+    return OutcomeUnknown(f"its outcome is not known yet{told}", do=f"{_FIND_OUT} again")

@@ -1,30 +1,42 @@
 """What the chain says of a submission whose end is not known: reads alone, and only what proves something settles it.
 
-An intent's nonce that is used proves that the intent was executed or, of a market order, registered; one that is unused
-after the deadline proves that it never will be. A transaction is settled by its receipt, or by another one that has taken
-its nonce. Everything else is told and decides nothing (rule C10).
+An intent whose nonce is unused in a confirmed block after its deadline never was executed and never will be. One whose
+nonce is used can never be executed again; whether it was is not said by that, since somebody may have spent the nonce in
+another way. A transaction is settled by its receipt, or by the other transaction that has taken its nonce. What a service
+says of the chain is its word, and ends nothing (rule C10).
 """
 
 from __future__ import annotations
 
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.rpc import ChainBlock, RpcClient
+from airlock_online.delivery.admission import shares_nonce
+from airlock_online.delivery.chain_evidence import (
+    NonceAt,
+    confirmed_block,
+    named_transaction,
+    nonce_at_confirmed_block,
+    nonce_by_word,
+    require_chain,
+    who_took,
+)
+from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Found
-from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
+from airlock_shared.documents.services import CORE_API, OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 
 EXPIRY_MARGIN_MS = 120_000
-"""After a deadline, for how long the chain's clock may still be before ours: only then is an unused nonce proof."""
+"""After a deadline, how long to wait before asking: a confirmed block is older than the newest one."""
 
-REPLACED = "REPLACED"
-USED = "used"
-"""The answer of the chain that an intent's nonce is used."""
+REPLACED, SPENT = "REPLACED", "NONCE_SPENT"
+"""The codes of what is VOIDED: another transaction took its nonce; another signature spent it."""
+
+_NEVER_AGAIN = "so it can never be executed again; whether it was is not said by that"
 
 
 def resolve(known: Submission, context: DeliveryContext) -> str:
@@ -38,54 +50,83 @@ def resolve(known: Submission, context: DeliveryContext) -> str:
 
 
 def _intent(known: Submission, context: DeliveryContext) -> str:
-    record, digest = known.record, known.record.digest
-    now_ms = context.clock_ms()  # the clock first: an unused nonce proves something only when read after the deadline
-    used = _nonce_used(record, context)
-    if used is None:
-        return ""
-    if used and ROUTES[record.route].nonce_proves:
-        found = "the chain has its nonce as used"
-        context.journal.move(digest, OrderState.CONFIRMED, note=found)
-        return found
-    if used:
-        return _used_by_an_order(digest, context)
+    if context.node is not None:
+        try:
+            at = nonce_at_confirmed_block(context.node, known.record, context)
+        except ServiceError as error:
+            context.on_notice(f"the chain cannot be read: {error.what}")
+        else:
+            if at.used is not None:
+                return _by_chain(known.record, at, context)
+    return _by_word(known.record, context)
+
+
+def _by_chain(record: Record, at: NonceAt, context: DeliveryContext) -> str:
+    """Settle what a confirmed block settles."""
+    block = f"block {at.block.number} of {utc_text(at.block.time_ms)}"
+    if at.used:
+        return _spent(record, f"the chain has its nonce as used in {block}", context, at=at.block)
     if record.deadline_ms is None:
-        return "its nonce is unused, and it has no deadline: it can be executed until the nonce is spent"
-    if now_ms <= record.deadline_ms + EXPIRY_MARGIN_MS:
-        return f"its nonce is unused; it can be executed until {utc_text(record.deadline_ms)}"
-    found = f"its deadline was {utc_text(record.deadline_ms)}"
-    context.journal.move(digest, OrderState.EXPIRED_UNUSED, note=found)
+        return f"its nonce is unused in {block}, and it has no deadline: it can be executed until the nonce is spent"
+    if at.block.time_ms <= record.deadline_ms:
+        return f"its nonce is unused in {block}; it can be executed until {utc_text(record.deadline_ms)}"
+    found = f"its deadline was {utc_text(record.deadline_ms)}; its nonce is unused in {block}, which is confirmed"
+    context.journal.move(record.digest, OrderState.EXPIRED_UNUSED, note=found)
     return found
 
 
-def _nonce_used(record: Record, context: DeliveryContext) -> bool | None:
-    """Tell whether the nonce is used, by the signer or by the trader: contracts differ in whose bitmap it is."""
-    if context.nonce_used is None:
-        return None
-    accounts = {account.lower(): account for account in (record.signer, record.trader)}.values()
-    answers: list[bool | None] = []
-    for account in accounts:
-        question = f"the chain: nonce {record.nonce} of {account}"
+def _by_word(record: Record, context: DeliveryContext) -> str:
+    """Say what the service says of the nonce: that ends nothing."""
+    now_ms = context.clock_ms()
+    used = nonce_by_word(record, context)
+    if used is None:
+        return ""
+    if used:
+        return _spent(record, "by the service's word its nonce is used", context, at=None)
+    if record.deadline_ms is None:
+        return (
+            "by the service's word its nonce is unused, and it has no deadline: it can be executed until that is spent"
+        )
+    moment = utc_text(record.deadline_ms)
+    if now_ms <= record.deadline_ms + EXPIRY_MARGIN_MS:
+        return f"by the service's word its nonce is unused; it can be executed until {moment}"
+    return (
+        f"by the service's word its nonce is unused, and its deadline, {moment}, is over by this machine's clock. That is "
+        "not final: a node of your own ([rpc] url) proves it by a confirmed block"
+    )
+
+
+def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlock | None) -> str:
+    """Say what a used nonce leaves open; where another signature of the journal has spent it, this one is VOIDED."""
+    proven = at is not None
+    spender = _spender(record, context)
+    if spender is not None:
+        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
+        if proven:
+            context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
+        return f"{found}: {other}"
+    told = f"{found}, {_NEVER_AGAIN}"
+    if proven and at is not None:
         try:
-            answers.append(context.nonce_used(record.chain_id, record.contract, account, int(record.nonce)))
+            told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
         except ServiceError as error:
-            context.on_asked(question, error.what)
-            context.on_notice(f"the nonce cannot be read: {error.what}")
-            return None
-        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
-    return True if True in answers else None if None in answers else False
+            context.on_notice(error.what)
+        if context.journal.get(record.digest).state in FINAL:
+            return told
+    seen = _look(record.digest, context)
+    return f"{told}; the builder now says of {_in_words(seen)}" if seen else told
 
 
-def _used_by_an_order(digest: str, context: DeliveryContext) -> str:
-    """Say what a used nonce and the positions tell of a market order: it was registered, and perhaps declined."""
-    used = "the chain has its nonce as used, so the order was executed or declined"
-    seen = _look(digest, context)
-    if seen and all(found.kept is True for found in seen):
-        note = f"{used}; {_in_words(seen)}: as far as reads can tell, it was filled"
-        context.journal.move(digest, OrderState.FILLED, note=note)
-        return note
-    told = f"; the builder now says of {_in_words(seen)}" if seen else ""
-    return f"{used}: read the positions{told}"
+_EXECUTED = frozenset({OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.CONFIRMED})
+
+
+def _spender(record: Record, context: DeliveryContext) -> Record | None:
+    """Return the journal's other signature with this nonce that was executed; a trigger that is stored was not yet."""
+    for other in context.journal.rivals(record):
+        executed = other.state in _EXECUTED and other.record.route != CORE_API
+        if executed and shares_nonce(record, other.record):
+            return other.record
+    return None
 
 
 def _look(digest: str, context: DeliveryContext) -> list[Found]:
@@ -106,29 +147,34 @@ def _transaction(known: Submission, context: DeliveryContext) -> str:
     if context.node is None:
         return "without a node of your own ([rpc] url), its receipt and the account's nonce cannot be read"
     try:
-        return _by_node(known, context.node, context)
+        return _by_node(known.record, context.node, context)
     except ServiceError as error:
         context.on_notice(f"the chain cannot be read: {error.what}")
         return ""
 
 
-def _by_node(known: Submission, node: RpcClient, context: DeliveryContext) -> str:
-    record = known.record
-    for turn in range(2):  # twice, because a node may answer the two reads from different blocks
-        if turn:
-            context.sleep(POLL_S)
-        count = node.transaction_count(record.signer, block="latest")  # before the receipt: what came between is in it
-        receipt = node.receipt(record.transaction_hash)
-        context.on_asked(f"{node.name}: transactions of {record.signer}", f"{count}; this one is number {record.nonce}")
-        if receipt is not None:
-            depth = max(0, node.block_number() - receipt.block_number + 1)
-            told = f"it is in block {receipt.block_number}, with {depth} of {context.confirmations} confirmations"
-            context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
-            if depth >= context.confirmations:
-                rpc.take(receipt, depth, record.primary_type, Tracker(record.digest, context))
-            return told
-        if count <= int(record.nonce):
-            return f"no block has it, and the account's nonce {record.nonce} is unused: it can still be executed"
-    found = f"another transaction of {safe(record.signer)} has taken its nonce {record.nonce}"
-    context.journal.move(record.digest, OrderState.FAILED, note=found, code=REPLACED)
+def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
+    require_chain(node, record, context)
+    block = confirmed_block(node, context)
+    count = node.transaction_count(record.signer, block=block.number)
+    question = f"{node.name}: transactions of {record.signer} in block {block.number}"
+    context.on_asked(question, f"{count}; this one is number {record.nonce}")
+    receipt = node.receipt(record.transaction_hash)
+    if receipt is not None:
+        told = f"it is in block {receipt.block_number}; block {block.number} is confirmed"
+        context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
+        if receipt.block_number <= block.number:
+            rpc.take(receipt, block.number, record.primary_type, Tracker(record.digest, context))
+        return told
+    if count <= int(record.nonce):
+        unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"
+        return f"{unused}: it can still be executed"
+    taker = who_took(node, record.signer, int(record.nonce), block.number)
+    if taker is None or taker[0].transaction_hash == record.transaction_hash:
+        return (
+            f"the account's nonce {record.nonce} is used in block {block.number}; whether by this transaction or by another "
+            "one cannot be read at this node"
+        )
+    found = f"{named_transaction(*taker)} of {safe(record.signer)} has taken its nonce {record.nonce}"
+    context.journal.move(record.digest, OrderState.VOIDED, note=found, code=REPLACED)
     return found

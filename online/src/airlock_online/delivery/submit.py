@@ -116,7 +116,7 @@ def export(delivery: Delivery, context: DeliveryContext) -> None:
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
-            "it was sent from here, and what was sent is not given to another sender",
+            "it was sent from here, and is not given to another sender",
             got=state.value,
             expected="PREPARED or REJECTED",
             do="follow it: airlock-online follow",
@@ -198,6 +198,6 @@ def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
 def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:
     named = f"its tracking id is {safe(tracker.tracking_id)}; " if tracker.tracking_id else ""
     return OutcomeUnknown(
-        f"{tracker.digest} was sent and then {error.what}",
+        f"{tracker.digest} was sent, but then {error.what}",
         do=f"{named}write this down, repair the journal, then follow it; do not submit it elsewhere",
     )

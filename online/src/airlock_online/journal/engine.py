@@ -180,7 +180,7 @@ def _shown(url: URL) -> str:
 def _sqlite(url: URL) -> Engine:
     path = Path(url.database or "")
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-        raise JournalError("the journal needs a file of its own: it must outlive the program", do="name a file")
+        raise JournalError("the journal needs its own file: it must outlast the program", do="name a file")
     _require_own_disk(path)
     _make_private(path)
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S})

@@ -11,7 +11,7 @@ from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS
 from airlock_shared.text.secrets import redact
 
-OF_ORDER, ANOMALY, REJECTED = "event", "anomaly", "rejected"
+OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
 
 

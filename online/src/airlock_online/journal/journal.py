@@ -23,6 +23,7 @@ from airlock_online.journal.claims import is_gone, let_go, new_token, shown_hold
 from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, bounded, open_engine, wrapped
 from airlock_online.journal.events import (
     ANOMALY,
+    NOTE,
     OF_ORDER,
     REJECTED,
     count_rejections,
@@ -281,6 +282,11 @@ class Journal:
                 clash = error
         raise clash
 
+    def name(self, digest: str, tracking_id: str) -> None:
+        """Keep the tracking id of an order that has none yet, where no event brings it."""
+        with self._writing() as connection:
+            self._keep_id(connection, digest, "tracking_id", tracking_id)
+
     def _keep_id(self, connection: Connection, digest: str, name: str, value: str) -> None:
         connection.execute(
             update(SUBMISSIONS)
@@ -334,6 +340,16 @@ class Journal:
         """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
         with self._reading() as connection:
             return list(dict.fromkeys(event.type for event in read_events(connection, digest, ANOMALY)))
+
+    def note(self, digest: str, text: str, by: str) -> None:
+        """Write down what a person says of a submission: it changes no state."""
+        said = OrderEvent(None, "Note", {"text": text, "by": by}, self._clock_ms())
+        self._append(digest, said, NOTE, {}, (), {}, STATE)
+
+    def notes(self, digest: str) -> list[OrderEvent]:
+        """Return what people said of a submission: ``text`` and ``by`` as payload."""
+        with self._reading() as connection:
+            return read_events(connection, digest, NOTE)
 
     def rejections(self, digest: str) -> list[OrderEvent]:
         """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import ServiceError
-
 MAX_EVENTS = 2_000  # of one order; the real ones have a handful
 MAX_TRACKING_ID = 200
 ACCEPTED_EVENT = "MarketOrderAccepted"
-STREAM_TIMEOUT = "STREAM_TIMEOUT"
+STREAM_TIMEOUT, ENQUEUE_FAILED = "STREAM_TIMEOUT", "ENQUEUE_FAILED"
 
 
 class OrderState(StrEnum):
@@ -33,26 +31,35 @@ class OrderState(StrEnum):
     MARKET_DECLINED = "MARKET_DECLINED"
     FAILED = "FAILED"
     EXPIRED_UNUSED = "EXPIRED_UNUSED"
+    VOIDED = "VOIDED"
 
 
 MEANINGS = {
-    OrderState.PREPARED: "written down; not a byte has been sent",
+    OrderState.PREPARED: "in the journal; not a byte has been sent",
     OrderState.SENDING: "the one request is on its way",
-    OrderState.REJECTED: "refused before it was taken: it may be sent again",
-    OrderState.EXPORTED: "handed to another sender: never sent from here, resolved by reading alone",
-    OrderState.ACCEPTED: "the service has taken it",
-    OrderState.UNKNOWN: "it may or may not have been taken: never sent again, resolved by reading alone",
-    OrderState.PRESUMED_UNKNOWN: "whoever was sending it is gone, or its claim ran out: as UNKNOWN, but that its sender may "
-    "still write down what it learned",
+    OrderState.REJECTED: "refused before it was accepted: it may be sent again",
+    OrderState.EXPORTED: "given to another sender: never sent from here, resolved only by reading",
+    OrderState.ACCEPTED: "the service has accepted it",
+    OrderState.UNKNOWN: "perhaps accepted, perhaps not: never sent again, resolved only by reading",
+    OrderState.PRESUMED_UNKNOWN: "its sender is gone, or the sender's claim ran out: as UNKNOWN, and its sender may still "
+    "write what it learned",
     OrderState.FILLED: "the order was filled",
-    OrderState.CONFIRMED: "the transaction is in the chain, or the trigger is stored; of an order, that is no fill",
-    OrderState.MARKET_DECLINED: "the transaction went through, and the market declined the fill",
-    OrderState.FAILED: "it was taken, and its execution failed",
-    OrderState.EXPIRED_UNUSED: "the deadline is over, and the nonce was never used",
+    OrderState.CONFIRMED: "the transaction is on the chain, or the trigger is stored; for an order, that is not a fill",
+    OrderState.MARKET_DECLINED: "the transaction succeeded, but the market declined the fill",
+    OrderState.FAILED: "it was accepted, but its execution failed",
+    OrderState.EXPIRED_UNUSED: "the deadline is past, and the nonce was never used",
+    OrderState.VOIDED: "it can no longer be executed, and it was not: something else has its nonce",
 }
 
 FINAL = frozenset(
-    {OrderState.FILLED, OrderState.CONFIRMED, OrderState.MARKET_DECLINED, OrderState.FAILED, OrderState.EXPIRED_UNUSED}
+    {
+        OrderState.FILLED,
+        OrderState.CONFIRMED,
+        OrderState.MARKET_DECLINED,
+        OrderState.FAILED,
+        OrderState.EXPIRED_UNUSED,
+        OrderState.VOIDED,
+    }
 )
 OPEN = frozenset(
     {
@@ -71,6 +78,7 @@ _TERMINAL = {
     "MarketOrderCanceled": OrderState.MARKET_DECLINED,
     "Error": OrderState.FAILED,
 }
+TERMINAL_TYPES = frozenset(_TERMINAL)
 _OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
 _OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
 KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed"}) | _TERMINAL.keys() | _OF_INCREASES | _OF_OTHERS
@@ -89,6 +97,12 @@ class OrderEvent(NamedTuple):
         """The payload's ``code``, on which alone anything is decided; empty when there is none."""
         code = self.payload.get("code")
         return code if type(code) is str else ""
+
+    @property
+    def order_id(self) -> str:
+        """The payload's ``orderId`` as text, which comes as an integer or a text; empty when there is none."""
+        order_id = self.payload.get("orderId")
+        return str(order_id)[:MAX_TRACKING_ID] if type(order_id) in (int, str) else ""
 
     @property
     def tracking_id(self) -> str:
@@ -110,12 +124,19 @@ ANOMALIES = {
     "seq-went-back": "an event came with a lower seq than one before it",
     "different-duplicate": "two events have one seq and differ; the first one counts",
     "event-after-terminal": "an event came after the one that ended the order",
-    "second-terminal": "a second event claims to end the order; the first one counts",
+    "second-terminal": "a second event ends the order; the first one counts",
     "other-tracking-id": "an event names another order; it does not count",
-    "other-kind-of-order": "an event of an increase for an open or close, or the other way round",
+    "other-kind-of-order": "an increase event for an open or close, or the other way round",
     "event-without-seq": "an event that should have a seq has none",
+    "end-without-seq": "an event without a seq claims to end the order; the persisted history is asked, it alone counts",
+    "history-contradicts": "the stream told another end than the persisted history; the history counts",
+    "end-not-named": "an end is told by what does not name the order; it does not count",
+    "seq-gap": "the persisted history leaves a seq out",
+    "other-order-id": "an event names another orderId than an earlier one",
+    "too-many-events": "the order has more events than are kept; the one that ends it is",
+    "unreadable-entry": "an entry of the persisted history cannot be read; it is left out",
     "accepted-missing": "the first event is not MarketOrderAccepted",
-    "other-transaction-hash": "a service names another transaction than the one signed; the one signed is followed",
+    "other-transaction-hash": "a service names a transaction that was not signed; the signed one is followed",
 }
 
 
@@ -127,6 +148,15 @@ class KnownOrder(NamedTuple):
     events: tuple[OrderEvent, ...] = ()
     last_seq: int | None = None
     terminal: OrderEvent | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether no seq below the last one is missing: then what is new can only be behind it."""
+        return {event.seq for event in self.events} >= set(range((self.last_seq or 0) + 1)) if self._few else False
+
+    @property
+    def _few(self) -> bool:
+        return (self.last_seq or 0) <= 2 * MAX_EVENTS
 
     @property
     def state(self) -> OrderState | None:
@@ -152,21 +182,38 @@ def terminal_state(event: OrderEvent) -> OrderState | None:
     return None if is_end_of_view(event) else _TERMINAL.get(event.type)
 
 
+def needs_history(event: OrderEvent) -> bool:
+    """Tell whether an event of the stream claims an end that the persisted history is asked for: only one needs none.
+
+    The request of ``ENQUEUE_FAILED`` never reached the queue, so that there may be no history.
+    """
+    return terminal_state(event) is not None and event.code != ENQUEUE_FAILED
+
+
+def is_of(event: OrderEvent, order: KnownOrder) -> bool:
+    """Tell whether an event names no other order than this one."""
+    return not (order.tracking_id and event.tracking_id and event.tracking_id != order.tracking_id)
+
+
 def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     """Merge one event: unique by seq, the first terminal wins, what a correct service does not do is named.
 
-    Raises ``ServiceError`` when an order has more than ``MAX_EVENTS`` events.
+    Of more than ``MAX_EVENTS`` only the terminal one is kept. A terminal event without a seq is not believed, but for one.
     """
     if is_end_of_view(event):
         return Merged(order, fresh=False)
-    if order.tracking_id and event.tracking_id and event.tracking_id != order.tracking_id:
+    if not is_of(event, order):
         return Merged(order, fresh=False, anomalies=(Anomaly("other-tracking-id", event),))
+    named = order._replace(tracking_id=order.tracking_id or event.tracking_id)
+    if event.seq is None and needs_history(event):
+        return Merged(named, fresh=False, anomalies=(Anomaly("end-without-seq", event),))
+    if len(order.events) >= MAX_EVENTS and (order.terminal or not terminal_state(event)):
+        more = Anomaly("too-many-events", OrderEvent(None, "more", {"than": MAX_EVENTS}))
+        return Merged(named._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=(more,))
     if (twin := _twin(order, event)) is not None:
         differs = (twin.type, twin.payload) != (event.type, event.payload)
         anomalies = (Anomaly("different-duplicate", event),) if differs else ()
-        return Merged(order._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=anomalies)
-    if len(order.events) >= MAX_EVENTS:
-        raise ServiceError(f"the order has more than {MAX_EVENTS} events", do="ask the service's operator")
+        return Merged(named._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=anomalies)
     merged = order._replace(
         tracking_id=order.tracking_id or event.tracking_id,
         events=(*order.events, event),
@@ -196,6 +243,9 @@ def _oddities(order: KnownOrder, event: OrderEvent) -> list[str]:
         odd.append("second-terminal" if terminal_state(event) else "event-after-terminal")
     if not order.events and event.type not in (ACCEPTED_EVENT, "Error"):
         odd.append("accepted-missing")
+    ids = {known.order_id for known in (*order.events, event) if known.order_id}
+    if event.order_id and len(ids) > 1:
+        odd.append("other-order-id")
     if order.increase is not None and event.type in (_OF_OTHERS if order.increase else _OF_INCREASES):
         odd.append("other-kind-of-order")
     return odd

@@ -23,7 +23,7 @@ from airlock_online.journal.order_states import OrderState
 VERSION = 3
 
 _S = OrderState
-_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED})
+_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED, _S.VOIDED})
 TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     # To UNKNOWN when something else than this journal shows that it may have been sent: a transcript, or its used nonce.
     _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED, _S.UNKNOWN}),
@@ -41,6 +41,7 @@ TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.MARKET_DECLINED: frozenset(),
     _S.FAILED: frozenset(),
     _S.EXPIRED_UNUSED: frozenset(),
+    _S.VOIDED: frozenset(),
 }  # fmt: skip
 
 

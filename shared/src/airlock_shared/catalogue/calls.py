@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.catalogue.intents import Field, Rule
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode, encode
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COIN, COUNT, FLAG, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit
 
 DELEGATED_ACTION = "delegatedAction"

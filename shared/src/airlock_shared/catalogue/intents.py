@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -8,9 +8,10 @@ so a check names the stage that it needs, and is not reached when the item did n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.catalogue.calls import Decoded

@@ -6,8 +6,6 @@ reading answers for beside that reading; what parsers raise is described here. W
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from airlock_shared.checks import (
     agreement,
     clock,
@@ -21,6 +19,7 @@ from airlock_shared.checks import (
 )
 from airlock_shared.checks.case import COPY, PLAN, STOP, Check, Info
 from airlock_shared.checks.signature import SIG_CHECKS
+from airlock_shared.records import NamedTuple
 
 SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
 REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should never happen."

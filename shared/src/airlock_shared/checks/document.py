@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header

@@ -7,7 +7,7 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from airlock_shared.checks import agreement, document, nonces, payload, text_warnings, times
 from airlock_shared.checks.case import (
@@ -30,6 +30,7 @@ from airlock_shared.checks.possession import Claim, key_is_proved
 from airlock_shared.checks.signature import SIG_CHECKS, check_signature
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.errors import Refusal
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header, Request

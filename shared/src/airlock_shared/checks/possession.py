@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.checks.case import PLANNED, Finding, Situation, check
@@ -18,6 +18,7 @@ from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.plan.model import Exact, Plan, Step
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

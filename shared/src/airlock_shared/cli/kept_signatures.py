@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from airlock_shared.checks.nonces import Use
 from airlock_shared.cli.console import ask_yes, rows, say, show_json
@@ -15,6 +14,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.records import NamedTuple
 from airlock_shared.report.alive import Liveness, until_text
 from airlock_shared.text.safe import safe
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.documents.services import SERVICES
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats
 from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members

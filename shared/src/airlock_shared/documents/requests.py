@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import (
     DERIVATION_PATH,

@@ -8,7 +8,7 @@ referenced".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from airlock_shared.records import NamedTuple
 
 
 class Service(NamedTuple):
@@ -41,15 +41,14 @@ class Endpoint(NamedTuple):
 class Route(NamedTuple):
     """A way that signed things go. ``name`` stands in requests and in the journal; ``takes`` is what goes by it.
 
-    ``nonce_proves`` tells whether a used nonce proves that what it stands for was done. ``pinnable`` tells whether a struct
-    that an operator pinned may go by it. ``own`` names the members of a delivery that belong to this route alone.
+    ``pinnable`` tells whether a struct that an operator pinned may go by it. ``own`` names the members of a delivery that
+    belong to this route alone.
     """
 
     name: str
     service: Service
     takes: str
     endpoints: tuple[Endpoint, ...]
-    nonce_proves: bool = False
     pinnable: bool = False
     own: frozenset[str] = frozenset()
 
@@ -81,7 +80,6 @@ BATCHED_MARKET, RELAYER, CORE_API, TWAP, RELAY, RPC = "batched-market", "relayer
 
 _ROUTES = (
     Route(
-        # An order that was registered on the chain can still be declined.
         BATCHED_MARKET, _MARKET, INTENT,
         (
             Endpoint("POST", "/market/execute-batched", "opens, closes and increases", "submit"),
@@ -95,24 +93,22 @@ _ROUTES = (
             Endpoint("POST", "/intents", "delegate and referral intents", "submit"),
             Endpoint("GET", "/intents/{id}", "what became of one", "follow"),
         ),
-        nonce_proves=True, pinnable=True,
+        pinnable=True,
     ),
     Route(
-        # A trigger's nonce is spent when it is executed, or when it is made worthless.
         CORE_API, _CORE, INTENT,
         (
             Endpoint("POST", "/price-triggers", "store a trigger", "submit"),
             Endpoint("PUT", "/price-triggers/{entityId}", "replace a trigger; it gets a new id", "submit"),
         ),
-        nonce_proves=True, pinnable=True, own=frozenset({"replaces"}),
+        pinnable=True, own=frozenset({"replaces"}),
     ),
     Route(
         TWAP, _TWAP, INTENT,
         (Endpoint("POST", "/twaps/cancel", "a signed cancellation", "submit"),),
-        nonce_proves=True, pinnable=True,
+        pinnable=True,
     ),
     Route(
-        # An account's nonce is used by whichever transaction has it.
         RELAY, BUILDER, TRANSACTION,
         (
             Endpoint("POST", "/v2/relay", "send a signed transaction", "submit"),

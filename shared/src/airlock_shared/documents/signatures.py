@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.errors import Refusal
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
 from airlock_shared.wire.stream import read_batch

@@ -6,8 +6,9 @@ builder within a limit. How it is read is in :mod:`airlock_shared.plan.reader`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from airlock_shared.records import NamedTuple
 from airlock_shared.units import raw_text
 
 if TYPE_CHECKING:

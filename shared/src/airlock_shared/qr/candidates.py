@@ -6,8 +6,7 @@ and its fingerprint in either case. At most four are kept, so that a hostile scr
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from airlock_shared.records import NamedTuple
 from airlock_shared.ur.decode import Decoder, Taken
 
 MOST = 4

@@ -8,11 +8,11 @@ venue has stored can execute at any time, and an intent whose execution failed h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from airlock_shared.checks.nonces import LATE, Use, spent_by, use_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.records import NamedTuple
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.rows import Row, moment
@@ -26,7 +26,8 @@ _SPENT = {
     "intent": frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED"}),
 }
 _STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
-_EXPIRED = "EXPIRED_UNUSED"
+_OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
+"""It was not executed and can no longer be: its deadline is past, or something else has its nonce."""
 NO_END = "no end of it is on record here"
 
 
@@ -59,7 +60,7 @@ def _spends(use: Use, state: str) -> bool:
 
 def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: int | None) -> str:
     state = states.get(use.digest, "")
-    if _spends(use, state) or state == _EXPIRED:
+    if _spends(use, state) or state in _OVER:
         return f"it ended as {state}"
     for other in spent:
         if other.digest != use.digest and other.shares_nonce(use):

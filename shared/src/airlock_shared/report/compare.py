@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
+
+from airlock_shared.records import NamedTuple
 
 _SHOWN = 200
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.records import NamedTuple
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
 from airlock_shared.report.evidence.reading import read_evidence

@@ -86,9 +86,21 @@ def pages_of(text: str, face: Typeface, line_px: int, lines: int) -> list[list[s
     return result
 
 
-def shortened(line: str, face: Typeface, line_px: int) -> str:
-    """Return the last line of a text that goes on, with its three dots: they replace three characters if need be."""
-    return line + "..." if width_px(line, face) + width_px("...", face) < line_px else line[:-3] + "..."
+def cut_lines(text: str, face: Typeface, line_px: int, lines: int) -> list[str]:
+    """Return the first lines of a text that goes on; three dots end the last, in place of three characters if need be.
+
+    The device measures a line that was broken at a delimiter without it. Where a line feed follows, there are no dots.
+    """
+    result = lines_of(text, face, line_px)[: lines - 1]
+    for _ in result:
+        text = text[_first_line(text, face, line_px) :].removeprefix("\n")
+    end = _first_line(text, face, line_px)
+    line = text[:end].removesuffix("\n")
+    if text[end : end + 1] == "\n":
+        return [*result, line]
+    measured = line[:-1] if text[:end][-1:] in _DELIMITERS else line
+    fits = width_px(measured, face) + width_px("...", face) < line_px
+    return [*result, f"{line if fits else line[:-3]}..."]
 
 
 def title_line(title: str, face: Typeface, line_px: int) -> str:

@@ -17,6 +17,7 @@ from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
     CHAIN_ID,
     PRIORITY_FEE,
+    EvmBlock,
     EvmReceipt,
     EvmTransaction,
     FeeHistory,
@@ -36,6 +37,8 @@ _NO_HASH = b"\0" * 32
 class _Block(NamedTuple):
     base_fee: int
     gas_used: int
+    header: Any
+    hashes: tuple[str, ...] = ()
 
 
 class _Mark(NamedTuple):
@@ -50,7 +53,8 @@ class EmbeddedEvm:
     def __init__(self, now_s: Callable[[], int], chain_id: int = CHAIN_ID) -> None:
         self._now_s, self._chain_id = now_s, chain_id
         self._chain = _new_chain(now_s() - 1, chain_id)
-        self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0)]
+        genesis = self._chain.get_block_header_by_hash(self._chain.header.parent_hash)
+        self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0, genesis)]
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
@@ -61,6 +65,15 @@ class EmbeddedEvm:
     def block_number(self) -> int:
         """Return the number of the latest block."""
         return len(self._blocks) - 1
+
+    def block(self, number: int) -> EvmBlock:
+        """Return a block that is there."""
+        found = self._blocks[number]
+        return EvmBlock(number, int(found.header.timestamp), found.hashes)
+
+    def pass_time(self) -> None:
+        """Mine a block without transactions."""
+        self.send_together([])
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
@@ -102,9 +115,9 @@ class EmbeddedEvm:
         ratios = tuple(block.gas_used / BLOCK_GAS for block in latest)
         return FeeHistory(len(self._blocks) - len(latest), (*fees, self.base_fee()), ratios)
 
-    def call(self, sender: str, to: str, data: bytes, value: int = 0) -> bytes:
-        """Return what a call would return now, changing nothing. Raises ``Reverted``."""
-        return bytes(self._simulated(sender, to, data, value).output)
+    def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
+        """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
+        return bytes(self._simulated(sender, to, data, value, block).output)
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that a call takes now and a quarter more. Raises ``Reverted``."""
@@ -112,8 +125,9 @@ class EmbeddedEvm:
         used += _PLAIN_GAS + sum(_BYTE_GAS if byte else _ZERO_BYTE_GAS for byte in data)
         return min(BLOCK_GAS, used + used // 4)
 
-    def _simulated(self, sender: str, to: str, data: bytes, value: int) -> Any:
-        vm, account, target = self._vm(), to_canonical_address(sender), to_canonical_address(to)
+    def _simulated(self, sender: str, to: str, data: bytes, value: int, block: int | None = None) -> Any:
+        vm = self._vm() if block is None else self._chain.get_vm(self._blocks[block].header)
+        account, target = to_canonical_address(sender), to_canonical_address(to)
         code = vm.state.get_code(target)
         computation = vm.execute_bytecode(account, 0, BLOCK_GAS, target, account, value, data, code)
         if computation.is_error:
@@ -140,7 +154,8 @@ class EmbeddedEvm:
             self._chain.header = before
             raise
         block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
-        self._blocks.append(_Block(block.header.base_fee_per_gas, block.header.gas_used))
+        hashes = tuple(_hex(transaction.hash) for transaction, _, _ in applied)
+        self._blocks.append(_Block(block.header.base_fee_per_gas, block.header.gas_used, block.header, hashes))
         used_before = 0
         for transaction, receipt, computation in applied:
             found = _receipt(block, transaction, receipt, computation, receipt.gas_used - used_before)

@@ -69,6 +69,14 @@ class EvmTransaction(NamedTuple):
     data: bytes
 
 
+class EvmBlock(NamedTuple):
+    """A block: its time in unix seconds, and the hashes of its transactions in order."""
+
+    number: int
+    timestamp: int
+    hashes: tuple[str, ...]
+
+
 class FeeHistory(NamedTuple):
     """Base fees from ``oldest`` on, the next block's included, and how full each block was, of 1."""
 
@@ -95,6 +103,12 @@ class Evm(Protocol):
     def block_number(self) -> int:
         """Return the number of the latest block."""
 
+    def block(self, number: int) -> EvmBlock:
+        """Return a block that is there."""
+
+    def pass_time(self) -> None:
+        """Mine a block without transactions, as a chain does on which nothing happens."""
+
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
 
@@ -116,8 +130,8 @@ class Evm(Protocol):
     def fee_history(self, count: int) -> FeeHistory:
         """Return the fees of at most ``count`` latest blocks."""
 
-    def call(self, sender: str, to: str, data: bytes, value: int = 0) -> bytes:
-        """Return what a call would return now, changing nothing. Raises ``Reverted``."""
+    def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
+        """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return a gas limit that will do now. Raises ``Reverted``."""

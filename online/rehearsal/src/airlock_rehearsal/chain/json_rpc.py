@@ -15,6 +15,7 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _BLOCKS = frozenset({"latest", "pending", "safe", "finalized"})
 MOST_BLOCKS = 1024
+BLOCK_S = 2
 UNKNOWN_METHOD, BAD_PARAMS, NOT_TAKEN, EXECUTION_REVERTED = -32601, -32602, -32000, 3
 
 
@@ -45,8 +46,10 @@ class JsonRpc:
             "eth_feeHistory": (2, 3, self._fee_history),
             "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(account_at(*asked)))),
             "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
-            "eth_getTransactionCount": (1, 2, lambda *asked: hex(evm.transaction_count(account_at(*asked)))),
-            "eth_call": (1, 2, lambda *asked: _hex(evm.call(*_call(*asked)))),
+            "eth_getBlockByNumber": (2, 2, self._block),
+            "eth_getLogs": (1, 1, self._logs),
+            "eth_getTransactionCount": (1, 2, self._count),
+            "eth_call": (1, 2, self._called),
             "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
             "eth_sendRawTransaction": (1, 1, lambda raw: evm.send_raw_transaction(hex_bytes(raw))),
             "eth_getTransactionReceipt": (1, 1, self._receipt),
@@ -66,6 +69,55 @@ class JsonRpc:
             raise RpcFault(EXECUTION_REVERTED, f"execution reverted: {error.name}", _hex(error.data)) from error
         except NotTaken as error:
             raise RpcFault(NOT_TAKEN, str(error)) from error
+
+    def _block(self, which: object, whole: object) -> dict[str, object] | None:
+        """Return a block; before the newest is told, time passes as it does on a chain."""
+        newest = self._evm.block_number()
+        if which in _BLOCKS and self._evm.timestamp() - self._evm.block(newest).timestamp > BLOCK_S:
+            self._evm.pass_time()
+        number = self._number_of(which)
+        if number is None:
+            return None
+        found = self._evm.block(number)
+        told = [self._transaction(its) for its in found.hashes] if whole is True else list(found.hashes)
+        return {"number": hex(number), "timestamp": hex(found.timestamp), "transactions": told}
+
+    def _logs(self, asked: object) -> list[dict[str, object]]:
+        """Return the logs of a range of blocks that have these topics; other filters are not served."""
+        if type(asked) is not dict or type(topics := asked.get("topics", [])) is not list:
+            raise RpcFault(BAD_PARAMS, "a filter has topics")
+        wanted = [topic if type(topic) is list else [topic] for topic in topics]
+        first, last = (self._past(asked.get(name, "latest")) for name in ("fromBlock", "toBlock"))
+        receipts = [
+            self._evm.receipt(its) for number in range(first, last + 1) for its in self._evm.block(number).hashes
+        ]
+        logs = [_log_json(found, at, log) for found in receipts if found for at, log in enumerate(found.logs)]
+        return [log for log in logs if _has(log["topics"], wanted)]
+
+    def _number_of(self, which: object) -> int | None:
+        """Return the number of a block, None for one that is not there yet. Every block is final at once."""
+        newest = self._evm.block_number()
+        number = newest if which in _BLOCKS else _quantity(which)
+        return number if number <= newest else None
+
+    def _count(self, account: object, which: object = "latest") -> str:
+        """Return an account's count after a block: what it has sent since is taken off."""
+        number, owner = self._past(which), account_at(account)
+        count = self._evm.transaction_count(owner)
+        for later in range(number + 1, self._evm.block_number() + 1):
+            sent = [self._evm.transaction(its) for its in self._evm.block(later).hashes]
+            count -= sum(its is not None and its.sender == owner for its in sent)
+        return hex(count)
+
+    def _called(self, call: object, which: object = "latest") -> str:
+        block = None if which in _BLOCKS else self._past(which)
+        return _hex(self._evm.call(*_call(call), block=block))
+
+    def _past(self, which: object) -> int:
+        number = self._number_of(which)
+        if number is None:
+            raise RpcFault(NOT_TAKEN, "header not found")
+        return number
 
     def _fee_history(self, count: object, newest: object, percentiles: object = ()) -> dict[str, object]:
         if newest not in _BLOCKS or type(percentiles) not in (list, tuple):
@@ -135,6 +187,11 @@ def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, object]:
         "blockNumber": hex(receipt.block_number),
         "transactionHash": receipt.hash,
     }
+
+
+def _has(topics: object, wanted: list[Any]) -> bool:
+    told = topics if type(topics) is list else []
+    return len(told) >= len(wanted) and all(topic in some for topic, some in zip(told, wanted, strict=False))
 
 
 def _hex(data: bytes) -> str:

@@ -17,7 +17,16 @@ from urllib.parse import urlsplit
 from eth_utils.address import to_checksum_address
 
 from airlock_online.clients.http import Http, HttpCall
-from airlock_rehearsal.chain.evm import CHAIN_ID, EvmReceipt, EvmTransaction, FeeHistory, Log, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import (
+    CHAIN_ID,
+    EvmBlock,
+    EvmReceipt,
+    EvmTransaction,
+    FeeHistory,
+    Log,
+    NotTaken,
+    Reverted,
+)
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -57,6 +66,16 @@ class NodeEvm:
         """Return the number of the latest block."""
         return self._number("eth_blockNumber")
 
+    def block(self, number: int) -> EvmBlock:
+        """Return a block that is there."""
+        found = self._ask("eth_getBlockByNumber", hex(number), False)
+        return EvmBlock(number, _integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
+
+    def pass_time(self) -> None:
+        """Mine a block without transactions."""
+        with self._one_block():
+            pass
+
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
         return max(self._now_s(), _integer(self._ask("eth_getBlockByNumber", "latest", False)["timestamp"]) + 1)
@@ -87,9 +106,15 @@ class NodeEvm:
         fees = tuple(_integer(fee) for fee in history["baseFeePerGas"])
         return FeeHistory(_integer(history["oldestBlock"]), fees, tuple(history["gasUsedRatio"]))
 
-    def call(self, sender: str, to: str, data: bytes, value: int = 0) -> bytes:
-        """Return what a call would return now, changing nothing. Raises ``Reverted``."""
-        return _bytes(self._simulated("eth_call", sender, to, data, value))
+    def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
+        """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
+        if block is None:
+            return _bytes(self._simulated("eth_call", sender, to, data, value))
+        asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+        try:
+            return _bytes(self._ask("eth_call", asked, hex(block)))
+        except _RpcError as error:
+            raise _reverted(error) from error
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that the node estimates and a quarter more. Raises ``Reverted``."""
@@ -189,7 +214,7 @@ class NodeEvm:
     def go_back(self, mark: object) -> None:
         """Forget everything since the mark was made. A mark serves once."""
         if self._ask("evm_revert", mark) is not True:
-            raise ServiceError("the node did not go back to its snapshot", do="start the node anew")
+            raise ServiceError("the node did not go back to its snapshot", do="start a new node")
 
     def _number(self, method: str, *params: object) -> int:
         return _integer(self._ask(method, *params))
@@ -202,7 +227,7 @@ class NodeEvm:
         except DocumentError as error:
             raise ServiceError(f"the node's answer to {method} is not JSON", do="check what listens there") from error
         if type(document) is not dict or not ("result" in document or type(document.get("error")) is dict):
-            raise ServiceError(f"the node's answer to {method} is no JSON-RPC", do="check what listens there")
+            raise ServiceError(f"the node's answer to {method} is not JSON-RPC", do="check what listens there")
         if "result" in document:
             return document["result"]
         told = document["error"]

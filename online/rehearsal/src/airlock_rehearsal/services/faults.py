@@ -46,7 +46,7 @@ IN_PAYLOADS = {
     "encoded-altered": _payload("encodedIntent holds another value than the message, which the digest does not show."),
     "delegate-order": _payload("encodedIntent of a DelegateReq is in the order it is hashed in, not in its ABI order."),
     "to-crossed": _payload("An unsigned transaction goes to another of the pinned contracts."),
-    "value-added": _payload("An unsigned transaction sends one ether along."),
+    "value-added": _payload("An unsigned transaction also sends one ether."),
     "call-swapped": _payload("The calldata of an unsigned transaction makes a stranger the sender's delegate."),
 }
 IN_EXECUTION = {
@@ -58,7 +58,7 @@ IN_EXECUTION = {
     "unknown-event": Fault("An informational event of an unknown type comes before the order is registered.", ("batched",)),
     "late-attempt": Fault("An AttemptFailed comes after the order was registered.", ("batched",)),
     "second-terminal": Fault("The terminal event is followed by an Error, which a replay shows.", ("batched",)),
-    "cancel-fill": Fault("The protocol declines the fill whatever the price is.", ("batched", *_CHAIN)),
+    "cancel-fill": Fault("The protocol declines the fill at any price.", ("batched", *_CHAIN)),
     "fail-terminal": Fault(
         "A registered order ends with Error TX_NOT_EXECUTED; a relayed intent or a transaction is reverted.",
         ("batched", "relayer", *_CHAIN),
@@ -67,7 +67,7 @@ IN_EXECUTION = {
         "An accepted order ends at once with Error ENQUEUE_FAILED, without id and not persisted.", ("batched",)
     ),
     "stream-timeout": Fault(
-        "The stream's lifetime cap is reached right after MarketOrderAccepted; the order goes on.", ("batched",)
+        "The stream's lifetime cap is reached right after MarketOrderAccepted; the order continues.", ("batched",)
     ),
     "duplicate-replay": Fault(
         "Every event is delivered twice, in the stream and in the replay, and afterSeq is ignored.", ("batched",)
@@ -76,16 +76,16 @@ IN_EXECUTION = {
     "empty-events": Fault("The status endpoint knows the order and has no events for it.", ("batched",)),
     "status-404-once": Fault("The first status request for an order is answered with 404.", ("batched",)),
     "no-keep-alive": Fault("An event stream has no comments, neither at its start nor while nothing happens.", ("batched",)),
-    "drop-after-accepted": Fault("The connection is cut after MarketOrderAccepted; the order goes on.", ("batched",)),
-    "drop-mid-frame": Fault("The connection is cut in the middle of the frame with seq 1; the order goes on.", ("batched",)),
+    "drop-after-accepted": Fault("The connection is cut after MarketOrderAccepted; the order continues.", ("batched",)),
+    "drop-mid-frame": Fault("The connection is cut within the frame with seq 1; the order continues.", ("batched",)),
     "drop-before-accepted": Fault(
         "What was sent takes effect, and the connection is cut after the reply's headers.", _EFFECTS
     ),
     "http-500-after": Fault("What was sent takes effect, and is answered with 500.", _EFFECTS),
     "silent-after": Fault("What was sent takes effect, and no answer ever comes.", _EFFECTS),
     "wrong-hash": Fault("The hash of the transaction in the reply is not the transaction's.", ("twap", *_CHAIN)),
-    "simulation-fails": Fault("The relay's simulation reverts whatever the transaction does.", ("relay",)),
-    "tx-stuck": Fault("A transaction is taken and stays pending for ever.", _CHAIN),
+    "simulation-fails": Fault("The relay's simulation reverts for every transaction.", ("relay",)),
+    "tx-stuck": Fault("A transaction is accepted and stays pending forever.", _CHAIN),
 }  # fmt: skip
 EVERYWHERE = {
     "http-500": Fault("Every request is answered with 500, unprocessed.", PLACES),
@@ -94,10 +94,10 @@ EVERYWHERE = {
     "not-json": Fault("Every request is answered with 200 and a page of HTML, unprocessed.", PLACES),
     "huge-body": Fault("Every request is answered with 200 and 32 MiB of JSON, unprocessed.", PLACES),
     "silent": Fault(
-        "No answer ever comes; a market order is processed, its stream opens and stays mute, without keep-alive.",
+        "No answer ever comes; a market order is processed, its stream opens but sends nothing, not even keep-alive.",
         PLACES,
     ),
-    "slow": Fault("Every answer is late, and event streams dribble out in small pieces.", PLACES),
+    "slow": Fault("Every answer is late, and event streams come in small pieces.", PLACES),
 }
 FAULTS = IN_PAYLOADS | IN_EXECUTION | EVERYWHERE
 """Every fault by its name."""

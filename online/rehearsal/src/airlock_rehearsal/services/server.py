@@ -32,7 +32,7 @@ HOST = "127.0.0.1"
 PATIENCE_S = 10.0
 """How long a start or a stop may take, in seconds."""
 
-BANNER = "SIMULATOR: rehearsal services. A chain of their own; nothing signed here is worth anything elsewhere."
+BANNER = "SIMULATOR: rehearsal services with their own chain. Signatures made here are worth nothing elsewhere."
 
 
 def wall_clock_ms() -> int:
@@ -130,7 +130,9 @@ class RehearsalServices:
         while not self._server.started:
             if time.monotonic() > give_up_at or not self._thread.is_alive():
                 self.stop()
-                raise ServiceError("the rehearsal services did not start", do="run it again, and report it if it stays")
+                raise ServiceError(
+                    "the rehearsal services did not start", do="run it again; if it happens again, report it"
+                )
             time.sleep(0.005)
         return self
 

@@ -6,22 +6,24 @@ Source: the specification, "POST {batched_market_url}/market/execute-batched", "
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from airlock_online.clients import sse
-from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, reason_text
-from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.order_events import from_status, from_stream
+from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, reason_text
+from airlock_online.clients.urls import join
+from airlock_online.delivery.chain_evidence import nonce_now
+from airlock_online.delivery.order_events import from_stream
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, parcel_of, refused
+from airlock_online.delivery.routes.order_status import OrderStatus
+from airlock_online.delivery.routes.posting import OF_PROXIES, Parcel, parcel_of, refused
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import OrderState, is_end_of_view
+from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState, is_end_of_view, is_of, needs_history
 from airlock_online.journal.schema import Submission
 from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-SUBMIT, STATUS = ROUTES[BATCHED_MARKET].endpoints
+SUBMIT, _ = ROUTES[BATCHED_MARKET].endpoints
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -36,12 +38,13 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final."""
     call = HttpCall(parcel.method, parcel.url, body=parcel.body, accept=EVENT_STREAM)
+    told: list[OrderEvent] = []
     try:
         with context.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
-            if refused(reply, tracker):
+            if refused(reply, tracker, partial(_undecided, delivery.digest, context)):
                 return ""
-            _read_stream(reply, tracker)
-            ended = "the stream ended"
+            told = _read_stream(reply, tracker)
+            ended = f"the stream told {told[0].type}" if told else "the stream ended"
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
         return ""
@@ -49,13 +52,22 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         ended = error.what
     if tracker.order.terminal:
         return ""
+    for event in told[:1]:
+        tracker.adopt(event)
     if not tracker.tracking_id:
+        for event in told[:1]:
+            tracker.odd(Anomaly("end-not-named", event))
         tracker.settle(OrderState.UNKNOWN, f"{ended} before a tracking id came")
         return ""
+    if not tracker.accepted:
+        tracker.settle(OrderState.UNKNOWN, f"{ended} before any event of the order")
+    status = OrderStatus(delivery.base_url, tracker, context)
+    if told:
+        return status.check(told)
     context.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
     context.on_notice(ended)
     context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return _poll(delivery.base_url, tracker, context)
+    return status.follow()
 
 
 def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
@@ -63,27 +75,26 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
     if not tracker.tracking_id:
         return ""
     context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return _poll(known.record.url, tracker, context)
+    return OrderStatus(known.record.url, tracker, context).follow()
 
 
-def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
-    def ask() -> PollAnswer:
-        url = join(base_url, STATUS.path.replace("{trackingId}", segment(tracker.tracking_id)))
-        last_seq = tracker.order.last_seq
-        reply = context.http.exchange(HttpCall("GET", url, {} if last_seq is None else {"afterSeq": last_seq}))
-        if reply.status != 200:
-            raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
-        events = from_status(json_of(reply, url))
-        for event in events:
-            tracker.take(event)
-        told = f"{len(events)} events, the last {safe(events[-1].type, limit=100)}" if events else "no new event"
-        return PollAnswer(told, tracker.order.terminal is not None)
+def _undecided(digest: str, context: DeliveryContext, status: int) -> str:
+    """Return why a refusal does not prove that the order was not taken, empty when it does.
 
-    return until_final(f"the market: the status of {safe(tracker.tracking_id)}", ask, context)
+    A used nonce means that another sender may have been first; and a proxy sends some of these for itself.
+    """
+    used = nonce_now(context.journal.get(digest).record, context)
+    if used:
+        return "its nonce is used: somebody may have sent it before"
+    return "a proxy may have sent this, and the nonce cannot be read" if used is None and status in OF_PROXIES else ""
 
 
-def _read_stream(reply: OpenReply, tracker: Tracker) -> None:
-    """Take the events of a 200 reply until the terminal one, the end of the view, or the end of the stream."""
+def _read_stream(reply: OpenReply, tracker: Tracker) -> list[OrderEvent]:
+    """Take the events of a 200 reply until the terminal one, the end of the view, or the end of the stream.
+
+    A terminal event that the persisted history is to confirm is not taken but returned, with what came behind it.
+    """
+    told: list[OrderEvent] = []
     if reply.status != 200 or reply.content_type != EVENT_STREAM:
         raise ServiceError(
             f"the market answered {reply.status} with {reply.content_type or 'no type'}: {reason_text(_start(reply))}",
@@ -96,10 +107,14 @@ def _read_stream(reply: OpenReply, tracker: Tracker) -> None:
                 continue
             event = from_stream(item)
             if is_end_of_view(event):
-                return
-            tracker.take(event)
-        if tracker.order.terminal:
-            return
+                return told
+            if told or (event.seq is not None and needs_history(event) and is_of(event, tracker.order)):
+                told.append(event)
+            else:
+                tracker.take(event)
+        if told or tracker.order.terminal:
+            break
+    return told
 
 
 def _start(reply: OpenReply) -> bytes:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airlock_online.delivery.before_sending import SendingMarks
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
+    from airlock_online.journal.schema import Record
 
 
 class Found(NamedTuple):
@@ -64,14 +65,29 @@ def _nothing(*_: object) -> None:
     return None
 
 
+def _no_contracts(_: Record) -> frozenset[str]:
+    return frozenset()
+
+
+def _not_here(_: Record) -> str:
+    return ""
+
+
+def _own_chain(record: Record) -> int | None:
+    return record.chain_id
+
+
 class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
     ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.
     ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
     ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
-    own, and ``confirmations`` how many blocks make a transaction final. ``look`` reads back, for a digest, what was
-    promised; None when there is nothing to read from. ``marks`` are the transcript's of what was begun to be sent.
+    own; a block is confirmed when the node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``chain_of``
+    tells which chain a row is of, None where nobody knows; ``encoded`` an intent's encoding in hex without 0x, recomputed
+    from the request that is kept here, empty without it. ``contracts_of`` tells the venue's contracts, lower-case. ``look``
+    reads back, for a digest, what was promised; None when there is nothing to read from. ``marks`` are the transcript's of
+    what was begun to be sent.
     """
 
     journal: Journal
@@ -86,7 +102,11 @@ class DeliveryContext(NamedTuple):
     on_answered: Callable[[], None] = _nothing
     on_asked: Callable[[str, str], None] = _nothing
     node: RpcClient | None = None
-    confirmations: int = 1
+    confirmations: int = 12
+    confirmed_by: str = "finalized"
+    chain_of: Callable[[Record], int | None] = _own_chain
+    encoded: Callable[[Record], str] = _not_here
+    contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
     relay_path: str = "/v2/relay"
     look: Callable[[str], Sequence[Found]] | None = None
     marks: SendingMarks | None = None

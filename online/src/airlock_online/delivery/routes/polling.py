@@ -41,8 +41,8 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             failure = error.what
             missing = missing + 1 if error.status == 404 else 0
         if missing > MISSING_AT_MOST:
-            return "the service does not know the id that it gave"
+            return "the service does not know its own id"
         if context.clock_ms() >= until_ms:
             break
-    waited = f"nothing final within {context.patience_s:g} s"
+    waited = f"no final answer within {context.patience_s:g} s"
     return f"{waited}; the last answer: {failure}" if failure else waited

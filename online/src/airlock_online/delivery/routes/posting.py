@@ -55,14 +55,31 @@ def post_once(
     return None
 
 
-def refused(opened: OpenReply, tracker: Tracker) -> bool:
-    """Tell whether a reply is a refusal before anything was taken, and write down why."""
+OF_PROXIES = frozenset({408, 425, 499})
+"""Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx)."""
+
+_MAY_BE_TAKEN = OF_PROXIES | {409}
+
+
+def _may_be_taken(status: int) -> str:
+    return "that does not say that it was not taken" if status in _MAY_BE_TAKEN else ""
+
+
+def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str] = _may_be_taken) -> bool:
+    """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
+
+    ``undecided`` gets the status, and returns the reason for which it leaves the outcome open, empty for none.
+    """
     if not 400 <= opened.status < 500:
         return False
     reason = read_reason(opened)
     code, decoded = _told(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
-    tracker.reject(opened.status, f"HTTP {opened.status}: {reason}{shown}", code)
+    told = f"HTTP {opened.status}: {reason}{shown}"
+    if why := undecided(opened.status):
+        tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
+    else:
+        tracker.reject(opened.status, told, code)
     return True
 
 

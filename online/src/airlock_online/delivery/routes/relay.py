@@ -78,6 +78,6 @@ def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bo
     if status != "confirmed":
         return False
     if type(block) is not int or block < 0:
-        raise ServiceError(f"{_WHO} says confirmed and gives no block")
+        raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     transaction.confirmed(tx_hash, block, None, call, tracker)
     return True

@@ -55,7 +55,7 @@ def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
         url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
         data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
         if _id_of(data) != tracker.tracking_id:
-            raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which was not asked")
+            raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which Airlock did not ask about")
         return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tracker))
 
     return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, context)
@@ -67,7 +67,7 @@ def _take(data: dict[str, Any], tracker: Tracker) -> bool:
     if status not in ("confirmed", "reverted"):
         return False
     if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash):
-        raise ServiceError(f"the relayer says {status} and gives no transaction hash")
+        raise ServiceError(f"the relayer says {status} but gives no transaction hash")
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash}
     if status == "confirmed":
         tracker.write(OrderEvent(1, CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))

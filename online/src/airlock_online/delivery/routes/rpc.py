@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from airlock_online.clients.http import NotSent
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
+from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
-from airlock_online.journal.schema import Submission
+from airlock_online.journal.schema import Record, Submission
 from airlock_shared.documents.services import ROUTES, RPC
 from airlock_shared.errors import ServiceError, UsageError
 
@@ -43,16 +44,16 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         tracker.settle(OrderState.UNKNOWN, error.what)
         return ""
     transaction.sent(tx_hash, named, tracker)
-    return _poll(tx_hash, delivery.primary_type, tracker, context, node)
+    return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
 
 
 def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Ask for the receipt of the hash that was computed here, whether or not the node answered."""
     if context.node is None:
-        return "no node is configured to ask: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
+        return "no node is configured: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
     tx_hash = known.record.transaction_hash
     context.on_notice(f"asking {context.node.name} for transaction {tx_hash}")
-    return _poll(tx_hash, known.record.primary_type, tracker, context, context.node)
+    return _poll(known.record, tracker, context, context.node)
 
 
 def _node(context: DeliveryContext) -> RpcClient:
@@ -75,24 +76,29 @@ def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcCli
         tracker.reject(error.number, error.what, error.code)
 
 
-def _poll(tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
+def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
+    tx_hash, call = record.transaction_hash, record.primary_type
+
     def ask() -> PollAnswer:
-        receipt = node.receipt(tx_hash)
-        if receipt is None:
+        if node.receipt(tx_hash) is None:
             return PollAnswer("in no block", False)
-        depth = max(0, node.block_number() - receipt.block_number + 1)
-        told = f"in block {receipt.block_number}, {depth} of {context.confirmations} confirmations"
-        if depth < context.confirmations:
+        require_chain(node, record, context)
+        block = confirmed_block(node, context)
+        receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
+        if receipt is None:
+            return PollAnswer("in no block any more", False)
+        told = f"in block {receipt.block_number}; block {block.number} is confirmed"
+        if receipt.block_number > block.number:
             return PollAnswer(told, False)
-        take(receipt, depth, call, tracker)
+        take(receipt, block.number, call, tracker)
         return PollAnswer(told, True)
 
     return until_final(f"{node.name}: the receipt of {tx_hash}", ask, context)
 
 
-def take(receipt: ChainReceipt, depth: int, call: str, tracker: Tracker) -> None:
-    """Write down what a receipt that is deep enough says."""
+def take(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:
+    """Write down what a receipt says that is in a confirmed block or before it."""
     if receipt.ok:
-        transaction.confirmed(receipt.transaction_hash, receipt.block_number, depth, call, tracker)
+        transaction.confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker)
     else:
         transaction.reverted(receipt.transaction_hash, "REVERTED", "", tracker)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.claims import let_go
-from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, merge
+from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
 from airlock_shared.text.safe import safe
 
 
@@ -28,6 +28,8 @@ class Tracker:
         """Merge an event of the batched market: write what is new, name what is odd, then show it."""
         merged = merge(self.order, event)
         self.order = merged.order
+        if not merged.fresh and is_of(event, self.order):
+            self.adopt(event)
         if merged.fresh:
             ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
             message = event.payload.get("message")
@@ -41,6 +43,18 @@ class Tracker:
             )
         for anomaly in merged.anomalies:
             self.odd(anomaly)
+
+    def adopt(self, event: OrderEvent) -> None:
+        """Keep the tracking id that an event carries which is not taken, where none is known yet."""
+        if event.tracking_id and not self.tracking_id:
+            self.tracking_id = event.tracking_id
+            self.order = self.order._replace(tracking_id=event.tracking_id)
+            self._context.journal.name(self.digest, event.tracking_id)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the service is known to have taken it."""
+        return self._accepted
 
     def write(
         self,

@@ -14,7 +14,7 @@ from airlock_shared.catalogue.eip1559 import transaction_hash
 from airlock_shared.text.safe import safe
 
 SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
-STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later, so that this is no fill"
+STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
 
 def hash_of(delivery: Delivery) -> str:
@@ -37,10 +37,10 @@ def compare(tx_hash: str, named: str, tracker: Tracker) -> None:
         tracker.odd(Anomaly("other-transaction-hash", told))
 
 
-def confirmed(tx_hash: str, block: int, confirmations: int | None, call: str, tracker: Tracker) -> None:
-    """Write down that the chain has it; ``confirmations`` is None when nobody counted them."""
+def confirmed(tx_hash: str, block: int, confirmed_block: int | None, call: str, tracker: Tracker) -> None:
+    """Write down that the chain has it; ``confirmed_block`` is None where a service says so, and no node of ours."""
     payload: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": block}
-    payload |= {} if confirmations is None else {"confirmations": confirmations}
+    payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
     pending = call in CALLS and CALLS[call].pending
     note = STORES_AN_ORDER if pending else ""
     tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note)

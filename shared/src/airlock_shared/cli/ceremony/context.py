@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import Standing, standing
@@ -13,6 +13,7 @@ from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.records import NamedTuple
 
 
 class CeremonyMachine(NamedTuple):

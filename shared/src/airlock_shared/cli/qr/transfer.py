@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import click
 
@@ -29,6 +29,7 @@ from airlock_shared.qr.scan import ScanReport, scan
 from airlock_shared.qr.sources import CAMERA, Reader, texts_of
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
+from airlock_shared.records import NamedTuple
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.ur.decode import Decoder, Message

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

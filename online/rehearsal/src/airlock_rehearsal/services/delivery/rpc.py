@@ -50,7 +50,9 @@ class Node:
         return self._chain.rpc(method, params)
 
     def _count(self, params: Params) -> object:
-        account = account_at(*params[:2])
+        account = account_at(*params[:1])
+        if params[1:] and str(params[1]).startswith("0x"):
+            return None
         self._runtime.mempool.welcome(account)
         return hex(self._runtime.mempool.transaction_count(account, pending="pending" in params))
 

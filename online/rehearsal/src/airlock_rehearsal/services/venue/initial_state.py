@@ -46,7 +46,7 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], 
 
     evm = evm or EmbeddedEvm(chain_s, settings.chain_id)
     if evm.transaction_count(derived("operator").address):
-        raise UsageError("a rehearsal's venue is on this chain already", do="start the node anew, then rehearse again")
+        raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
     venue = ChainVenue(evm, trading_name=settings.domain_name, referral_name=settings.referral_domain_name)
     venue.act_together(list(opening(venue, trader, now_ms() // 1000)))
     behind_s = 0

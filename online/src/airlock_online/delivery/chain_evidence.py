@@ -1,0 +1,204 @@
+"""What the operator's own node proves of a submission, all of it read at one confirmed block.
+
+A confirmed block is the node's ``finalized``, or one that is deep enough. What is read there (the account's count, the
+contract's bitmap, the chain's time) is of one moment and cannot be undone; what a pool of nodes tells from several
+moments proves nothing. Sources: the Ethereum execution API; the contract's ``nonceBitmap(address,uint256)``, word
+``nonce >> 8``, bit ``nonce & 255`` (as in Permit2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
+from airlock_online.config import CONFIRMED_BY
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.journal.schema import Record
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import ServiceError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.text.safe import safe
+from airlock_shared.units import utc_text
+
+FINALIZED, _ = CONFIRMED_BY
+
+NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
+USED = "used"
+"""The answer of the chain that an intent's nonce is used."""
+
+_NOBODY = "0x" + "00" * 20
+_WORD_BYTES = 32
+
+
+class NonceAt(NamedTuple):
+    """Whether a nonce is used in a confirmed block, by the signer or by the trader; None when that cannot be told."""
+
+    block: ChainBlock
+    used: bool | None
+
+
+def require_chain(node: RpcClient, record: Record, context: DeliveryContext) -> None:
+    """Raise ``ServiceError`` when the node serves another chain than a submission's, or nobody knows which that is."""
+    ours = context.chain_of(record)
+    if ours is None:
+        raise ServiceError(
+            "the journal does not say which chain it was signed for, and no deployment here tells",
+            do="fetch the deployment that it was prepared for",
+        )
+    served = node.chain_id()
+    if served != ours:
+        raise ServiceError(
+            f"the node {node.name} serves chain {served}, and this was signed for chain {ours}",
+            do="give a node of that chain as [rpc] url in config.toml or in AIRLOCK_RPC",
+        )
+
+
+def confirmed_block(node: RpcClient, context: DeliveryContext) -> ChainBlock:
+    """Return the newest block that cannot be undone: ``finalized``, or where the node knows none, one that is deep enough.
+
+    Raises ``ServiceError`` when there is none.
+    """
+    if context.confirmed_by == FINALIZED:
+        try:
+            if block := node.block(FINALIZED):
+                return block
+        except RpcError:
+            pass  # a node that does not know the word
+    number = node.block_number() - context.confirmations + 1
+    confirmed = node.block(number) if number >= 0 else None
+    if confirmed is None:
+        raise ServiceError(f"{node.name} has no block that is {context.confirmations} deep", do="ask again later")
+    return confirmed
+
+
+def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryContext) -> NonceAt:
+    """Return what the contract's own bitmap has of an intent's nonce in the newest confirmed block.
+
+    Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Raises ``ServiceError``.
+    """
+    require_chain(node, record, context)
+    block = confirmed_block(node, context)
+    used = nonce_in(node, record, block.number)
+    words = {True: USED, False: "unused", None: "cannot be told"}[used]
+    question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
+    context.on_asked(question, words)
+    return NonceAt(block, used)
+
+
+def nonce_in(node: RpcClient, record: Record, block: int) -> bool | None:
+    """Tell whether a nonce is used in a block, by either account, None when that cannot be told. Before block 0 none is."""
+    if block < 0:
+        return False
+    told = [_bit(node, record, account, block) for account in accounts_of(record)]
+    return True if True in told else None if None in told else False
+
+
+def accounts_of(record: Record) -> list[str]:
+    """Return whose bitmap may hold an intent's nonce, each account once."""
+    return list({account.lower(): account for account in (record.signer, record.trader)}.values())
+
+
+def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
+    """Tell what the service says of the nonce, of the signer or of the trader: contracts differ in whose it is."""
+    if context.nonce_used is None:
+        return None
+    answers: list[bool | None] = []
+    for account in accounts_of(record):
+        question = f"the service: nonce {record.nonce} of {account}"
+        try:
+            chain_id = context.chain_of(record)
+            answers.append(context.nonce_used(chain_id, record.contract, account, int(record.nonce)))
+        except ServiceError as error:
+            context.on_asked(question, error.what)
+            context.on_notice(f"the nonce cannot be read: {error.what}")
+            return None
+        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
+    return True if True in answers else None if None in answers else False
+
+
+def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
+    """Tell whether anybody says that an intent's nonce is used already, in whatever block; None when nobody can tell."""
+    told: list[bool | None] = []
+    if context.node is not None:
+        try:
+            require_chain(context.node, record, context)
+            told += [_bit(context.node, record, account, "latest") for account in accounts_of(record)]
+        except ServiceError as error:
+            context.on_notice(f"the chain cannot be read: {error.what}")
+    if not told or None in told:
+        told = [answer for answer in told if answer] + [nonce_by_word(record, context)]
+    return True if True in told else None if None in told else False
+
+
+def _bit(node: RpcClient, record: Record, account: str, block: int | str) -> bool | None:
+    nonce = int(record.nonce)
+    data = f"0x{NONCE_BITMAP}{parse_address(account).rjust(_WORD_BYTES, bytes(1)).hex()}{nonce >> 8:064x}"
+    try:
+        word = node.call(RpcCall(_NOBODY, record.contract, data), block=block)
+    except RpcError:
+        return None  # no such view, or a node of the pool that does not have the block
+    return bool(int.from_bytes(word, "big") >> (nonce & 255) & 1) if len(word) == _WORD_BYTES else None
+
+
+def who_took(node: RpcClient, account: str, nonce: int, block: int) -> tuple[ChainTransaction, int] | None:
+    """Return the transaction that took an account's nonce, and its block, which is ``block`` or one before it.
+
+    None when the node does not have the past that this needs. Raises ``ServiceError``.
+    """
+    try:
+        low, high = _bounds(node, account, nonce, block)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if node.transaction_count(account, block=middle) > nonce else (middle, high)
+        found = node.block(high, whole=True)
+    except RpcError:
+        return None
+    for transaction in found.transactions if found else ():
+        if (transaction.sender, transaction.nonce) == (account.lower(), nonce):
+            return transaction, high
+    return None
+
+
+def _bounds(node: RpcClient, account: str, nonce: int, high: int) -> tuple[int, int]:
+    """Return a block before the nonce was taken, -1 for before all, and one where it is."""
+    step = 1
+    while (low := high - step) >= 0:
+        if node.transaction_count(account, block=low) <= nonce:
+            return low, high
+        high, step = low, 2 * step
+    return -1, high
+
+
+def named_transaction(transaction: ChainTransaction, block: int) -> str:
+    """Return a transaction and its block for a person."""
+    return f"transaction {safe(transaction.transaction_hash)} in block {block}"
+
+
+def chain_reader(deployments: Iterable[Deployment]) -> Callable[[Record], int | None]:
+    """Return what tells a row's chain: its own, else that of the only chain on which these deployments have its contract."""
+    known = list(deployments)
+
+    def chain_of(record: Record) -> int | None:
+        if record.chain_id is not None:
+            return record.chain_id
+        chains = {d.chain_id for d in known if record.contract.lower() in _contracts(d)}
+        return chains.pop() if len(chains) == 1 else None
+
+    return chain_of
+
+
+def contract_reader(deployments: Iterable[Deployment]) -> Callable[[Record], frozenset[str]]:
+    """Return what tells the contracts, lower-case, of the deployments on a row's chain that have its contract."""
+    known = list(deployments)
+
+    def contracts_of(record: Record) -> frozenset[str]:
+        ours = (_contracts(d) for d in known if record.chain_id in (None, d.chain_id))
+        return frozenset().union(*(told for told in ours if record.contract.lower() in told))
+
+    return contracts_of
+
+
+def _contracts(deployment: Deployment) -> set[str]:
+    own = {checksum_address(domain.contract).lower() for domain in deployment.domains.values()}
+    return own | {checksum_address(contract).lower() for contract in deployment.contracts.values()}

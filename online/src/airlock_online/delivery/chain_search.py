@@ -1,0 +1,217 @@
+"""Finding the transaction that executed a signed intent, by the operator's own node, in full blocks.
+
+A transaction executed an intent when it carries the intent's encoding anywhere in its input (calls may be nested),
+succeeded, and stands in the block in which the contract marked the nonce. What is not found proves nothing: a sender may
+pack its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
+from airlock_online.delivery.chain_evidence import nonce_in
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.schema import Record
+from airlock_shared.documents.services import BATCHED_MARKET
+from airlock_shared.errors import ServiceError
+from airlock_shared.ethereum.keccak import keccak256
+
+FOUND = "FoundOnChain"
+_TOLD_EVERY = 100  # blocks
+_TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"
+REGISTERED = {
+    "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
+    "IncreasePositionRequested(uint256,address,uint256,uint256,bool,bool,uint256,uint256,bool)",
+}
+ENDED = {
+    f"MarketOrderExecuted(uint256,bool,uint256,uint256,int256,uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
+    f"PositionSizeIncreased(uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
+    "MarketOrderCanceled(uint256,address,uint256)": OrderState.MARKET_DECLINED,
+}
+"""The contracts' events of an order, the id first among their topics: those of the specification's "Events", whose types are
+those of comparable venues. A venue with other ones has its orders found and their ends not."""
+
+
+class Execution(NamedTuple):
+    """A transaction that executed an intent, and its receipt."""
+
+    transaction_hash: str
+    receipt: ChainReceipt
+
+
+def settle_spent(record: Record, confirmed: ChainBlock, context: DeliveryContext) -> str:
+    """Look for what executed an intent whose nonce is used, in the block in which that was marked; settle what it settles.
+
+    Return what was found for a person, empty for nothing. Raises ``ServiceError``.
+    """
+    node = context.node
+    encoded = context.encoded(record)
+    block = _spent_in(node, record, confirmed.number) if node and encoded else None
+    if node is None or block is None or not encoded:
+        return ""
+    context.on_asked(f"{node.name}: the block that marked nonce {record.nonce}", str(block))
+    for found in _carriers(node.block(block, whole=True), encoded):
+        try:
+            return settle_by_transaction(record, found, confirmed, context)
+        except ServiceError as error:  # an attempt that was reverted may stand before the one that was not
+            context.on_notice(error.what)
+    return f"block {block} marked it, and no transaction there is known to have executed this intent"
+
+
+def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, context: DeliveryContext) -> str:
+    """Settle an intent by the transaction that is said to have executed it, once that is verified; return what it is.
+
+    Raises ``ServiceError`` when it is not verified: then nothing was settled.
+    """
+    node, encoded = context.node, context.encoded(record)
+    if node is None or not encoded:
+        lacking = "no node is configured" if node is None else "the intent's request is not on this machine"
+        raise ServiceError(f"transaction {tx_hash} cannot be verified: {lacking}", do="verify it where both are there")
+    execution = _verified(node, record, tx_hash, encoded, confirmed)
+    number = execution.receipt.block_number
+    found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
+    event = OrderEvent(
+        None, FOUND, {"transactionHash": tx_hash, "blockNumber": number, "confirmedBlock": confirmed.number}
+    )
+    tracker = Tracker(record.digest, context)
+    if record.route != BATCHED_MARKET:
+        tracker.write(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED), note=found)
+        return found
+    tracker.write(event, path=(OrderState.ACCEPTED,), note=found)
+    return _settle_order(record, execution, confirmed, found, context)
+
+
+def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock) -> Execution:
+    """Return a transaction's execution of the intent. Raises ``ServiceError`` with what is missing."""
+
+    def refuse(why: str) -> ServiceError:
+        return ServiceError(f"transaction {tx_hash} does not prove it: {why}", do="nothing was changed; look again")
+
+    receipt = node.receipt(tx_hash)
+    if receipt is None or receipt.block_number > confirmed.number:
+        raise refuse(f"no block up to {confirmed.number}, which is confirmed, is told to have it")
+    if not receipt.ok:
+        raise refuse("it was reverted")
+    if tx_hash not in _carriers(node.block(receipt.block_number, whole=True), encoded):
+        raise refuse("its input does not carry this intent")
+    if nonce_in(node, record, confirmed.number) is not True:
+        raise refuse(f"the contract does not have the nonce as used in block {confirmed.number}")
+    before, after = (nonce_in(node, record, receipt.block_number - back) for back in (1, 0))
+    if before is True or after is False:
+        raise refuse("the nonce was marked in another block than its own")
+    return Execution(tx_hash, receipt)
+
+
+def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
+    """Return the hashes of a block's transactions that carry an encoding (hex without 0x) in their input."""
+    return [found.transaction_hash for found in block.transactions if encoded in found.data] if block else []
+
+
+def _spent_in(node: RpcClient, record: Record, high: int) -> int | None:
+    """Return the block that marked a nonce that is used at ``high``, None when the node does not have the past."""
+    step, low = 1, high - 1
+    while low >= 0 and (used := nonce_in(node, record, low)) is not False:
+        if used is None:
+            return None
+        high, low, step = low, low - step, 2 * step
+    low = max(low, -1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        used = nonce_in(node, record, middle)
+        if used is None:
+            return None
+        low, high = (low, middle) if used else (middle, high)
+    return high
+
+
+# ---- the search that an operator asks for -----------------------------------------------------------------------------
+
+
+def search(record: Record, since_ms: int, confirmed: ChainBlock, context: DeliveryContext) -> str:
+    """Look through full blocks from the sending to the deadline for the intent's encoding; settle what is found.
+
+    ``since_ms`` is when it was first written down. Return what was found, for a person. Raises ``ServiceError``.
+    """
+    node, encoded = context.node, context.encoded(record)
+    if node is None or not encoded:
+        return "a search needs a node of your own, and the request that was signed for"
+    first = _first_block_since(node, since_ms, confirmed.number)
+    last = confirmed.number
+    for number, block in _blocks(node, first, last, context):
+        for tx_hash in _carriers(block, encoded):
+            try:
+                return settle_by_transaction(record, tx_hash, confirmed, context)
+            except ServiceError as error:
+                context.on_notice(error.what)
+        if record.deadline_ms is not None and block is not None and block.time_ms > record.deadline_ms:
+            last = number
+            break
+    return f"blocks {first} to {last} hold no transaction that carries it openly; that proves nothing"
+
+
+def _blocks(
+    node: RpcClient, first: int, last: int, context: DeliveryContext
+) -> Iterator[tuple[int, ChainBlock | None]]:
+    for number in range(first, last + 1):
+        if (number - first) % _TOLD_EVERY == 0:
+            context.on_notice(f"searching block {number}, of {first} to at most {last}")
+        try:
+            yield number, node.block(number, whole=True)
+        except ServiceError as error:
+            context.on_notice(f"block {number} cannot be read: {error.what}")
+
+
+def _first_block_since(node: RpcClient, since_ms: int, newest: int) -> int:
+    low, high = 0, newest
+    while low < high:
+        middle = (low + high) // 2
+        block = node.block(middle)
+        if block is None or block.time_ms >= since_ms - 60_000:  # two clocks
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+# ---- a market order's end ---------------------------------------------------------------------------------------------
+
+
+def _settle_order(
+    record: Record, execution: Execution, confirmed: ChainBlock, found: str, context: DeliveryContext
+) -> str:
+    """Find how an order ended that a transaction registered, by the contracts' own events."""
+    ours = context.contracts_of(record)
+    own = [_topics(log) for log in execution.receipt.logs if str(log.get("address")).lower() in ours]
+    order_id = next((topics[1] for topics in own if _is(topics, REGISTERED)), "")
+    if not order_id or context.node is None:
+        return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
+    number = int(order_id, 16)
+    try:
+        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ENDED)], order_id)
+    except RpcError as error:
+        return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
+    for log in logs:
+        topics = _topics(log)
+        state = next((state for name, state in ENDED.items() if topics[:1] == [_topic(name)]), None)
+        if state is not None and topics[1:2] == [order_id] and str(log.get("address")).lower() in ours:
+            told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
+            context.journal.move(record.digest, state, note=told)
+            return told
+    return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+
+
+def _topics(log: dict[str, Any]) -> list[str]:
+    topics = log.get("topics")
+    return [str(topic).lower() for topic in topics] if type(topics) is list else []
+
+
+def _topic(signature: str) -> str:
+    return "0x" + keccak256(signature.encode()).hex()
+
+
+def _is(topics: list[str], signatures: set[str]) -> bool:
+    return len(topics) > 1 and topics[0] in map(_topic, signatures)

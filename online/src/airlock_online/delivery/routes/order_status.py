@@ -1,0 +1,114 @@
+"""The batched market's status endpoint: the persisted history of an order, which has the last word on how it ended.
+
+An end that a reply tells counts when the reply names the order. The whole history is asked for whenever a seq is missing
+below the last one, and now and then, so that no end stays hidden behind a wrong seq. Source: the specification,
+"GET {batched_market_url}/tracking-id/{trackingId}/status".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airlock_online.clients.http import HttpCall, json_of, reason_text
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.order_events import StatusReply, from_status
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.polling import POLL_S, PollAnswer, until_final
+from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.journal.order_states import Anomaly, OrderEvent, terminal_state
+from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
+from airlock_shared.errors import ServiceError
+from airlock_shared.text.safe import safe
+
+_, STATUS = ROUTES[BATCHED_MARKET].endpoints
+WHOLE_EVERY = 5  # polls
+CHECKS_AT_MOST = 3  # of an end that the stream has told, before its word is taken because nobody contradicts it
+
+
+class OrderStatus:
+    """One order's persisted history, read until it ends."""
+
+    def __init__(self, base_url: str, tracker: Tracker, context: DeliveryContext) -> None:
+        self._base_url, self._tracker, self._context = base_url, tracker, context
+        self._asked = 0
+        self.question = f"the market: the status of {safe(tracker.tracking_id)}"
+
+    def follow(self) -> str:
+        """Poll until the order has ended. Return why that stopped, empty when it has."""
+        return until_final(self.question, self._poll, self._context)
+
+    def check(self, told: Sequence[OrderEvent]) -> str:
+        """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
+
+        ``told`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
+        """
+        for turn in range(CHECKS_AT_MOST):
+            if turn:
+                self._context.sleep(POLL_S)
+            try:
+                answer = self._ask(whole=True)
+            except ServiceError as error:
+                self._context.on_asked(self.question, error.what)
+                continue
+            self._context.on_asked(self.question, answer)
+            return self._compared(told)
+        for event in told:
+            self._tracker.take(event)
+        return ""
+
+    def _compared(self, told: Sequence[OrderEvent]) -> str:
+        ended = self._tracker.order.terminal
+        if ended is not None:
+            if terminal_state(ended) is not terminal_state(told[0]):
+                self._tracker.odd(Anomaly("history-contradicts", told[0]))
+            for event in told[1:]:
+                self._tracker.take(event)
+            return ""
+        self._context.on_notice(
+            f"the stream told {safe(told[0].type, limit=100)}; the persisted history has no end yet"
+        )
+        reason = self.follow()
+        return f"the stream told {told[0].type}, and the persisted history does not say so; {reason}" if reason else ""
+
+    def _poll(self) -> PollAnswer:
+        self._asked += 1
+        whole = not self._tracker.order.whole or self._asked % WHOLE_EVERY == 0
+        return PollAnswer(self._ask(whole=whole), self._tracker.order.terminal is not None)
+
+    def _ask(self, *, whole: bool) -> str:
+        """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
+        reply = self._read(whole=whole)
+        ends = any(terminal_state(event) for event in reply.events)
+        if ends and not reply.named and not whole:
+            reply, whole = self._read(whole=True), True
+        for event in reply.events:
+            if terminal_state(event) is None or reply.named:
+                self._tracker.take(event)
+            else:
+                self._tracker.odd(Anomaly("end-not-named", event))
+        if whole and self._tracker.order.events and not self._tracker.order.whole:
+            last = OrderEvent(None, "gap", {"below": self._tracker.order.last_seq})
+            self._tracker.odd(Anomaly("seq-gap", last))
+        return _in_words(reply)
+
+    def _read(self, *, whole: bool) -> StatusReply:
+        tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
+        url = join(self._base_url, STATUS.path.replace("{trackingId}", segment(tracking_id)))
+        query = {} if whole or last_seq is None else {"afterSeq": last_seq}
+        reply = self._context.http.exchange(HttpCall("GET", url, query))
+        if reply.status != 200:
+            raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+        found = from_status(json_of(reply, url), tracking_id)
+        for why in found.unreadable:
+            self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
+        if found.left_out:
+            self._tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": found.left_out})))
+        return found
+
+
+def _in_words(reply: StatusReply) -> str:
+    more = f", {len(reply.unreadable)} that cannot be read" if reply.unreadable else ""
+    more += f", {reply.left_out} more that are not kept" if reply.left_out else ""
+    if not reply.events:
+        return f"no new event{more}"
+    return f"{len(reply.events)} events, the last {safe(reply.events[-1].type, limit=100)}{more}"

@@ -1,0 +1,58 @@
+"""Which transaction a service names for an id that it gave: what ties the id to a signed intent. Reads alone."""
+
+from __future__ import annotations
+
+import re
+
+from airlock_online.clients.http import HttpCall, json_of, reason_text
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.order_events import from_status
+from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.order_status import STATUS
+from airlock_online.journal.order_states import MAX_TRACKING_ID
+from airlock_online.journal.schema import Record
+from airlock_shared.documents.services import BATCHED_MARKET, RELAYER
+from airlock_shared.errors import ServiceError, UsageError
+
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_REGISTERED = ("MarketOrderInitiated", "IncreasePositionRequested")
+
+
+def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -> str:
+    """Return the transaction, lower-case, that registered the order of a tracking id, or relayed the intent of an id.
+
+    Raises ``UsageError`` on a route without ids, ``ServiceError`` when the service tells none, or of another id.
+    """
+    if record.route not in (BATCHED_MARKET, RELAYER):
+        raise UsageError("this route has no tracking ids", do="give the transaction: --transaction HASH")
+    if not 0 < len(tracking_id) <= MAX_TRACKING_ID or not tracking_id.isprintable():
+        raise UsageError("that is no tracking id", do="give it as the service told it")
+    template = (
+        STATUS.path.replace("{trackingId}", "{id}") if record.route == BATCHED_MARKET else context.relayer.status_path
+    )
+    url = join(record.url, template.replace("{id}", segment(tracking_id)))
+    reply = context.http.exchange(HttpCall("GET", url))
+    if reply.status != 200:
+        raise ServiceError(f"{url} answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+    told = (
+        _of_order(json_of(reply, url), tracking_id)
+        if record.route == BATCHED_MARKET
+        else _of_relay(json_of(reply, url), tracking_id)
+    )
+    if type(told) is not str or not _HASH.fullmatch(told):
+        raise ServiceError("the service tells no transaction for this id, by which it could be verified")
+    return told.lower()
+
+
+def _of_order(document: object, tracking_id: str) -> object:
+    history = from_status(document, tracking_id)
+    if not history.named:
+        raise ServiceError("the status reply does not name the order that was asked for")
+    return next((e.payload.get("transactionHash") for e in history.events if e.type in _REGISTERED), None)
+
+
+def _of_relay(document: object, relay_id: str) -> object:
+    data = document.get("data") if type(document) is dict else None
+    if type(data) is not dict or data.get("id") != relay_id:
+        raise ServiceError("the relayer's answer does not name the id that was asked for")
+    return data.get("transactionHash")

@@ -1,0 +1,284 @@
+"""What the operator's node proves, and what it does not: a confirmed block, the contract's bitmap, another transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.chain_evidence import chain_reader
+from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.submit import follow, submit
+from airlock_online.journal.order_states import OrderState
+from airlock_shared.errors import ExitCode
+from online.crash.orders import order
+from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.fake_chain import FakeChain, Mined
+from online.loopback import Wire, frame, reply, stream
+from online.test_echoes import deployment
+
+POSTS = (
+    "POST /market/execute-batched",
+    "POST /price-triggers",
+    "POST /twaps/cancel",
+    "POST /intents",
+    "POST /v2/relay",
+)
+INTENTS = ("batched-market", "relayer", "twap")
+OURS = order("relay", "https://venue.example")
+SENDER, NUMBER = OURS.signer.lower(), int(OURS.nonce)
+THEIRS = "0x" + "cd" * 32
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def lost(desk: DeliveringMachine, way: str, **changes: Any) -> Delivery:
+    """Send one whose answer is lost."""
+    with Wire({name: [reply(500, {})] for name in POSTS}) as wire:
+        delivery = order(way, wire.url)._replace(**changes)
+        assert submit(delivery, desk.world._replace(patience_s=0)).state is OrderState.UNKNOWN
+    return delivery
+
+
+def followed(desk: DeliveringMachine, delivery: Delivery, chain: FakeChain, **changes: Any) -> OrderOutcome:
+    with chain.node() as node:
+        world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0, **changes)
+        return follow(delivery.digest, world)
+
+
+def deadline_s(delivery: Delivery) -> int:
+    assert delivery.deadline_ms is not None
+    return delivery.deadline_ms // 1000
+
+
+# ---- a deadline that is over ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", INTENTS)
+@pytest.mark.parametrize(
+    ("after_s", "finalized", "state"),
+    [
+        ([-20, -10, 0], 2, OrderState.UNKNOWN),  # a block at the deadline may still execute it
+        ([-20, -10, 1], 2, OrderState.EXPIRED_UNUSED),
+        ([-20, -10, 1], 1, OrderState.UNKNOWN),  # the newest block is late enough, the confirmed one is not
+        ([-20, 1, 3], 1, OrderState.EXPIRED_UNUSED),
+    ],
+)
+def test_a_deadline_is_over_by_the_time_of_a_confirmed_block(
+    desk: DeliveringMachine, way: str, after_s: list[int], finalized: int, state: OrderState
+) -> None:
+    delivery = lost(desk, way)
+    chain = FakeChain(*(deadline_s(delivery) + after for after in after_s), finalized=finalized)
+    outcome = followed(desk, delivery, chain)
+    assert outcome.state is state
+    assert f"block {finalized}" in outcome.reason
+
+
+@pytest.mark.parametrize("way", INTENTS)
+def test_our_own_clock_ends_nothing(desk: DeliveringMachine, way: str) -> None:
+    delivery = lost(desk, way)
+    desk.now_ms = 10**3 * deadline_s(delivery) + 3_600_000
+    chain = FakeChain(deadline_s(delivery) - 1800, finalized=0)
+    assert followed(desk, delivery, chain, nonce_used=lambda *_: False).state is OrderState.UNKNOWN
+    by_word = follow(delivery.digest, desk.reading(lambda *_: False))
+    assert (by_word.state, "by the service's word" in by_word.reason) == (OrderState.UNKNOWN, True)
+
+
+def test_a_trigger_has_no_deadline_and_does_not_expire(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "core-api-post")
+    assert followed(desk, delivery, FakeChain(2**33, finalized=0)).state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_node_that_knows_no_final_block_is_asked_for_one_that_is_deep_enough(
+    desk: DeliveringMachine, depth: int
+) -> None:
+    delivery = lost(desk, "twap")
+    late = deadline_s(delivery) + 1
+    chain = FakeChain(late - 9, late, late + 9)  # the deadline is over from block 1 on
+    state = followed(desk, delivery, chain, confirmations=depth).state
+    assert state is (OrderState.UNKNOWN if depth == 3 else OrderState.EXPIRED_UNUSED)
+
+
+def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    chain = FakeChain(deadline_s(delivery) - 9, deadline_s(delivery) + 1, finalized=0)
+    assert followed(desk, delivery, chain, confirmations=1).state is OrderState.UNKNOWN
+    assert followed(desk, delivery, chain, confirmations=1, confirmed_by="depth").state is OrderState.EXPIRED_UNUSED
+
+
+def test_without_a_block_that_deep_nothing_is_confirmed(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    assert followed(desk, delivery, FakeChain(deadline_s(delivery) + 9)).state is OrderState.UNKNOWN
+    assert any("12 deep" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize("chain_id", [1, 0])
+def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: int) -> None:
+    delivery = lost(desk, "twap")
+    chain = FakeChain(deadline_s(delivery) + 9, finalized=0, chain_id=chain_id)
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+    assert any(f"serves chain {chain_id}" in notice for notice in desk.notices)
+
+
+def test_a_row_that_does_not_say_its_chain_is_read_by_the_only_deployment_that_has_its_contract(
+    desk: DeliveringMachine,
+) -> None:
+    delivery = lost(desk, "twap", chain_id=None)
+    chain = FakeChain(deadline_s(delivery) + 9, finalized=0)
+    ours = deployment("https://venue.example")
+    two = [ours, deployment("https://venue.example", 5, "other")]
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+    assert followed(desk, delivery, chain, chain_of=chain_reader(two)).state is OrderState.UNKNOWN
+    assert followed(desk, delivery, chain, chain_of=chain_reader([ours])).state is OrderState.EXPIRED_UNUSED
+
+
+# ---- a nonce that is used ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [*INTENTS, "core-api-post"])
+@pytest.mark.parametrize("whose", ["signer", "trader"])
+def test_a_used_nonce_proves_neither_success_nor_failure(desk: DeliveringMachine, way: str, whose: str) -> None:
+    delivery = lost(desk, way)
+    chain = FakeChain(2**33, finalized=0)
+    chain.spent[(getattr(delivery, whose).lower(), int(delivery.nonce))] = 0
+    outcome = followed(desk, delivery, chain)
+    assert outcome.state is OrderState.UNKNOWN
+    assert "never be executed again" in outcome.reason
+    assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize("way", INTENTS)
+def test_a_nonce_of_another_block_word_or_bit_is_another_nonce(desk: DeliveringMachine, way: str) -> None:
+    delivery = lost(desk, way)
+    chain = FakeChain(deadline_s(delivery) + 1, deadline_s(delivery) + 2, finalized=0)
+    nonce, account = int(delivery.nonce), delivery.signer.lower()
+    chain.spent = {(account, nonce ^ 1): 0, (account, nonce ^ 256): 0, (account, nonce): 1}
+    assert followed(desk, delivery, chain).state is OrderState.EXPIRED_UNUSED
+
+
+def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    chain = FakeChain(deadline_s(delivery) + 1, finalized=0)
+    chain.views = False
+    outcome = followed(desk, delivery, chain, nonce_used=lambda *_: False)
+    assert (outcome.state, "service's word" in outcome.reason) == (OrderState.UNKNOWN, True)
+
+
+def test_what_another_signature_has_spent_is_voided(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "batched-market")
+    accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
+    with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
+        other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url)
+        assert submit(other, desk.world).state is OrderState.FILLED
+    by_word = follow(delivery.digest, desk.reading(lambda *_: True))
+    assert by_word.state is OrderState.UNKNOWN
+    chain = FakeChain(2**33, finalized=0)
+    chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
+    outcome = followed(desk, delivery, chain)
+    assert (outcome.state, outcome.code, other.digest in outcome.reason) == (OrderState.VOIDED, "NONCE_SPENT", True)
+    error = error_of(outcome)
+    assert error is not None
+    assert error.exit_code is ExitCode.EXECUTION_FAILED
+
+
+@pytest.mark.parametrize(
+    "changes", [{"nonce": "9"}, {"signer": "0x" + "33" * 20}, {"contract": "0x" + "44" * 20}, {"chain_id": 5}]
+)
+def test_what_a_signature_with_another_nonce_did_voids_nothing(
+    desk: DeliveringMachine, changes: dict[str, Any]
+) -> None:
+    delivery = lost(desk, "batched-market")
+    accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
+    with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
+        other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url, **changes)
+        assert submit(other, desk.world).state is OrderState.FILLED
+    chain = FakeChain(2**33, finalized=0)
+    chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+
+
+# ---- transactions --------------------------------------------------------------------------------------------------
+
+
+def chain_of_five(finalized: int | None = 3) -> FakeChain:
+    chain = FakeChain(*range(1_780_000_000, 1_780_000_050, 10), finalized=finalized)
+    chain.mine(1, Mined("0x" + "01" * 32, SENDER, NUMBER - 1))
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("block", "ok", "state"),
+    [
+        (3, True, OrderState.CONFIRMED),
+        (3, False, OrderState.FAILED),
+        (4, True, OrderState.UNKNOWN),
+        (4, False, OrderState.UNKNOWN),
+    ],
+)
+def test_a_receipt_counts_from_a_confirmed_block_on(
+    desk: DeliveringMachine, block: int, ok: bool, state: OrderState
+) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
+    chain.mine(block, Mined(tx_hash, SENDER, NUMBER, ok=ok))
+    assert followed(desk, delivery, chain).state is state
+
+
+def test_another_transaction_with_its_nonce_voids_it_and_is_named(desk: DeliveringMachine) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    chain.mine(2, Mined("0x" + "77" * 32, "0x" + "77" * 20, NUMBER), Mined(THEIRS, SENDER, NUMBER))
+    outcome = followed(desk, delivery, chain)
+    assert (outcome.state, outcome.code) == (OrderState.VOIDED, "REPLACED")
+    assert f"{THEIRS} in block 2" in outcome.reason
+
+
+def test_a_transaction_that_a_lagging_node_does_not_tell_of_is_not_called_replaced(desk: DeliveringMachine) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
+    chain.mine(3, Mined(tx_hash, SENDER, NUMBER))
+    chain.lags = 2
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+    chain.lags = None
+    assert followed(desk, delivery, chain).state is OrderState.CONFIRMED
+
+
+@pytest.mark.parametrize("block", [4, 5])
+def test_a_replacement_that_is_not_confirmed_voids_nothing(desk: DeliveringMachine, block: int) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    chain.mine(block, Mined(THEIRS, SENDER, NUMBER))
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
+
+
+def test_without_the_past_nobody_says_who_took_the_nonce(desk: DeliveringMachine) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    chain.mine(2, Mined(THEIRS, SENDER, NUMBER))
+    chain.pruned_before = 3
+    outcome = followed(desk, delivery, chain)
+    assert (outcome.state, "cannot be read at this node" in outcome.reason) == (OrderState.UNKNOWN, True)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_whoever_took_the_nonce_is_found_in_any_block(desk: DeliveringMachine, block: int) -> None:
+    delivery = lost(desk, "relay")
+    chain = FakeChain(*range(5), finalized=4)
+    chain.mine(block, Mined(THEIRS, SENDER, NUMBER))
+    outcome = followed(desk, delivery, chain)
+    assert (outcome.state, f"in block {block}" in outcome.reason) == (OrderState.VOIDED, True)
+
+
+@pytest.mark.parametrize("chain_id", [1, 10])
+def test_another_chains_receipt_is_no_receipt(desk: DeliveringMachine, chain_id: int) -> None:
+    delivery, chain = lost(desk, "relay"), chain_of_five()
+    chain.chain_id = chain_id
+    tx_hash = desk.world.journal.get(delivery.digest).record.transaction_hash
+    chain.mine(2, Mined(tx_hash, SENDER, NUMBER))
+    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN

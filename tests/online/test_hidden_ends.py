@@ -1,0 +1,223 @@
+"""No end of an order stays hidden, and none is told that the persisted history contradicts. Over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from airlock_online.delivery.outcome import OrderOutcome
+from airlock_online.delivery.submit import follow, submit
+from airlock_online.journal.order_states import MAX_EVENTS, OrderState
+from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
+from online.loopback import Answer, Seen, Wire, frame, reply, stream
+
+SUBMIT, STATUS = "POST /market/execute-batched", "GET /tracking-id/t-1/status"
+ACCEPTED = {"seq": 0, "type": "MarketOrderAccepted", "payload": {"trackingId": "t-1"}}
+INITIATED = {"seq": 1, "type": "MarketOrderInitiated", "payload": {"orderId": 1}}
+EXECUTED = {"seq": 2, "type": "MarketOrderExecuted", "payload": {"orderId": 1}}
+CANCELED = {"seq": 2, "type": "MarketOrderCanceled", "payload": {"orderId": 1}}
+ERROR = {"seq": 1, "type": "Error", "payload": {"status": "failed", "code": "WrongSl", "trackingId": "t-1"}}
+WORDS = {"code": "WrongSl", "message": "m", "trackingId": "t-1"}
+
+
+class Market:
+    """A market that plays the specification: its history behind ``afterSeq``, and a stream that says what a test wants."""
+
+    def __init__(self, *frames: bytes, history: list[Any]) -> None:
+        self.history = history
+        self.script: dict[str, list[Answer]] = {SUBMIT: [stream(*frames)], STATUS: [reply(500, {})]}
+        self.wire = Wire(self.script, self._watch)
+
+    def __enter__(self) -> Self:
+        self.wire.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.wire.__exit__(kind, error, trace)
+
+    def _watch(self, seen: Seen) -> None:
+        after = parse_qs(urlsplit(seen.target).query).get("afterSeq")
+        known = (
+            self.history if after is None else [e for e in self.history if _seq(e) is None or _seq(e) > int(after[0])]
+        )
+        self.wire._server.script[STATUS] = [reply(200, {"events": known})]
+
+
+def _seq(entry: Any) -> Any:
+    seq = entry.get("seq") if type(entry) is dict else None
+    return seq if type(seq) is int else None
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
+        opened.world = opened.world._replace(patience_s=12)
+        yield opened
+
+
+def told(desk: DeliveringMachine, *frames: bytes, history: list[Any]) -> OrderOutcome:
+    with Market(*frames, history=history) as market:
+        outcome = submit(unsent(market.wire.url), desk.world)
+        assert market.wire.count("POST", "/market/execute-batched") == 1
+    return outcome
+
+
+def streamed(*entries: dict[str, Any]) -> list[bytes]:
+    return [frame(entry["type"], entry["payload"], entry["seq"]) for entry in entries]
+
+
+# ---- the stream's word against the history -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [[], [ACCEPTED], [ACCEPTED, INITIATED]])
+def test_an_error_without_an_id_is_no_end_while_the_history_goes_on(
+    desk: DeliveringMachine, first: list[dict[str, Any]]
+) -> None:
+    frames = [*streamed(*first), frame("Error", WORDS)]
+    outcome = told(desk, *frames, history=[ACCEPTED, INITIATED, EXECUTED])
+    assert (outcome.state, outcome.tracking_id, "end-without-seq" in outcome.anomalies) == (
+        OrderState.FILLED,
+        "t-1",
+        True,
+    )
+
+
+def test_an_error_without_an_id_is_an_end_when_the_history_says_so(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), frame("Error", WORDS), history=[ACCEPTED, ERROR])
+    assert (outcome.state, outcome.code) == (OrderState.FAILED, "WrongSl")
+
+
+@pytest.mark.parametrize("kind", ["Error", "MarketOrderExecuted", "MarketOrderCanceled", "PositionSizeIncreased"])
+def test_without_the_historys_word_no_end_without_an_id_counts(desk: DeliveringMachine, kind: str) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), frame(kind, WORDS), history=[ACCEPTED])
+    assert outcome.state is OrderState.ACCEPTED
+    assert [event.type for event in desk.world.journal.events(outcome.digest)] == ["MarketOrderAccepted"]
+
+
+def test_an_order_that_never_reached_the_queue_ends_without_an_id(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), frame("Error", WORDS | {"code": "ENQUEUE_FAILED"}), history=[ACCEPTED])
+    assert (outcome.state, outcome.code) == (OrderState.FAILED, "ENQUEUE_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("end", "history", "state"),
+    [
+        (EXECUTED, [ACCEPTED, INITIATED, CANCELED], OrderState.MARKET_DECLINED),
+        (CANCELED, [ACCEPTED, INITIATED, EXECUTED], OrderState.FILLED),
+        (EXECUTED, [ACCEPTED, ERROR], OrderState.FAILED),
+        (ERROR, [ACCEPTED, INITIATED, EXECUTED], OrderState.FILLED),
+        (ERROR | {"seq": 3}, [ACCEPTED, INITIATED, EXECUTED], OrderState.FILLED),
+    ],
+)
+def test_an_end_that_the_history_contradicts_does_not_count(
+    desk: DeliveringMachine, end: dict[str, Any], history: list[Any], state: OrderState
+) -> None:
+    outcome = told(desk, *streamed(ACCEPTED, end), history=history)
+    assert (outcome.state, "history-contradicts" in outcome.anomalies) == (state, True)
+
+
+def test_an_end_that_the_history_does_not_have_is_not_told(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED, INITIATED, EXECUTED), history=[ACCEPTED, INITIATED])
+    assert (outcome.state, "does not say so" in outcome.reason) == (OrderState.ACCEPTED, True)
+    with Market(history=[ACCEPTED, INITIATED, EXECUTED]) as market:
+        later = follow(outcome.digest, desk.world)
+        assert later.state is OrderState.ACCEPTED  # another address: nobody answers there
+        assert market.wire.seen == []
+
+
+def test_an_end_that_the_history_has_is_told_once(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED, INITIATED, EXECUTED), history=[ACCEPTED, INITIATED, EXECUTED])
+    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
+    assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+
+
+@pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), Answer(b"", reset=True)])
+def test_where_the_history_cannot_be_asked_an_end_with_an_id_counts(desk: DeliveringMachine, answer: Answer) -> None:
+    with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, EXECUTED))], STATUS: [answer]}) as wire:
+        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+
+
+# ---- what the history must name -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [INITIATED, EXECUTED],
+        [ACCEPTED | {"payload": {}}, INITIATED, EXECUTED],
+        [ACCEPTED | {"payload": {"trackingId": "t-2"}}, INITIATED, EXECUTED],
+    ],
+)
+def test_an_end_in_a_history_that_does_not_name_the_order_is_not_believed(
+    desk: DeliveringMachine, history: list[Any]
+) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), history=history)
+    assert (outcome.state, "end-not-named" in outcome.anomalies) == (OrderState.ACCEPTED, True)
+
+
+def test_the_end_behind_the_last_seq_is_read_again_with_the_whole_history(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED, INITIATED, EXECUTED])
+    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
+
+
+# ---- what hides an end --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("huge", [99, MAX_EVENTS * 3, 10**15 - 1])
+def test_one_huge_event_id_does_not_hide_the_end(desk: DeliveringMachine, huge: int) -> None:
+    noise = {"seq": huge, "type": "PriceSelected", "payload": {}}
+    outcome = told(desk, *streamed(ACCEPTED, noise), history=[ACCEPTED, INITIATED, EXECUTED, noise])
+    assert (outcome.state, "seq-gap" in outcome.anomalies) == (OrderState.FILLED, True)
+
+
+def test_the_whole_history_is_asked_for_now_and_then(desk: DeliveringMachine) -> None:
+    desk.world = desk.world._replace(patience_s=30)
+    with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
+        submit(unsent(market.wire.url), desk.world)
+        asked = [urlsplit(seen.target).query for seen in market.wire.seen[1:]]
+    assert asked[:5] == ["afterSeq=0"] * 4 + [""]
+    assert asked.count("") >= 3
+
+
+@pytest.mark.parametrize("odd", [None, {}, {"seq": "1"}, {"seq": 1, "type": "\x1b[2J"}, {"seq": 10**30, "type": "X"}])
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_one_unreadable_entry_does_not_hide_the_end(desk: DeliveringMachine, odd: Any, place: int) -> None:
+    history: list[Any] = [ACCEPTED, INITIATED, EXECUTED]
+    history.insert(place, odd)
+    outcome = told(desk, *streamed(ACCEPTED), history=history)
+    assert (outcome.state, "unreadable-entry" in outcome.anomalies) == (OrderState.FILLED, True)
+
+
+def test_thousands_of_events_do_not_hide_the_end(desk: DeliveringMachine) -> None:
+    noise = [{"seq": seq, "type": "PriceSelected", "payload": {}} for seq in range(1, MAX_EVENTS + 50)]
+    history = [ACCEPTED, *noise, EXECUTED | {"seq": MAX_EVENTS + 50}]
+    desk.world = desk.world._replace(patience_s=0)
+    outcome = told(desk, *streamed(ACCEPTED), history=history)
+    assert (outcome.state, "too-many-events" in outcome.anomalies) == (OrderState.FILLED, True)
+
+
+def test_a_tracking_id_that_comes_with_a_repeated_seq_is_followed(desk: DeliveringMachine) -> None:
+    nameless = ACCEPTED | {"payload": {}}
+    outcome = told(desk, *streamed(nameless, ACCEPTED), history=[ACCEPTED, INITIATED, EXECUTED])
+    assert (outcome.state, outcome.tracking_id) == (OrderState.FILLED, "t-1")
+    assert desk.world.journal.get(outcome.digest).tracking_id == "t-1"
+
+
+def test_a_changed_order_id_is_named(desk: DeliveringMachine) -> None:
+    other = EXECUTED | {"payload": {"orderId": 2}}
+    outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED, INITIATED, other])
+    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ("other-order-id",))
+
+
+def test_a_gap_in_the_history_is_named(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED, EXECUTED), history=[ACCEPTED, EXECUTED])
+    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ("seq-gap",))
+    assert json.dumps(EXECUTED)

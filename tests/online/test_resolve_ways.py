@@ -1,0 +1,164 @@
+"""``resolve`` with what a person gives, as an operator types it at the rehearsal services: verified, or nothing changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airlock_online.delivery.chain_evidence import NONCE_BITMAP
+from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.venue.initial_state import set_up
+from online.online_command import CLOSE, CODE, TRIGGER, TWAP, OnlineCommand
+from online.test_delivering_commands import machine, services
+
+__all__ = ["machine", "services"]
+
+NOTE = ("--note", "seen filled at the venue", "--by", "Ada")
+
+
+def lost(machine: OnlineCommand, step: str, fields: str, place: str) -> str:
+    """Send one whose answer is lost, by a machine without a node, and return its digest."""
+    signatures = machine.signatures(**{step: fields})
+    (machine.home / "config.toml").write_text("")
+    machine.services.faults = Faults.of(f"drop-before-accepted@{place}")
+    assert machine("submit", signatures, "--patience", 0).code == 9
+    machine.services.faults = Faults()
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    return known.record.digest
+
+
+def with_node(machine: OnlineCommand) -> None:
+    (machine.home / "config.toml").write_text(f'[rpc]\nurl = "{machine.services.rpc_url}"\n')
+
+
+def until(machine: OnlineCommand, state: str, act: Callable[[], Any]) -> Any:
+    for _ in range(200):
+        ended = act()
+        if state in machine.states().values():
+            return ended
+    raise AssertionError(machine.states())
+
+
+def executed(machine: OnlineCommand, digest: str) -> str:
+    """Return the transaction in which the chain marked the nonce of what was lost."""
+    evm = machine.services.state.venue.evm
+    with machine.journal() as journal:
+        record = journal.get(digest).record
+    for _ in range(200):
+        for number in range(evm.block_number() + 1):
+            for tx_hash in evm.block(number).hashes:
+                found = evm.transaction(tx_hash)
+                if (
+                    found
+                    and found.to.lower() == record.contract.lower()
+                    and f"{int(record.nonce):064x}" in found.data.hex()
+                ):
+                    return tx_hash
+        machine("status")
+    raise AssertionError(NONCE_BITMAP)
+
+
+# ---- notes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_note_changes_no_state_and_follow_waits_no_more(machine: OnlineCommand) -> None:
+    digest = lost(machine, "arm", TRIGGER, "core")
+    ended = machine("resolve", digest, *NOTE)
+    assert (ended.code, machine.states()) == (9, {"arm": "UNKNOWN"})
+    assert "seen filled at the venue (Ada" in " ".join(ended.out.split())
+    [report] = json.loads(machine("resolve", "--json").out)
+    assert (report["notes"][0]["by"], report["state"]) == ("Ada", "UNKNOWN")
+    followed = machine("follow", "--patience", 0)
+    assert (followed.code, "1 with a note" in followed.err, "outcome" in followed.out) == (9, True, False)
+    assert machine("follow", digest, "--patience", 0).code == 9
+
+
+def test_a_note_allows_no_sending_and_no_new_digest_of_the_step(machine: OnlineCommand) -> None:
+    digest = lost(machine, "arm", TRIGGER, "core")
+    machine("resolve", digest, *NOTE)
+    posts = machine.services.posts["core"].total()
+    assert machine("submit", machine.folder / "signatures.json.json", "--patience", 0).code == 9
+    another = machine.signatures("again.json", arm=TRIGGER)
+    ended = machine("submit", another, "--patience", 0)
+    assert (ended.code, "ROUTE-STEP" in ended.err) == (3, True)
+    assert machine.services.posts["core"].total() == posts
+
+
+def test_later_evidence_overrides_a_note(machine: OnlineCommand) -> None:
+    digest = lost(machine, "stop", TWAP, "twap")
+    machine("resolve", digest, "--note", "never happened", "--by", "Ada")
+    with_node(machine)
+    until(machine, "CONFIRMED", lambda: machine("resolve"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--note", "x"),
+        ("--by", "Ada"),
+        ("--note", "", "--by", "Ada"),
+        ("--note", "x", "--by", " "),
+        ("--note", "x\x1b[2J", "--by", "Ada"),
+        ("--note", "x" * 501, "--by", "Ada"),
+        ("--transaction", "0x12"),
+        ("--transaction", "0x" + "ab" * 32),
+        ("--search",),
+        ("--tracking-id", "t-1"),
+    ],
+)
+def test_what_lacks_its_form_its_author_or_its_node_is_a_usage_error(
+    machine: OnlineCommand, words: tuple[str, ...]
+) -> None:
+    digest = lost(machine, "arm", TRIGGER, "core")
+    assert machine("resolve", digest, *words).code == 2
+    assert machine("resolve", *words).code == 2
+    assert machine.states() == {"arm": "UNKNOWN"}
+    with machine.journal() as journal:
+        assert journal.notes(digest) == []
+
+
+def test_what_has_ended_takes_no_note(machine: OnlineCommand) -> None:
+    assert machine("submit", machine.signatures(code=CODE)).code == 0
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    assert machine("resolve", known.record.digest, *NOTE).code == 2
+
+
+# ---- what is verified ------------------------------------------------------------------------------------------------
+
+
+def test_a_transaction_is_verified_and_settles_it(machine: OnlineCommand) -> None:
+    digest = lost(machine, "code", CODE, "relayer")
+    tx_hash = executed(machine, digest)
+    with_node(machine)
+    wrong = machine("resolve", digest, "--transaction", "0x" + "ab" * 32)
+    assert wrong.code == 8, wrong.err
+    assert machine.states() == {"code": "UNKNOWN"}
+    ended = machine("resolve", digest, "--transaction", tx_hash)
+    assert (ended.code, machine.states()) == (0, {"code": "CONFIRMED"}), ended.err
+
+
+def test_a_search_finds_it(machine: OnlineCommand) -> None:
+    digest = lost(machine, "stop", TWAP, "twap")
+    executed(machine, digest)
+    with_node(machine)
+    ended = machine("resolve", digest, "--search")
+    assert (ended.code, machine.states()) == (0, {"stop": "CONFIRMED"}), ended.err
+    assert "searching block" in ended.err
+
+
+def test_a_tracking_id_is_verified_and_settles_it(machine: OnlineCommand) -> None:
+    digest = lost(machine, "sell", CLOSE, "batched")
+    executed(machine, digest)
+    with_node(machine)
+    assert machine("resolve", digest, "--tracking-id", "no-such-id").code == 8
+    assert machine.states() == {"sell": "UNKNOWN"}
+    state = machine.services.state
+    tracking_id = set_up(state.settings, state.trader, lambda: 1_790_000_000_000).draw_id("tracking-id")
+    ended = machine("resolve", digest, "--tracking-id", tracking_id)
+    assert ended.code in (0, 9), ended.err
+    until(machine, "FILLED", lambda: machine("resolve"))

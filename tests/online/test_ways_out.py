@@ -1,0 +1,279 @@
+"""Ways out of UNKNOWN: the operator's own node finds what executed an intent, a person gives an id, a hash or a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.chain_evidence import confirmed_block
+from airlock_online.delivery.chain_search import ENDED, search, settle_by_transaction
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.registration import transaction_of
+from airlock_online.delivery.submit import follow
+from airlock_online.journal.order_states import OrderState
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.ethereum.keccak import keccak256
+from online.crash.orders import order
+from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.fake_chain import FakeChain, Mined
+from online.loopback import Wire, reply
+from online.test_chain_evidence import lost
+
+TX, OTHER = "0x" + "aa" * 32, "0x" + "bb" * 32
+KEEPER, STORAGE = "0x" + "07" * 20, "0x" + "08" * 20
+ORDER_ID = f"0x{7:064x}"
+REGISTERED = "0x" + keccak256(b"MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)").hex()
+WAYS = ("relayer", "twap", "core-api-post")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def nested(delivery: Delivery) -> str:
+    """Return an input that carries an intent inside other calls."""
+    return "0x" + "ac9650d8" + "00" * 31 + delivery.encoded_intent[2:] + "ff" * 7
+
+
+def chain_with(delivery: Delivery, *mined: Mined, block: int = 5, spent: int | None = 5) -> FakeChain:
+    chain = FakeChain(*range(1_780_000_000, 1_780_000_100, 10), finalized=8)
+    chain.mine(block, *mined)
+    if spent is not None:
+        chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = spent
+    return chain
+
+
+def world(desk: DeliveringMachine, delivery: Delivery, url: str, **changes: Any) -> DeliveryContext:
+    settings: dict[str, Any] = {
+        "node": RpcClient(url, desk.world.http),
+        "patience_s": 0,
+        "encoded": lambda _: delivery.encoded_intent[2:],
+        "contracts_of": lambda _: frozenset({STORAGE}),
+    }
+    return desk.world._replace(**settings | changes)
+
+
+def carrier(delivery: Delivery, **changes: Any) -> Mined:
+    return Mined(TX, KEEPER, 1, nested(delivery))._replace(**changes)
+
+
+# ---- found without being asked for -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("block", [0, 1, 5, 8])
+def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
+    desk: DeliveringMachine, way: str, block: int
+) -> None:
+    delivery = lost(desk, way)
+    noise = Mined(OTHER, KEEPER, 0, "0x1234")
+    with chain_with(delivery, noise, carrier(delivery), block=block, spent=block).node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, f"{TX} in block {block}" in outcome.reason) == (OrderState.CONFIRMED, True)
+
+
+@pytest.mark.parametrize(
+    ("mined", "why"),
+    [
+        ({"ok": False}, "reverted"),
+        ({"data": "0x"}, "no transaction there is known"),
+        ({"data": "0x" + "00" * 400}, "no transaction there is known"),
+    ],
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_transaction_that_reverted_or_carries_something_else_executed_nothing(
+    desk: DeliveringMachine, way: str, mined: dict[str, Any], why: str
+) -> None:
+    delivery = lost(desk, way)
+    with chain_with(delivery, carrier(delivery, **mined)).node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert outcome.state is OrderState.UNKNOWN
+    assert why in outcome.reason + " ".join(desk.notices)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_attempt_that_was_reverted_does_not_hide_the_one_that_was_not(desk: DeliveringMachine, way: str) -> None:
+    delivery = lost(desk, way)
+    reverted = carrier(delivery, tx_hash=OTHER, ok=False)
+    with chain_with(delivery, reverted, carrier(delivery)).node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
+
+
+def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    chain = chain_with(delivery, carrier(delivery), block=6, spent=4)
+    with chain.node() as node:
+        context = world(desk, delivery, node.url)
+        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        with pytest.raises(ServiceError, match="another block"):
+            by_hash(delivery, context)
+
+
+# ---- given by a person, and verified ---------------------------------------------------------------------------------
+
+
+def by_hash(delivery: Delivery, context: DeliveryContext, tx_hash: str = TX) -> str:
+    assert context.node is not None
+    record = context.journal.get(delivery.digest).record
+    return settle_by_transaction(record, tx_hash, confirmed_block(context.node, context), context)
+
+
+@pytest.mark.parametrize(
+    ("changes", "block", "spent", "why"),
+    [
+        ({}, 9, 9, "no block up to 8"),
+        ({}, 5, None, "does not have the nonce as used"),
+        ({}, 5, 9, "does not have the nonce as used"),
+        ({"ok": False}, 5, 5, "reverted"),
+        ({"data": "0xdeadbeef"}, 5, 5, "does not carry"),
+        ({"tx_hash": OTHER}, 5, 5, "no block up to 8"),
+    ],
+)
+def test_a_transaction_that_is_given_is_not_believed_unverified(
+    desk: DeliveringMachine, changes: dict[str, Any], block: int, spent: int | None, why: str
+) -> None:
+    delivery = lost(desk, "relayer")
+    chain = chain_with(delivery, carrier(delivery, **changes), block=block, spent=spent)
+    with chain.node() as node, pytest.raises(ServiceError, match=why):
+        by_hash(delivery, world(desk, delivery, node.url))
+    assert desk.world.journal.get(delivery.digest).state is OrderState.UNKNOWN
+
+
+def test_without_the_request_or_a_node_nothing_is_verified(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "relayer")
+    with chain_with(delivery, carrier(delivery)).node() as node:
+        for changes in ({"encoded": lambda _: ""}, {"encoded": lambda _: "ab" * 40}):
+            with pytest.raises(ServiceError):
+                by_hash(delivery, world(desk, delivery, node.url, **changes))
+        assert "executed it" in by_hash(delivery, world(desk, delivery, node.url))
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMachine, way: str) -> None:
+    delivery = lost(desk, way)
+    chain = chain_with(delivery, carrier(delivery))
+    chain.pruned_before = 7
+    with chain.node() as node:
+        context = world(desk, delivery, node.url)
+        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        known = desk.world.journal.get(delivery.digest)
+        assert context.node is not None
+        block = confirmed_block(context.node, context)
+        assert "executed it" in search(known.record, 1_780_000_020_000, block, context)
+    assert desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED
+    assert any("searching block" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize(("since_s", "found"), [(1_780_000_000, True), (1_780_000_110, True), (1_780_000_200, False)])
+def test_a_search_begins_at_the_sending_and_what_it_misses_proves_nothing(
+    desk: DeliveringMachine, since_s: int, found: bool
+) -> None:
+    delivery = lost(desk, "core-api-post")
+    with chain_with(delivery, carrier(delivery)).node() as node:
+        context = world(desk, delivery, node.url)
+        assert context.node is not None
+        record = desk.world.journal.get(delivery.digest).record
+        told = search(record, since_s * 1000, confirmed_block(context.node, context), context)
+    assert ("executed it" in told, "proves nothing" in told) == (found, not found)
+    assert (desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED) is found
+
+
+# ---- a market order: transaction, order, end -------------------------------------------------------------------------
+
+
+def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID) -> dict[str, Any]:
+    return {"address": address, "topics": [kind, order_id], "data": "0x", "transactionHash": OTHER}
+
+
+def topic(state: OrderState) -> str:
+    return "0x" + keccak256(next(name for name, ends in ENDED.items() if ends is state).encode()).hex()
+
+
+@pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
+def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine, state: OrderState) -> None:
+    delivery = lost(desk, "batched-market")
+    chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED),)))
+    chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state)),)))
+    with chain.node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, "as order 7" in outcome.reason, OTHER in outcome.reason) == (state, True, True)
+
+
+@pytest.mark.parametrize(
+    ("registered", "ended", "block"),
+    [
+        ([log(REGISTERED)], [], 7),
+        ([log(REGISTERED)], [log(topic(OrderState.FILLED))], 9),  # not confirmed
+        ([log(REGISTERED)], [log(topic(OrderState.FILLED), order_id=f"0x{8:064x}")], 7),
+        ([log(REGISTERED)], [log(topic(OrderState.FILLED), address=KEEPER)], 7),
+        ([log(REGISTERED, address=KEEPER)], [log(topic(OrderState.FILLED))], 7),
+        ([], [log(topic(OrderState.FILLED))], 7),
+        ([log("0x" + "00" * 32)], [log(topic(OrderState.FILLED))], 7),
+    ],
+)
+def test_without_its_own_orders_end_a_registered_order_is_not_filled(
+    desk: DeliveringMachine, registered: list[dict[str, Any]], ended: list[dict[str, Any]], block: int
+) -> None:
+    delivery = lost(desk, "batched-market")
+    chain = chain_with(delivery, carrier(delivery, logs=tuple(registered)))
+    chain.mine(block, Mined(OTHER, KEEPER, 2, logs=tuple(ended)))
+    with chain.node() as node:
+        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, TX in outcome.reason) == (OrderState.ACCEPTED, True)
+
+
+# ---- a tracking id ---------------------------------------------------------------------------------------------------
+
+
+def history(tracking_id: str, **payload: object) -> dict[str, Any]:
+    accepted = {"seq": 0, "type": "MarketOrderAccepted", "payload": {"trackingId": tracking_id}}
+    return {"events": [accepted, {"seq": 1, "type": "MarketOrderInitiated", "payload": payload}]}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        history("t-2", transactionHash=TX),
+        history("t-1"),
+        history("t-1", transactionHash="0x1"),
+        history("t-1", transactionHash=7),
+        {"events": []},
+        {"events": history("t-1", transactionHash=TX)["events"][1:]},
+        {},
+    ],
+)
+def test_a_tracking_id_whose_history_names_no_transaction_of_it_is_not_believed(
+    desk: DeliveringMachine, document: dict[str, Any]
+) -> None:
+    record = desk.world.journal.get(lost(desk, "batched-market").digest).record
+    with Wire({"GET /tracking-id/t-1/status": [reply(200, document)]}) as wire, pytest.raises(ServiceError):
+        transaction_of(record._replace(url=wire.url), "t-1", desk.world)
+
+
+def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None:
+    record = desk.world.journal.get(lost(desk, "batched-market").digest).record
+    with Wire({"GET /tracking-id/t-1/status": [reply(200, history("t-1", transactionHash=TX))]}) as wire:
+        assert transaction_of(record._replace(url=wire.url), "t-1", desk.world) == TX
+    relayed = {"ok": True, "data": {"id": "r-1", "status": "confirmed", "transactionHash": TX}}
+    with Wire({"GET /intents/r-1": [reply(200, relayed)]}) as wire:
+        assert transaction_of(record._replace(url=wire.url, route="relayer"), "r-1", desk.world) == TX
+    with pytest.raises(UsageError):
+        transaction_of(record._replace(route="twap"), "t-1", desk.world)
+
+
+@pytest.mark.parametrize("way", ["batched-market"])
+def test_another_orders_tracking_id_is_found_out_by_its_transaction(desk: DeliveringMachine, way: str) -> None:
+    delivery, other = lost(desk, way), order("twap", "https://venue.example")
+    chain = chain_with(delivery, Mined(TX, KEEPER, 1, nested(other)))
+    with chain.node() as node, pytest.raises(ServiceError, match="does not carry"):
+        by_hash(delivery, world(desk, delivery, node.url))

@@ -1,0 +1,36 @@
+"""Random documents on the real app: every page that it shows is one that the review listed, in the same order.
+
+``AIRLOCK_HELD_OUT=built-with`` (the default) or ``kept-back`` chooses the seeds, ``AIRLOCK_HELD_OUT_COUNT`` how many.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import pytest
+
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.models import DEVELOPMENT
+from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_shared.ethereum.eip712 import read_typed_data
+from offline.recordings import SIGNER, recovered
+from speculos.device import Person, RealApp
+from speculos.documents import BUILT_WITH, KEPT_BACK, document
+
+pytestmark = pytest.mark.speculos
+
+PATH = "m/44'/60'/0'/0/0"
+SEEDS = KEPT_BACK if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else BUILT_WITH
+COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:COUNT])
+def test_the_pages_are_those_that_were_listed(real_app: RealApp, seed: int) -> None:
+    typed_data, hashes = read_typed_data(document(seed))
+    real_app.configure(raw_messages=True, blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
+        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert person.pages == coming_screens(typed_data, hashes, f"flex-{DEVELOPMENT}", by_hashes=False)
