@@ -551,6 +551,7 @@ PATHS: dict[OrderState, list[OrderState]] = {
     OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
     OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
     OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
+    OrderState.PRESUMED_UNKNOWN: [OrderState.SENDING, OrderState.PRESUMED_UNKNOWN],
     **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
 }  # fmt: skip
 """The states on the way from PREPARED to each."""
@@ -586,7 +587,7 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
         "trader": TRADER,
         "nonce": "7",
     }
-    over = state in {*spent, OrderState.EXPIRED_UNUSED} or (late and deadline_ms is not None)
+    over = state in {*spent, OrderState.EXPIRED_UNUSED, OrderState.VOIDED} or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
         journal.prepare(Record(**fields))  # type: ignore[arg-type]
         for step in PATHS[state]:

@@ -16,12 +16,13 @@ TRIGGER = INTENT._replace(deadline_ms=None)
 TRANSACTION = Use("0x01", 8453, b"", A, A, 7, "demo", "step", None)
 KINDS = {"intent": INTENT, "trigger": TRIGGER, "transaction": TRANSACTION}
 OPEN = ("", "PREPARED", "SENDING", "REJECTED", "EXPORTED", "ACCEPTED", "UNKNOWN", "anything else", "confirmed")
+ENDED = ("EXPIRED_UNUSED", "VOIDED")
 SPENT = {
     "intent": {"FILLED", "MARKET_DECLINED", "CONFIRMED"},
     "trigger": {"FILLED", "MARKET_DECLINED"},
     "transaction": {"CONFIRMED", "FAILED"},
 }
-STATES = (*OPEN, "FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED")
+STATES = (*OPEN, "FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED")
 
 
 def alive(
@@ -33,7 +34,7 @@ def alive(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("state", STATES)
 def test_an_outcome_ends_a_signature_only_when_its_nonce_is_spent(kind: str, state: str) -> None:
-    over = state in SPENT[kind] or state == "EXPIRED_UNUSED"
+    over = state in SPENT[kind] or state in ENDED
     assert alive(KINDS[kind], states={"0x01": state}) == (set() if over else {"0x01"})
 
 
@@ -55,7 +56,7 @@ def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> No
     new = old._replace(digest="0x02", step="withdraw", replaces="0x01")
     for state in STATES:
         spent = state in SPENT[kind]
-        expired = state == "EXPIRED_UNUSED"
+        expired = state in ENDED
         assert alive(old, new, states={"0x02": state}) == (
             set() if spent else {"0x01"} if expired else {"0x01", "0x02"}
         )

@@ -26,7 +26,8 @@ _SPENT = {
     "intent": frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED"}),
 }
 _STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
-_EXPIRED = "EXPIRED_UNUSED"
+_OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
+"""It was not executed and can no longer be: its deadline is past, or something else has its nonce."""
 NO_END = "no end of it is on record here"
 
 
@@ -59,7 +60,7 @@ def _spends(use: Use, state: str) -> bool:
 
 def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: int | None) -> str:
     state = states.get(use.digest, "")
-    if _spends(use, state) or state == _EXPIRED:
+    if _spends(use, state) or state in _OVER:
         return f"it ended as {state}"
     for other in spent:
         if other.digest != use.digest and other.shares_nonce(use):
