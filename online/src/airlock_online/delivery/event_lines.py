@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_online.error_codes import known_code
-from airlock_online.journal.order_states import OrderEvent, is_end_of_view, terminal_state
+from airlock_online.journal.order_states import OrderEvent, is_end_of_view, is_terminal, terminal_state
 from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 
@@ -59,7 +59,7 @@ def event_lines(event: OrderEvent, *, now_ms: int) -> list[str]:
 def event_json(event: OrderEvent, *, now_ms: int) -> dict[str, object]:
     """Return an event as the object of one JSON line. ``told_ms`` is our clock; ``meaning`` is there for a known code."""
     told: dict[str, object] = {"event": event.type, "seq": event.seq, "at_ms": event.at_ms, "told_ms": now_ms}
-    told |= {"terminal": terminal_state(event) is not None, "payload": dict(event.payload)}
+    told |= {"terminal": is_terminal(event), "payload": dict(event.payload)}
     known = known_code(event.code)
     return told | ({"meaning": known.meaning, "do": known.do} if known else {})
 

@@ -71,6 +71,10 @@ _TERMINAL = {
     "MarketOrderCanceled": OrderState.MARKET_DECLINED,
     "Error": OrderState.FAILED,
 }
+ENDS_OF_ROUTES = frozenset(
+    {"RelayConfirmed", "RelayReverted", "TransactionConfirmed", "TransactionReverted", "TriggerStored", "TwapCancelled"}
+)
+"""The events that end what goes another way than the batched market: each route writes its own."""
 _OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
 _OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
 KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed"}) | _TERMINAL.keys() | _OF_INCREASES | _OF_OTHERS
@@ -150,6 +154,11 @@ def is_end_of_view(event: OrderEvent) -> bool:
 def terminal_state(event: OrderEvent) -> OrderState | None:
     """Return the state that a terminal event ends in, or None: unknown types are never terminal."""
     return None if is_end_of_view(event) else _TERMINAL.get(event.type)
+
+
+def is_terminal(event: OrderEvent) -> bool:
+    """Tell whether an event ends what was submitted, on whatever route."""
+    return terminal_state(event) is not None or event.type in ENDS_OF_ROUTES
 
 
 def merge(order: KnownOrder, event: OrderEvent) -> Merged:
