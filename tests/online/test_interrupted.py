@@ -74,7 +74,7 @@ def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing
     assert "code: waiting for the answer to what was sent" in process.stderr.readline()
     code, err = interrupt(process)
     assert (code, "Traceback" in err) == (130, False)
-    assert machine.states() == {"code": "SENDING"}
+    assert machine.states() == {"code": "UNKNOWN"}
     assert machine("status").out.endswith("go on with: airlock-online follow, or airlock-online resolve\n")
     assert machine.services.posts["batched"].total() == 0
     machine.services.faults = Faults()

@@ -148,6 +148,7 @@ class Desk:
         failure = _broken(expectations) or error_of(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
+            self.journal.tell(digest, outcome.state)
         return failure.exit_code if failure else ExitCode.DONE
 
     def _tell(
@@ -159,8 +160,12 @@ class Desk:
         self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
             known = self.journal.get(outcome.digest)
-            ids = {"tracking_id": known.tracking_id, "transaction_hash": known.record.transaction_hash}
+            ids: dict[str, object] = {
+                "tracking_id": known.tracking_id,
+                "transaction_hash": known.record.transaction_hash,
+            }
             ids |= {"entity_id": known.entity_id, "old_entity_id": known.record.old_entity_id}
+            ids |= {"unusable_ids": known.unusable_ids}
             told = {
                 **facts,
                 "terminal": outcome.state in FINAL,

@@ -11,7 +11,7 @@ from airlock_online.cli.delivery_context import Desk, open_desk, patience
 from airlock_online.delivery import submit
 from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.home import OnlineHome
-from airlock_online.journal.order_states import OPEN
+from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.errors import ExitCode
@@ -25,6 +25,8 @@ from airlock_shared.errors import ExitCode
 def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
     r"""Go on following DIGEST, or everything whose outcome is not known yet, all at once. Nothing is sent.
 
+    An outcome that came when nobody was told is told now.
+
     \b
     Example:
       airlock-online follow
@@ -34,9 +36,12 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
         if digest is not None:
             chosen = [desk.journal.get(digest).record]
         else:
-            waiting = [known.record for known in desk.journal.submissions() if known.state in OPEN]
-            chosen = [record for record in waiting if not desk.journal.notes(record.digest)]
-            if left := len(waiting) - len(chosen):
+            every = desk.journal.submissions()
+            untold = [known for known in every if known.state in FINAL and known.told != known.state]
+            waiting = [known for known in every if known.state in OPEN]
+            waited_for = [known for known in waiting if not desk.journal.notes(known.record.digest)]
+            chosen = [known.record for known in (*waited_for, *untold)]
+            if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted = [ExitCode.UNKNOWN]
         codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)

@@ -106,6 +106,7 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
         "since_ms": known.updated_ms,
         "tracking_id": now_known.tracking_id,
         "entity_id": now_known.entity_id,
+        "unusable_ids": list(now_known.unusable_ids),
         "code": now_known.code,
         "known": reason,
         "notes": [{**event.payload, "at_ms": event.at_ms} for event in desk.journal.notes(digest)],
@@ -127,6 +128,8 @@ def _show(report: dict[str, Any]) -> None:
     for name in ("tracking_id", "transaction_hash", "entity_id", "old_entity_id"):
         if report[name]:
             show(f"  {name.replace('_', ' ')}\n    {safe(report[name], limit=200)}")
+    for given in report["unusable_ids"]:
+        show("\n".join(rows("  given:     ", given)))
     if report["known"]:
         show("\n".join(rows("  known:     ", report["known"], limit=1000)))
     for note in report["notes"]:

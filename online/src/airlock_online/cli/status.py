@@ -9,6 +9,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OPEN
 from airlock_shared.cli.console import json_option, say, show, show_json
+from airlock_shared.cli.console import rows as rows_of
 from airlock_shared.text.safe import safe
 
 
@@ -25,7 +26,7 @@ def status(home: OnlineHome, as_json: bool) -> None:
     with open_journal(home.journal_url(), now_ms) as journal:
         rows = journal.submissions()
     if as_json:
-        own = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")
+        own = ("tracking_id", "entity_id", "unusable_ids", "code", "note", "created_ms", "updated_ms")
         show_json(
             [
                 {**row.record._asdict(), "state": row.state.value, **{name: getattr(row, name) for name in own}}
@@ -37,6 +38,8 @@ def status(home: OnlineHome, as_json: bool) -> None:
         code = f"  {safe(row.code, limit=30)}" if row.code else ""
         show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
         show(f"  {row.record.digest}")
+        for given in row.unusable_ids:
+            show("\n".join(rows_of("  given: ", given)))
         if row.state in OPEN:
             show("  go on with: airlock-online follow, or airlock-online resolve")
     if not rows:

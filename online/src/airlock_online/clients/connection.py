@@ -7,11 +7,13 @@ a proxy's CONNECT carry nothing of the request.
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from socket import SOCK_STREAM, getaddrinfo
+from socket import SHUT_RDWR, SOCK_STREAM, getaddrinfo, socket
 from typing import Any
 
 import certifi
@@ -50,6 +52,18 @@ class Exchange(httpcore.NetworkBackend):
         self.head_bytes: int | None = 0  # None when the head is there
         self._monotonic = monotonic
         self._network = httpcore.SyncBackend()
+        self._line: socket | None = None  # a second handle: TLS takes the first one away
+
+    def cut(self) -> None:
+        """End the connection from another thread: whoever waits for it is told at once."""
+        if self._line is not None:
+            with suppress(OSError):  # it has ended by itself
+                self._line.shutdown(SHUT_RDWR)
+
+    def release(self) -> None:
+        """Let go of the connection, which somebody else has closed."""
+        if self._line is not None:
+            self._line.close()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """Take an event of the HTTP library's trace: only a CONNECT is no part of the request."""
@@ -91,6 +105,7 @@ class Exchange(httpcore.NetworkBackend):
                 if left <= 0:
                     break
                 stream = self._network.connect_tcp(str(address[0]), port, left, socket_options=socket_options)
+                self._line = socket(fileno=os.dup(stream.get_extra_info("socket").fileno()))
                 return _Stream(stream, self, inside=not self.tunnel)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error

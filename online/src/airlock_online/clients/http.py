@@ -104,7 +104,7 @@ class Http:
         self._ca_file, self._proxy, self._plain_http = ca_file, proxy, plain_http
         self._monotonic = monotonic
         self._sleep = sleep
-        self._open: set[httpcore.ConnectionPool] = set()
+        self._open: set[Exchange] = set()
         self._changing = threading.Lock()
         self._closed = False
 
@@ -117,13 +117,12 @@ class Http:
         self.close()
 
     def close(self) -> None:
-        """Close every connection."""
+        """End every connection, those that other threads wait for too, and let no request be begun any more."""
         with self._changing:
             self._closed = True
-            connections, self._open = self._open, set()
-        for connection in connections:
-            with suppress(*_FOREIGN):  # another thread is using it
-                connection.close()
+            exchanges, self._open = self._open, set()
+        for exchange in exchanges:
+            exchange.cut()
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -200,14 +199,15 @@ class Http:
                 raise NotSent(
                     f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again"
                 )
-            self._open.add(connection)
+            self._open.add(exchange)
         try:
             yield connection
         finally:
             with self._changing:
-                self._open.discard(connection)
+                self._open.discard(exchange)
             with suppress(*_FOREIGN):
                 connection.close()
+            exchange.release()
 
     def _send(
         self, call: HttpCall, request: httpcore.Request, connection: httpcore.ConnectionPool, exchange: Exchange

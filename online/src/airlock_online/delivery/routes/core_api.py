@@ -12,7 +12,7 @@ from typing import Any
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, document_of, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, parcel_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
@@ -68,10 +68,13 @@ def _stored(told: dict[str, Any], replaces: str) -> dict[str, str]:
     data = told["data"] if told.get("ok") is True and type(told.get("data")) is dict else told
     new = data.get("newEntityId", data.get("entityId")) if replaces else data.get("entityId")
     if type(new) is not str or not 0 < len(new) <= MAX_TRACKING_ID or not new.isprintable():
-        raise ServiceError(f"{_WHO} gave no usable id of the stored trigger")
+        if new is None:
+            raise ServiceError(f"{_WHO} gave no id of the stored trigger")
+        raise UnusableId(f"{_WHO} gave no usable id of the stored trigger", "entityId", new)
     if not replaces:
         return {"entityId": new}
     old = data.get("oldEntityId", replaces)
     if old != replaces or new == replaces:
-        raise ServiceError(f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}")
+        what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"
+        raise UnusableId(what, "newEntityId", new)
     return {"entityId": new, "oldEntityId": replaces}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import Tracker, given_id
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.wire.codec import parse_json
@@ -27,6 +27,14 @@ class Parcel(NamedTuple):
     method: str
     url: str
     body: bytes
+
+
+class UnusableId(ServiceError):
+    """A service gave an id that cannot be asked for; ``given`` names its member and has it as it came, for the journal."""
+
+    def __init__(self, what: str, name: str, value: object) -> None:
+        super().__init__(what, do="ask the service's operator, with the id that the journal keeps")
+        self.given = given_id(name, value)
 
 
 def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
@@ -50,6 +58,9 @@ def post_once(
         return read(reply)
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
+    except UnusableId as error:
+        tracker.keep_unusable(error.given)
+        tracker.settle(OrderState.UNKNOWN, f"{error.what}; it gave {error.given}")
     except ServiceError as error:
         tracker.settle(OrderState.UNKNOWN, error.what)
     return None

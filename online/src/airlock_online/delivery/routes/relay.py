@@ -16,7 +16,7 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, data_of, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
@@ -37,7 +37,9 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     def read(reply: Any) -> str:
         named = data_of(_WHO, parcel.url, reply).get("hash")
         if type(named) is not str:
-            raise ServiceError(f"{_WHO} gave no transaction hash")
+            if named is None:
+                raise ServiceError(f"{_WHO} gave no transaction hash")
+            raise UnusableId(f"{_WHO} gave no transaction hash", "hash", named)
         return named
 
     named = post_once(parcel, read, tracker, context)

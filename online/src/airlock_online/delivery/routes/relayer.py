@@ -14,7 +14,7 @@ from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, data_of, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -82,5 +82,7 @@ def _take(data: dict[str, Any], tracker: Tracker) -> bool:
 def _id_of(data: dict[str, Any]) -> str:
     relay_id = data.get("id")
     if type(relay_id) is not str or not 0 < len(relay_id) <= MAX_TRACKING_ID or not relay_id.isprintable():
-        raise ServiceError("the relayer gave no usable id")
+        if relay_id is None:
+            raise ServiceError("the relayer gave no usable id")
+        raise UnusableId("the relayer gave no usable id", "id", relay_id)
     return relay_id

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.claims import let_go
 from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
 from airlock_shared.text.safe import safe
+
+_MAX_GIVEN = 300
 
 
 class Tracker:
@@ -28,6 +31,8 @@ class Tracker:
         """Merge an event of the batched market: write what is new, name what is odd, then show it."""
         merged = merge(self.order, event)
         self.order = merged.order
+        if not event.tracking_id and event.payload.get("trackingId") is not None:
+            self.keep_unusable(given_id("trackingId", event.payload["trackingId"]))
         if not merged.fresh and is_of(event, self.order):
             self.adopt(event)
         if merged.fresh:
@@ -98,6 +103,11 @@ class Tracker:
                 f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})"
             )
 
+    def keep_unusable(self, given: str) -> None:
+        """Keep an id that a service gave and that cannot be asked for, and say so."""
+        self._context.journal.keep_unusable(self.digest, given)
+        self._context.on_notice(f"an id that cannot be asked for was given, and is kept: {given}")
+
     def settle(self, state: OrderState, note: str) -> None:
         """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
         if not self._context.journal.move(self.digest, state, note=note, token=self.token):
@@ -110,3 +120,8 @@ class Tracker:
         self._context.journal.reject(self.digest, status, reason, code, token=self.token)
         let_go(self.token)
         self._context.on_answered()
+
+
+def given_id(name: str, value: object) -> str:
+    """Return an id as the journal keeps it: its member's name, and the JSON of what came, safe to show."""
+    return f"{name}: {safe(json.dumps(value), limit=_MAX_GIVEN)}"

@@ -12,7 +12,7 @@ import re
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, document_of, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, parcel_of, post_once
 from airlock_online.delivery.routes.struct import members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -51,7 +51,8 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
                 f"{_WHO} answered about the TWAP {safe(str(told.get('twapId')), limit=80)}, not {twap_id}"
             )
         if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or type(block) is not int or block < 0:
-            raise ServiceError(f"{_WHO} gave no transaction hash and block")
+            given = {"transactionHash": tx_hash, "blockNumber": block}
+            raise UnusableId(f"{_WHO} gave no transaction hash and block", "transaction", given)
         return {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
 
     payload = post_once(parcel, read, tracker, context)

@@ -1,0 +1,177 @@
+"""How things end: every id that was given is kept, an interrupt leaves a state behind, what nobody was told is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from airlock_online.cli.main import program
+from airlock_online.clients.http import Http
+from airlock_online.delivery.event_lines import event_json
+from airlock_online.delivery.submit import submit
+from airlock_online.home import OnlineHome
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_shared.cli.program import run
+from online.crash.orders import order
+from online.delivering_machine import delivering_machine
+from online.loopback import Answer, Wire, frame, reply, stream
+from online.test_journal import DIGEST, NOW, put
+from online.test_unsent import SENDINGS
+
+# ---- ids that cannot be used ---------------------------------------------------------------------------------------
+
+GIVEN = [
+    ("core-api-post", reply(201, {"entityId": 12}), "entityId: 12"),
+    ("core-api-post", reply(201, {"entityId": "x" * 201}), 'entityId: "' + "x" * 201),
+    ("core-api-put", reply(200, {"newEntityId": 7}), "entityId: 7"),
+    ("core-api-put", reply(200, {"newEntityId": "e-9", "oldEntityId": "e-2"}), 'newEntityId: "e-9"'),
+    ("relayer", reply(200, {"ok": True, "data": {"id": 4711}}), "id: 4711"),
+    ("relay", reply(200, {"ok": True, "data": {"hash": 9}}), "hash: 9"),
+    ("twap", reply(201, {"twapId": 41, "transactionHash": "0xabc", "blockNumber": 1}), "0xabc"),
+    ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": 5}, 0)), "trackingId: 5"),
+    ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": "\x1b[2J"}, 0)), "trackingId: "),
+]
+
+
+@pytest.mark.parametrize(("way", "answer", "given"), GIVEN)
+def test_an_id_that_cannot_be_used_is_kept_and_shown(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+    answer: Answer,
+    given: str,
+) -> None:
+    with Wire({SENDINGS[way]: [answer]}) as wire, delivering_machine(tmp_path / "journal.sqlite3") as desk:
+        delivery = order(way, wire.url)
+        outcome = submit(delivery, desk.world._replace(patience_s=0))
+        assert outcome.state in (OrderState.UNKNOWN, OrderState.ACCEPTED)
+        (kept,) = desk.world.journal.get(delivery.digest).unusable_ids
+        assert given in kept
+        assert kept.isprintable()
+    for words in (["status"], ["resolve"]):
+        monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), *words])
+        run(program)
+        assert given[:40] in " ".join(capsys.readouterr().out.split())
+
+
+# ---- what nobody was told ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (OrderState.FILLED, 0),
+        (OrderState.CONFIRMED, 0),
+        (OrderState.MARKET_DECLINED, 10),
+        (OrderState.FAILED, 11),
+        (OrderState.EXPIRED_UNUSED, 7),
+    ],
+)
+def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, state: OrderState, code: int
+) -> None:
+    home = OnlineHome(tmp_path)
+    with open_journal(home.journal_url(), lambda: NOW) as journal:
+        put(journal, state)
+    monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), "follow"])
+    assert run(program) == code
+    assert f"outcome: {state.value}" in capsys.readouterr().out
+    assert run(program) == 0
+    assert "nothing to follow" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["airlock-online", "--home", str(tmp_path), "follow", DIGEST, "--json"])
+    assert run(program) == code
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told["state"] == state.value
+    assert told.get("error", {"exit_code": 0})["exit_code"] == code
+
+
+@pytest.mark.parametrize(
+    ("kind", "terminal"),
+    [
+        ("MarketOrderExecuted", True),
+        ("MarketOrderCanceled", True),
+        ("RelayConfirmed", True),
+        ("RelayReverted", True),
+        ("TransactionConfirmed", True),
+        ("TransactionReverted", True),
+        ("TriggerStored", True),
+        ("TwapCancelled", True),
+        ("RelayAccepted", False),
+        ("TransactionSent", False),
+        ("MarketOrderAccepted", False),
+        ("SomethingElse", False),
+    ],
+)
+def test_the_event_that_ends_it_says_so_on_every_route(kind: str, terminal: bool) -> None:
+    assert event_json(OrderEvent(1, kind, {}), now_ms=NOW)["terminal"] is terminal
+
+
+# ---- an interrupt --------------------------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import sys, threading, signal
+from functools import partial
+from pathlib import Path
+from airlock_online.cli.delivery_context import open_desk
+from airlock_online.delivery.parallel import run_parallel
+from airlock_online.delivery.submit import submit
+from airlock_online.home import OnlineHome
+from online.crash.orders import order
+home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
+def job(answered):
+    delivery = order(way, "https://a.example")._replace(base_url=url)
+    context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
+    return desk.run(delivery.step, delivery.digest, partial(submit, delivery, context))
+try:
+    with open_desk(home, 0, as_json=True) as desk:
+        run_parallel([job], in_turn=True)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize(("scheme", "state"), [("https", OrderState.PREPARED), ("http", OrderState.UNKNOWN)])
+@pytest.mark.parametrize("way", ["batched-market", "relayer", "twap", "core-api-post", "relay"])
+def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
+    tmp_path: Path, way: str, scheme: str, state: OrderState
+) -> None:
+    """The peer takes the connection and says nothing: with https no request was written yet, with http all of it was."""
+    with socket.create_server(("127.0.0.1", 0)) as peer:
+        url = f"{scheme}://127.0.0.1:{peer.getsockname()[1]}"
+        command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), way, url, str(NOW)]
+        peer.settimeout(20)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+            connection, _ = peer.accept()
+            with connection:
+                assert connection.recv(1)
+                began = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=20)
+                took = time.monotonic() - began
+    assert (process.returncode, "Traceback" in err) == (130, False), err
+    with open_journal(OnlineHome(tmp_path).journal_url(), lambda: NOW) as journal:
+        known = journal.get(order(way, "https://a.example").digest)
+    assert (known.state, bool(known.note)) == (state, True)
+    assert took < 5
+
+
+def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Path) -> None:
+    with Wire({SENDINGS["twap"]: [reply(201, {})]}) as wire, delivering_machine(tmp_path / "j") as desk:
+        http = Http()
+        http._changing.acquire()  # it is past the door when the interrupt comes
+        http._changing.release()
+        desk.world = desk.world._replace(http=http)
+        http.close()
+        assert submit(order("twap", wire.url), desk.world).state is OrderState.PREPARED
+        assert wire.seen == []
