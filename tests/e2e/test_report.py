@@ -550,6 +550,7 @@ PATHS: dict[OrderState, list[OrderState]] = {
     OrderState.REJECTED: [OrderState.SENDING, OrderState.REJECTED],
     OrderState.ACCEPTED: [OrderState.SENDING, OrderState.ACCEPTED],
     OrderState.UNKNOWN: [OrderState.SENDING, OrderState.UNKNOWN],
+    OrderState.PRESUMED_UNKNOWN: [OrderState.SENDING, OrderState.PRESUMED_UNKNOWN],
     **{final: [OrderState.SENDING, OrderState.ACCEPTED, final] for final in FINAL},
 }  # fmt: skip
 """The states on the way from PREPARED to each."""
@@ -558,7 +559,11 @@ PATHS: dict[OrderState, list[OrderState]] = {
 @pytest.mark.parametrize("state", list(OrderState))
 def test_only_a_signature_whose_outcome_is_final_is_no_secret(tmp_path: Path, state: OrderState) -> None:
     digest = "0x" + "ab" * 32
-    fields = dict.fromkeys(Record._fields, "") | {"digest": digest, "ceremony": "demo", "deadline_ms": None}
+    fields = (
+        dict.fromkeys(Record._fields, "")
+        | {"digest": digest, "ceremony": "demo"}
+        | {"deadline_ms": None, "chain_id": None}
+    )
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
         journal.prepare(Record(**fields))  # type: ignore[arg-type]
         for step in PATHS[state]:

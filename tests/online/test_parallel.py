@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from airlock_online.delivery import parallel
 from airlock_online.delivery.parallel import Job, run_parallel
 
 
@@ -32,6 +33,20 @@ def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> No
 
     assert run_parallel([first, second], in_turn=True) == ["first", "second"]
     assert order == ["first sent", "second sent"]
+
+
+def test_one_whose_answer_waits_does_not_hold_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "TURN_S", 0.05)
+    done = threading.Event()
+
+    def first(_answered: Callable[[], None]) -> bool:
+        return done.wait(10)
+
+    def second(_answered: Callable[[], None]) -> bool:
+        done.set()
+        return True
+
+    assert run_parallel([first, second], in_turn=True) == [True, True]
 
 
 def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> None:

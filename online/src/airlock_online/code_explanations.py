@@ -44,6 +44,8 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
                     ExitCode.UNKNOWN),
     OrderState.EXPORTED: ("Run `airlock-online follow`, and ask who sends it. It is never sent from here.",
                           ExitCode.UNKNOWN),
+    OrderState.PRESUMED_UNKNOWN: ("Run `airlock-online follow`; its sender may still write down what it learned.",
+                                  ExitCode.UNKNOWN),
     OrderState.FILLED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.CONFIRMED: ("Nothing: compare what was read back.", ExitCode.DONE),
     OrderState.MARKET_DECLINED: ("If the order is still wanted: a plan with another id and bounds of now, agreed anew.",

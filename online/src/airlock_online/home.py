@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
-from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
+
+if TYPE_CHECKING:
+    from airlock_online.journal.schema import Record
 
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
