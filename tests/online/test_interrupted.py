@@ -85,6 +85,7 @@ def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing
 
 def test_an_interrupted_following_goes_on_later(machine: OnlineCommand) -> None:
     signatures = machine.signatures(buy=OPEN)
+    (machine.home / "config.toml").write_text("")  # a node would tell before the market does
     machine.services.faults = Faults.of("stream-timeout", "empty-events")
     assert machine("submit", signatures, "--patience", 0).code == 9
     process = start(machine, "follow")

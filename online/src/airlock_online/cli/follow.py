@@ -37,12 +37,13 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
             chosen = [desk.journal.get(digest).record]
         else:
             every = desk.journal.submissions()
-            waiting = [known.record for known in every if known.state in OPEN]
-            chosen = [record for record in waiting if not desk.journal.notes(record.digest)]
-            if left := len(waiting) - len(chosen):
+            untold = [known for known in every if known.state in FINAL and known.told != known.state]
+            waiting = [known for known in every if known.state in OPEN]
+            waited_for = [known for known in waiting if not desk.journal.notes(known.record.digest)]
+            chosen = [known.record for known in (*waited_for, *untold)]
+            if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted = [ExitCode.UNKNOWN]
-            chosen += [known.record for known in every if known.state in FINAL and known.told != known.state]
         codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")

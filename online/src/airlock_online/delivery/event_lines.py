@@ -11,7 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_online.error_codes import known_code
-from airlock_online.journal.order_states import OrderEvent, is_end_of_view, needs_history, terminal_state
+from airlock_online.journal.order_states import (
+    ENDS_OF_ROUTES,
+    OrderEvent,
+    is_end_of_view,
+    needs_history,
+    terminal_state,
+)
 from airlock_shared.documents.services import BATCHED_MARKET
 from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
@@ -28,6 +34,9 @@ _UNITS: dict[str, Unit] = {
     "coinExposure": COIN, "coinExposureAdded": COIN, "timestamp": UNIX_S,
 }  # fmt: skip
 """The members that are raw amounts, with their unit; every other one is shown as it is."""
+
+FOUND = "FoundOnChain"
+"""The event of what the operator's node has found."""
 
 _SAID = {  # each fits beside its type in one line
     "MarketOrderAccepted": "not on chain yet",
@@ -46,20 +55,14 @@ _SAID = {  # each fits beside its type in one line
     "TransactionSent": "sent; not confirmed yet",
     "TransactionConfirmed": "confirmed",
     "TransactionReverted": "reverted",
-    "FoundOnChain": "executed, found on chain",
+    FOUND: "executed, found on chain",
 }
-
-
-_ENDS = frozenset(
-    {"RelayConfirmed", "RelayReverted", "TwapCancelled", "TriggerStored", "TransactionConfirmed", "TransactionReverted"}
-) | {"FoundOnChain"}
-"""The events that end a submission of another route than the market's, whose own events never have these names."""
 
 
 def is_end(event: OrderEvent, route: str = BATCHED_MARKET) -> bool:
     """Tell whether a submission is over with this event on its route."""
     if route != BATCHED_MARKET:
-        return event.type in _ENDS
+        return event.type in ENDS_OF_ROUTES or event.type == FOUND
     return terminal_state(event) is not None and (event.seq is not None or not needs_history(event))
 
 

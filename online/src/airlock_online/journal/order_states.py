@@ -79,6 +79,10 @@ _TERMINAL = {
     "Error": OrderState.FAILED,
 }
 TERMINAL_TYPES = frozenset(_TERMINAL)
+ENDS_OF_ROUTES = frozenset(
+    {"RelayConfirmed", "RelayReverted", "TransactionConfirmed", "TransactionReverted", "TriggerStored", "TwapCancelled"}
+)
+"""The events that end what goes another way than the batched market: each route writes its own."""
 _OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
 _OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
 KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed"}) | _TERMINAL.keys() | _OF_INCREASES | _OF_OTHERS

@@ -31,10 +31,10 @@ class Tracker:
         """Merge an event of the batched market: write what is new, name what is odd, then show it."""
         merged = merge(self.order, event)
         self.order = merged.order
-        if not merged.fresh and is_of(event, self.order):
-            self.adopt(event)
         if not event.tracking_id and event.payload.get("trackingId") is not None:
             self.keep_unusable(given_id("trackingId", event.payload["trackingId"]))
+        if not merged.fresh and is_of(event, self.order):
+            self.adopt(event)
         if merged.fresh:
             ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
             message = event.payload.get("message")
