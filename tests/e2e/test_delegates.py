@@ -184,7 +184,7 @@ def test_a_deployment_without_the_relayer_is_told_before_anybody_signs(
     told = " ".join(ended.err.split())
     assert ended.code == 0, ended.err
     assert ("WARNING: the deployment has no address for the relayer" in told) == warned
-    assert ("again with --relayer URL, before anybody signs" in told) == warned
+    assert ("again with --relayer URL before anybody signs" in told) == warned
 
 
 # ---- without a proof ------------------------------------------------------------------------------------------------

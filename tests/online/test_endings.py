@@ -21,6 +21,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.cli.program import run
+from airlock_shared.documents.services import BATCHED_MARKET
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, frame, reply, stream
@@ -113,7 +114,19 @@ def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follo
     ],
 )
 def test_the_event_that_ends_it_says_so_on_every_route(kind: str, terminal: bool) -> None:
-    assert event_json(OrderEvent(1, kind, {}), now_ms=NOW)["terminal"] is terminal
+    route = ROUTE_OF.get(
+        kind.removesuffix("Confirmed").removesuffix("Reverted").removesuffix("Accepted"), BATCHED_MARKET
+    )
+    assert event_json(OrderEvent(1, kind, {}), now_ms=NOW, route=route)["terminal"] is terminal
+
+
+ROUTE_OF = {
+    "Relay": "relay",
+    "Transaction": "rpc",
+    "TransactionSent": "rpc",
+    "TriggerStored": "core-api",
+    "TwapCancelled": "twap",
+}
 
 
 # ---- an interrupt --------------------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ def test_the_table_is_the_one_that_was_agreed() -> None:
         OrderState.MARKET_DECLINED,
         OrderState.FAILED,
         OrderState.EXPIRED_UNUSED,
+        OrderState.VOIDED,
     }
     assert {
         OrderState.PREPARED: {OrderState.SENDING, OrderState.EXPORTED, OrderState.UNKNOWN},

@@ -135,10 +135,10 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Deliver
     delivery = unsent("http://127.0.0.1:1")
 
     class Late(type(desk.world.journal)):  # type: ignore[misc]
-        def claim(self, digest: str, **sent: str | None) -> bool:
+        def claim(self, digest: str, *alone: object, **sent: str | None) -> str:
             with open_journal(str(tmp_path / "journal.sqlite"), lambda: NOW) as other:
                 assert other.export(digest)
-            return bool(super().claim(digest, **sent))
+            return str(super().claim(digest, *alone, **sent))
 
     late = Late(desk.world.journal._engine, lambda: NOW)
     with pytest.raises(Refusal, match="ROUTE-EXPORTED"):

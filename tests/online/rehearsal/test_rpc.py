@@ -188,7 +188,7 @@ def test_a_transaction_is_taken_once(desk: ServicesClient) -> None:
 
 
 BAD_PARAMS: list[tuple[str, list[Any]]] = [
-    ("eth_getTransactionCount", []), ("eth_getTransactionCount", ["me"]), ("eth_getTransactionCount", [T, "0x1"]),
+    ("eth_getTransactionCount", []), ("eth_getTransactionCount", ["me"]), ("eth_getTransactionCount", [T, "soon"]),
     ("eth_getBalance", [5]), ("eth_getBalance", [T, "earliest"]), ("eth_feeHistory", ["0x0", "latest", []]),
     ("eth_feeHistory", ["0x500", "latest", []]), ("eth_feeHistory", ["4", "latest"]), ("eth_feeHistory", ["0x01", "latest"]),
     ("eth_feeHistory", ["0x1"]), ("eth_feeHistory", ["0x1", "latest", 5]), ("eth_call", ["0x"]), ("eth_call", [{}]),

@@ -72,12 +72,12 @@ def _intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     moment = utc_text(until_ms)
     if known.state is OrderState.ACCEPTED:
         return OpenOutcome(
-            f"the service's last word, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
+            f"the service's final answer, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
             f"{_FOLLOW} {_AGAIN}",
         )
     return OpenOutcome(
-        f"its nonce being used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
+        f"its nonce to be used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
         f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
     )

@@ -27,7 +27,7 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     r"""Print the lines that make a shell complete this program's commands, options and file names.
 
     \b
-    Example, for bash, in this terminal (for every terminal: the same line in ~/.bashrc):
+    Example for bash, in this terminal (in each: the same line in ~/.bashrc):
       eval "$(PROGRAM completion bash)"
     zsh: the same with zsh; fish: PROGRAM completion fish | source
     """

@@ -51,7 +51,7 @@ class Node:
 
     def _count(self, params: Params) -> object:
         account = account_at(*params[:1])
-        if params[1:] and str(params[1]).startswith("0x"):
+        if params[1:] and params[1] not in ("latest", "pending"):
             return None
         self._runtime.mempool.welcome(account)
         return hex(self._runtime.mempool.transaction_count(account, pending="pending" in params))
