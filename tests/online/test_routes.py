@@ -390,7 +390,7 @@ def test_confirmations_are_counted_and_a_stored_order_is_not_called_filled(desk:
     with Node(**answers) as node:
         outcome = by_node(desk, node, confirmations=3)
         assert node.asked.count("eth_sendRawTransaction") == 1
-    assert (outcome.state, "no fill" in outcome.reason) == (OrderState.CONFIRMED, True)
+    assert (outcome.state, "not a fill" in outcome.reason) == (OrderState.CONFIRMED, True)
     assert desk.events[1].payload == {"transactionHash": INCREASE, "blockNumber": 40, "confirmedBlock": 40}
     assert len(desk.naps) == 3
 
