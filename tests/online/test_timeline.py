@@ -93,7 +93,7 @@ def test_the_first_line_of_a_known_event_is_one_line(kind: str) -> None:
 
 
 def test_an_unknown_type_says_that_it_ends_nothing() -> None:
-    assert "MarketOrderFinished: a type that this version does not know; the order continues" in text_of(
+    assert "MarketOrderFinished: a type that this version does not know; it ends nothing" in text_of(
         lines("MarketOrderFinished", {})
     )
 
