@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 MUTANTS = Path(__file__).with_name("mutants.toml")
 SOURCES = ("shared/src", "offline/src", "online/src", "online/rehearsal/src")
 COPIED = (*SOURCES, "offline/kit", "tests", "docs", "pyproject.toml")
-TIMEOUT_S = 300
+TIMEOUT_S, PRISTINE_TIMEOUT_S = 600, 3600  # of one mutant's tests; of all their tests without any
 NO_TESTS_FAILED, TESTS_FAILED = 0, 1  # pytest's exit codes
 
 
@@ -90,7 +90,7 @@ def copy_workspace(to: Path) -> None:
             shutil.copy(source, target)
 
 
-def run_tests(copy: Path, tests: Sequence[str], *options: str) -> FinishedTests:
+def run_tests(copy: Path, tests: Sequence[str], *options: str, timeout_s: int = TIMEOUT_S) -> FinishedTests:
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
     environment |= {
@@ -100,10 +100,10 @@ def run_tests(copy: Path, tests: Sequence[str], *options: str) -> FinishedTests:
     words = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *options, *tests]
     try:
         ended = subprocess.run(
-            words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+            words, cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=timeout_s
         )
     except subprocess.TimeoutExpired:  # a test that no longer ends has noticed too
-        return FinishedTests(TESTS_FAILED, f"stopped after {TIMEOUT_S} s")
+        return FinishedTests(TESTS_FAILED, f"stopped after {timeout_s} s")
     return FinishedTests(ended.returncode, ended.stdout + ended.stderr)
 
 
@@ -148,7 +148,7 @@ def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
 
 def failing_anyway(tests: Iterable[str], pristine: Path) -> list[str]:
     """Return the tests that fail without any mutant."""
-    ended = run_tests(pristine, sorted(set(tests)), "-rfE", "--tb=no")
+    ended = run_tests(pristine, sorted(set(tests)), "-rfE", "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
     found = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", ended.said, re.MULTILINE)
     if ended.code not in (NO_TESTS_FAILED, TESTS_FAILED) or bool(found) != (ended.code == TESTS_FAILED):
         message = f"pytest could not run the tests:\n{ended.said[-2000:]}"
