@@ -145,6 +145,21 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Deliver
         submit(delivery, desk.world._replace(journal=late))
 
 
+def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_path: Path) -> None:
+    with Wire({}) as wire:
+        delivery = unsent(wire.url)
+
+        class Late(type(desk.world.journal)):  # type: ignore[misc]
+            def claim(self, digest: str, *alone: object, **sent: str | None) -> str:
+                with open_journal(str(tmp_path / "journal.sqlite"), lambda: NOW) as other:
+                    assert other.claim(digest)
+                    return str(super().claim(digest, *alone, **sent))
+
+        outcome = submit(delivery, desk.world._replace(journal=Late(desk.world.journal._engine, lambda: NOW)))
+        assert "is sending it" in outcome.reason
+        assert wire.seen == []
+
+
 # ---- what it waits for ----------------------------------------------------------------------------------------------
 
 

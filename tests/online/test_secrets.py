@@ -128,6 +128,11 @@ def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str
     assert longest_shown(SECRET[2:], told.out + told.err) <= MOST_SEEN
 
 
+def test_rows_leave_it_out_before_they_break_it_into_lines() -> None:
+    keep_secret(SECRET)
+    assert longest_shown(SECRET[2:], "".join(console.rows("", f"it says {SECRET}"))) <= MOST_SEEN
+
+
 def test_the_transcript_leaves_it_out(tmp_path: Path) -> None:
     keep_secret(SECRET)
     OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no {SECRET}"}, 1)
