@@ -112,7 +112,6 @@ def screen_of(words: list[str], folder: Path) -> bytes:
     modes[1] &= ~termios.OPOST  # bytes as they were written
     modes[3] &= ~termios.ECHO
     termios.tcsetattr(theirs, termios.TCSANOW, modes)
-    os.write(ours, b"\x04" * 8)  # the input has ended
     with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, close_fds=True) as process:
         os.close(theirs)
         seen, until = b"", time.monotonic() + 60
@@ -120,6 +119,7 @@ def screen_of(words: list[str], folder: Path) -> bytes:
             if not select.select([ours], [], [], 0.2)[0]:
                 if process.poll() is not None:
                     break
+                os.write(ours, b"\x04")  # the input has ended; what was typed before a question counts for nothing
                 continue
             try:
                 data = os.read(ours, 1 << 16)
