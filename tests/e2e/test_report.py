@@ -663,6 +663,7 @@ def test_a_refused_item_is_in_the_report_with_its_check(desk: BothMachines, ledg
 
 def test_a_plan_without_roles_misses_nobody_and_has_a_line_to_sign(desk: BothMachines, ledger: Ledger) -> None:
     day = _signed(desk, ledger)
+    assert desk.online("submit", day.signatures).code == 0  # so that the online machine knows this machine's head
     assert day.seal().code == 0
     files_of = desk.path("market-close.plan.toml")
     assert "roles" in files_of.read_text()
