@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal import engine
@@ -22,7 +23,9 @@ from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
+from online.fake_chain import FakeChain
 from online.loopback import Answer, Wire, closed_port, frame, reply, stream
+from online.node import CHAIN_ID
 from online.test_journal import DIGEST, NOW, put, record
 from online.test_routes import Node
 
@@ -125,8 +128,6 @@ def test_every_way_leaves_its_mark_before_a_byte_is_sent(home: OnlineHome, path:
         seen.append([entry.event for entry in home.transcript.entries()])
 
     with Wire({}, look) as wire, delivering_machine(path) as desk:
-        from airlock_online.clients.rpc import RpcClient
-
         marked(desk, home)
         desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
         submit(order(way, wire.url), desk.world)
@@ -256,11 +257,37 @@ def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
         Node(eth_getTransactionCount=[taken], eth_getTransactionReceipt=[None]) as node,
         delivering_machine(path) as desk,
     ):
-        from airlock_online.clients.rpc import RpcClient
-
         desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
         submit(delivery, desk.world)
         assert desk.world.journal.get(delivery.digest).claims == 0
+
+
+def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(path: Path) -> None:
+    chain = FakeChain(1_700_000_000)
+    with (
+        Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire,
+        chain.node() as node,
+        delivering_machine(path) as desk,
+    ):
+        delivery = unsent(wire.url)._replace(chain_id=CHAIN_ID)
+        chain.spent[delivery.signer.lower(), int(delivery.nonce)] = 0
+        world = desk.reading(lambda *_: False)._replace(node=RpcClient(node.url, desk.world.http))
+        assert (submit(delivery, world).state, wire.seen) == (OrderState.UNKNOWN, [])
+
+
+def test_a_count_of_another_chain_says_nothing_of_a_transaction(path: Path) -> None:
+    delivery = order("relay", f"http://127.0.0.1:{closed_port()}")._replace(chain_id=CHAIN_ID)
+    taken = hex(int(delivery.nonce) + 1)
+    with (
+        Node(
+            eth_chainId=[hex(CHAIN_ID + 1)], eth_getTransactionCount=[taken], eth_getTransactionReceipt=[None]
+        ) as node,
+        delivering_machine(path) as desk,
+    ):
+        desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
+        outcome = submit(delivery, desk.world)
+        assert outcome.state is OrderState.PREPARED, outcome
+        assert desk.world.journal.get(delivery.digest).claims == 1  # it was tried, and nobody listens there
 
 
 # ---- a database that answers nothing -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from airlock_online.clients.http_messages import NotSent
+from airlock_online.delivery.chain_evidence import nonce_now, require_chain
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.documents.services import OF_TRANSACTIONS
@@ -42,17 +43,14 @@ def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
-    """Tell whether a read says that the nonce is used. What cannot be read says nothing."""
+    """Tell whether a read of the chain that it was signed for says that the nonce is used; no answer says nothing."""
+    if record.route not in OF_TRANSACTIONS:
+        return nonce_now(record, context) is True
+    if context.node is None:
+        return False
     try:
-        if record.route in OF_TRANSACTIONS:
-            return context.node is not None and context.node.transaction_count(record.signer, block="latest") > int(
-                record.nonce
-            )
-        if context.nonce_used is None:
-            return False
-        accounts = {account.lower(): account for account in (record.signer, record.trader)}.values()
-        number = int(record.nonce)
-        return any(context.nonce_used(record.chain_id, record.contract, account, number) for account in accounts)
+        require_chain(context.node, record, context)
+        return context.node.transaction_count(record.signer, block="latest") > int(record.nonce)
     except ServiceError as error:
         what = "no connection" if isinstance(error, NotSent) else error.what
         context.on_notice(f"whether the nonce is used already cannot be read before the sending: {what}")
