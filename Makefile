@@ -34,12 +34,15 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 PURE := tests/shared tests/workspace --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
         --ignore=tests/shared/ur/test_hostile.py
 
-quick: ## Lint and the pure tests, for the daily loop (less than 90 seconds)
+# Of them, those that draw random data take half of the time: not for the daily loop.
+RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
+
+quick: ## Lint and the pure tests but those of random data, for the daily loop (less than 90 seconds)
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-pure
 
 .PHONY: test-pure
 test-pure: $(VENVS)/dev/.done
-	@$(VENVS)/dev/bin/python -m pytest -q $(PURE)
+	@$(VENVS)/dev/bin/python -m pytest -q $(PURE) $(RANDOM:%=--ignore=%)
 
 test: test-together test-offline test-online test-newer ## Run all tests (with make -j2 two parts of them at a time)
 
