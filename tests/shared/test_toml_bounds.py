@@ -20,7 +20,15 @@ DEEP = "[" * MAX_BRACKETS + "]" * MAX_BRACKETS
 
 @pytest.mark.parametrize("before", ["", PLAIN, LONG, LONG + "# a note. And [another\n"])
 @pytest.mark.parametrize(
-    "good", [f"{KEY} = 1\n", f"x = {DEEP}\n", f"x = { {'a': 1} }\n".replace("'a':", "a ="), "x = 1.5"]
+    "good",
+    [
+        f"{KEY} = 1\n",
+        f"x = {DEEP}\n",
+        f"x = { {'a': 1} }\n".replace("'a':", "a ="),
+        "x = 1.5",
+        f'x = """ " {"[" * 30} """\n',
+        f"x = ''' ' {'[' * 30} '''\n",
+    ],
 )
 def test_what_keeps_the_bounds_is_read(before: str, good: str) -> None:
     assert parse_toml((before + good).encode())
@@ -39,6 +47,8 @@ def test_what_keeps_the_bounds_is_read(before: str, good: str) -> None:
         ("x = " + "[\n" * (MAX_BRACKETS - 1) + "[[x]]\n" + "]" * (MAX_BRACKETS - 1) + "\n", "nested deeper"),
         ('x = """\n' + LONG + f'"""\n{LONGER_KEY} = 1\n', "key of more than"),
         ("x = '''\n" + LONG + f"'''\ny = [{DEEP}]\n", "nested deeper"),
+        (f'x = {{ a = """ " # """, {LONGER_KEY} = 1 }}\n', "key of more than"),  # no comment begins in a text
+        (f"x = {{ a = ''' ' # ''', b = [{DEEP}] }}\n", "nested deeper"),
     ],
 )
 def test_what_breaks_a_bound_is_refused_wherever_it_stands(before: str, bad: str, why: str) -> None:
