@@ -117,9 +117,14 @@ class Expired(AirlockError):
 
 
 class ServiceError(AirlockError):
-    """A service answered with an error, in an unknown form, or not at all. ``code`` is the service's own, if any."""
+    """A service answered with an error, in an unknown form, or not at all. ``code`` is the service's own, if any.
+
+    ``retry_after_s`` is when it says to come again, in seconds; ``unanswered`` says that no whole answer came.
+    """
 
     exit_code = ExitCode.SERVICE
+    retry_after_s: int | None = None
+    unanswered = False
 
     def __init__(self, what: str, *, code: str = "", status: int | None = None, do: str = "") -> None:
         super().__init__(what, do=do)

@@ -9,7 +9,8 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
-from airlock_online.cli.prepare import accepted, filled_lines
+from airlock_online.cli.prepare import filled_lines
+from airlock_online.cli.preparing import accepted
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome

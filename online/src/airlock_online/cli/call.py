@@ -12,14 +12,16 @@ import click
 from airlock_online.cli.build import fields_of
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
-from airlock_online.cli.prepare import ask_venue, keep, prepare_plan
+from airlock_online.cli.prepare import ask_venue, keep
+from airlock_online.cli.preparing import prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
 from airlock_shared.checks.case import Situation
-from airlock_shared.cli.console import INPUT, json_option, show_json
+from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
@@ -48,13 +50,14 @@ def call(
 ) -> None:
     r"""Ask the builder for any PATH with the given fields, and print its answer.
 
-    With --plan, --step and -o the answer becomes that step's payload. The fields of the plan and of the command line
-    are sent. The other steps are built as by `prepare`. Every check runs, and the requests are written. A signed
-    transaction is never sent this way.
+    With --plan and --step the answer becomes that step's payload. The fields of the plan and of the command line are
+    sent, and every check runs. Without -o the payload is kept for `prepare`. With -o the other steps are built as by
+    `prepare`, and the requests are written. A signed transaction is never sent this way.
 
     \b
     Examples:
       airlock-online call GET /v2/lp/vaults
+      airlock-online call POST /v2/trade/open --plan PLAN --step open-btc
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
@@ -63,13 +66,13 @@ def call(
     require_units(asked.fields)
     plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
     fees = read_fee_options(rest)
-    if plan_file is not None and step_id is not None and output is not None:
+    if plan_file is not None and step_id is not None:
         _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
     if plan_file is not None or step_id is not None or output is not None:
-        raise UsageError("--plan, --step and -o belong together", do="give all three, or none of them")
+        raise UsageError("--plan and --step belong together, and -o is for them", do="give both, or none of the three")
     if fees.given:
-        raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan, --step and -o with them")
+        raise UsageError("nonce, gas and fees are for a plan's step", do="give --plan and --step with them")
     with connections(home) as http:
         builder = BuilderClient(home.choose_deployment(name).base_urls["builder"], http)
         data = builder.ask(path, asked.fields, method=asked_method)
@@ -82,22 +85,41 @@ def _take(
     plan: Plan,
     step_id: str,
     name: str | None,
-    output: Path,
+    output: Path | None,
     fees: FeeOptions,
     as_json: bool,
 ) -> None:
-    """Take the answer to an ask as the payload of a plan's step, and write the requests of the whole plan."""
-    require_new(output)
+    """Take the answer to an ask as the payload of a plan's step: keep it, or write the requests of the whole plan."""
+    if output is not None:
+        require_new(output)
     step, deployment = _step_of(plan, step_id), _deployment_of(home, plan, name)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
-    with connections(home) as http:
-        gas_and_fees = fees.gas_and_fees(plan.steps, home, deployment, http)
+    steps = [step.id] if output is None else list(plan.steps)
+    payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
+    with connections(home) as http, payloads.alone():
+        gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment)
-        url = fees.rpc or sources.config.rpc.url
-        look_before(home, plan, list(plan.steps), sources.builder, deployment, url, http)
-        prepared = prepare_plan(plan, deployment, sources, {step.id: asked._replace(fields=sent)})
-    keep(home, plan, deployment, prepared, output, as_json)
+        look_before(home, plan, steps, sources.builder, deployment, fees.rpc or sources.config.rpc.url, http)
+        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
+        if output is None:
+            _tell_kept(plan, step, payloads, as_json=as_json)
+        else:
+            keep(home, plan, deployment, prepared, output, as_json)
+            payloads.forget(*steps)
+
+
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, *, as_json: bool) -> None:
+    """Say that a step's payload is kept, and which steps still need a call of their own."""
+    missing = [other.id for other in plan.steps.values() if not other.action.path and payloads.find(other.id) is None]
+    if as_json:
+        show_json({"ok": True, "kept": step.id, "missing": missing})
+        return
+    say(f"The payload of {step.id} passed every check that this machine makes, and is kept.")
+    if missing:
+        say(f"These steps need a call of their own, too: {', '.join(missing)}")
+    else:
+        say("Then write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def require_harmless(method: Method, path: str, relay: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,20 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
+from airlock_online.cli.preparing import prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
+from airlock_online.preparing.kept_payloads import KeptPayloads
+from airlock_online.preparing.pace import pace_lines
+from airlock_online.preparing.prepare import Prepared, Sources
 from airlock_online.preparing.replaced import replaced_lines
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
-from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.checks.verdicts import NotJudged
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
@@ -30,7 +32,7 @@ from airlock_shared.cli.qr.file_or_light import require_output
 from airlock_shared.cli.qr.options import qr_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
-from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -64,6 +66,9 @@ def prepare(
     A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas
     and fees come from the node, within the plan's max_fee_gwei_at_most. With --qr, the requests are shown as QR codes.
 
+    Each payload that passes is kept until the requests are written. After a failure or Ctrl-C, the same command asks
+    for the rest alone. A service that is busy is waited for while the deadlines allow it; otherwise the exit code is 8.
+
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
@@ -81,8 +86,13 @@ def prepare(
         sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
-        prepared = prepare_plan(plan, deployment, sources, part=steps)
-    keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+        for line in pace_lines([plan.steps[step] for step in steps], Situation(plan, deployment, now_ms())):
+            say(line)
+        payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
+        with payloads.alone():
+            prepared = prepare_plan(plan, deployment, sources, payloads, part=steps)
+            keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
+            payloads.forget(*steps)
 
 
 def _part(plan: Plan, signer: str) -> list[str]:
@@ -92,29 +102,6 @@ def _part(plan: Plan, signer: str) -> list[str]:
         names = ", ".join(dict.fromkeys(step.signer.name for step in plan.steps.values()))
         raise UsageError(f"no step of the plan is signed by {safe(signer, limit=80)!r}", do=f"name one of: {names}")
     return steps
-
-
-def prepare_plan(
-    plan: Plan,
-    deployment: Deployment,
-    sources: Sources,
-    asked: Mapping[str, BuildRequest] | None = None,
-    *,
-    part: Sequence[str] | None = None,
-) -> list[Prepared]:
-    """Return every step of a plan, or of a part of it, prepared and accepted.
-
-    ``asked`` holds the steps asked for otherwise than documented.
-    Raises ``Refusal`` for the first payload that a check refuses, and as ``prepare_step``.
-    """
-    used = UsedNonces(knows_signed=False)
-    prepared = []
-    steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
-    for number, step in enumerate(steps, start=1):
-        say(f"[{number}/{len(steps)}] building {step.id} ({step.action.name})")
-        situation = Situation(plan, deployment, now_ms())
-        prepared.append(accepted(prepare_step(step, situation, sources, used, (asked or {}).get(step.id))))
-    return prepared
 
 
 def keep(
@@ -198,21 +185,6 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:
         say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
-
-
-def accepted(prepared: Prepared) -> Prepared:
-    """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
-    for verdict in prepared.verdicts.refused():
-        refusal = Refusal(
-            verdict.check,
-            f"step {prepared.request.step}: {verdict.what}",
-            got=str(verdict.got)[:400],
-            expected=str(verdict.expected)[:400],
-            do="nothing was written; compare the payload with the plan, and find out who altered it",
-        )
-        refusal.where = verdict.where
-        raise refusal
-    return prepared
 
 
 def filled_lines(filled: Transaction | None) -> Iterator[str]:

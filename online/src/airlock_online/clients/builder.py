@@ -82,7 +82,11 @@ class BuilderClient:
 
     def _object(self, path: str, fields: Fields, method: Method, *, patient: bool) -> dict[str, Any]:
         url, reply = self._ask(path, fields, method, patient=patient)
-        data = _data_of(url, reply)
+        try:
+            data = _data_of(url, reply)
+        except ServiceError as error:
+            error.retry_after_s = reply.retry_after_s
+            raise
         if type(data) is not dict:
             raise _unknown_shape(url, reply.status, "data is not an object")
         return data

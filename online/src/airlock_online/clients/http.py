@@ -305,9 +305,12 @@ def _unbuilt(call: HttpCall, why: str) -> UsageError:
 
 def _broken(url: str, error: Exception, status: int | None = None) -> ServiceError:
     if isinstance(error, OutOfTime):
-        return ServiceError(f"the reply of {url} did not end in time", status=status, do="try again later")
-    return ServiceError(
-        f"the connection to {url} broke ({type(error).__name__}: {safe(str(error), limit=200)})",
-        status=status,
-        do="check the network; what was sent may have arrived",
-    )
+        broken = ServiceError(f"the reply of {url} did not end in time", status=status, do="try again later")
+    else:
+        broken = ServiceError(
+            f"the connection to {url} broke ({type(error).__name__}: {safe(str(error), limit=200)})",
+            status=status,
+            do="check the network; what was sent may have arrived",
+        )
+    broken.unanswered = True
+    return broken

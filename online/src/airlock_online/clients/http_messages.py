@@ -18,6 +18,8 @@ MAX_REASON_BYTES = 16 << 10
 class NotSent(ServiceError):
     """Not a byte of the request was written: no connection, no TLS, or a proxy that refused to CONNECT."""
 
+    unanswered = True
+
 
 class HttpCall(NamedTuple):
     """One request. ``body`` is the exact bytes of a JSON document."""

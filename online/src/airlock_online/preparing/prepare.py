@@ -5,12 +5,15 @@ An intent goes through as it comes; a transaction is filled in first (:mod:`airl
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.echo import require_named
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
+from airlock_online.preparing.patience import Patience
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
@@ -25,13 +28,23 @@ from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import CUSTOM, Exact, Step
 from airlock_shared.wire.codec import refuse_floats
 
+_Answer = TypeVar("_Answer")
+
 
 class Sources(NamedTuple):
-    """What preparing asks: the builder, and what fills in transactions, None for a plan that has none."""
+    """What preparing asks: the builder, and what fills in transactions, None for a plan that has none.
+
+    With ``patience`` it asks again for what was not answered; without, each thing once.
+    """
 
     builder: BuilderClient
     config: OnlineConfig
     gas_and_fees: GasAndFees | None = None
+    patience: Patience | None = None
+
+    def answered(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to what changes nothing."""
+        return ask() if self.patience is None else self.patience.ask(ask)
 
 
 class BuildRequest(NamedTuple):
@@ -52,18 +65,38 @@ class Prepared(NamedTuple):
 def prepare_step(
     step: Step, situation: Situation, sources: Sources, used: UsedNonces, asked: BuildRequest | None = None
 ) -> Prepared:
-    """Ask the builder for a step's payload and examine it; ``used`` knows the nonces of the steps before it.
+    """Ask the builder for a step's payload and examine it; ``asked`` stands in for the action's documented endpoint.
 
-    ``asked`` stands in for the action's documented endpoint. Raises ``ServiceError`` when the builder or the node fails,
-    ``UsageError`` for an action without a documented endpoint, or a struct that is not of the catalogue.
+    Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
+    require_known(step)
+    asked = asked or planned_ask(step, situation)
+    return examine(step, situation, sources, used, asked, ask_for(asked, sources))
+
+
+def require_known(step: Step) -> None:
+    """Raise ``UsageError`` for a step whose struct is not of the catalogue."""
     if step.action.name == CUSTOM:
         raise UsageError(
             f"step {step.id} is for a struct that the offline machine pinned; the online half does not know it",
             do="bring its requests document from the tool that builds it",
         )
-    asked = asked or planned_ask(step, situation)
-    payload = sources.builder.build(asked.path, asked.fields, method=asked.method)
+
+
+def ask_for(asked: BuildRequest, sources: Sources) -> dict[str, Any]:
+    """Return the payload that the builder answers, as it came. Raises ``ServiceError``."""
+    ask = sources.builder.build if sources.patience is None else sources.builder.call
+    return sources.answered(lambda: ask(asked.path, asked.fields, method=asked.method))
+
+
+def examine(
+    step: Step, situation: Situation, sources: Sources, used: UsedNonces | None, asked: BuildRequest,
+    payload: dict[str, Any],
+) -> Prepared:  # fmt: skip
+    """Make a request of a payload, and let every check read it; ``used`` knows the nonces of the steps before it.
+
+    Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.
+    """
     request = _request(step, situation, sources, asked, payload)
     if request.transaction is not None:
         request = _filled(request, step, situation, sources)
@@ -71,11 +104,14 @@ def prepare_step(
 
 
 def planned_ask(step: Step, situation: Situation) -> BuildRequest:
-    """Return how a step's payload is asked for at its action's endpoint. Raises ``UsageError`` when none is documented."""
+    """Return how a step's payload is asked for at its action's endpoint.
+
+    Raises ``UsageError`` when none is documented.
+    """
     if not step.action.path:
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
-            do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP -o FILE",
+            do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP",
         )
     return BuildRequest(step.action.path, fields_to_send(step, situation))
 
@@ -119,8 +155,8 @@ def _filled(request: Request, step: Step, situation: Situation, sources: Sources
     def passes(filled: Transaction) -> bool:
         return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.hinder()
 
-    filled = sources.gas_and_fees.fill(request.payload, request.signer, step.id, passes)
-    return request._replace(transaction=filled)
+    fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
+    return request._replace(transaction=sources.answered(fill))
 
 
 def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
@@ -157,7 +193,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
     if signer.delegate_of is None or for_itself:
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
-    read = sources.builder.read(sources.config.reads.delegation, fields)
+    read = sources.answered(partial(sources.builder.read, sources.config.reads.delegation, fields))
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set its path in config.toml, section [reads]"

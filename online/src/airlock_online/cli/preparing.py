@@ -1,0 +1,133 @@
+"""The steps of a plan prepared one after the other: what is kept is used, the builder is waited for, nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from airlock_online.clock import now_ms
+from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
+from airlock_online.preparing.patience import Patience
+from airlock_online.preparing.prepare import (
+    BuildRequest,
+    Prepared,
+    Sources,
+    ask_for,
+    examine,
+    planned_ask,
+    require_known,
+)
+from airlock_shared.catalogue.intents import CATALOGUE, leaf
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.cli.console import paint, say
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import Expired, Refusal
+from airlock_shared.plan.model import Plan, Step
+from airlock_shared.units import span_text, utc_text
+
+
+def prepare_plan(
+    plan: Plan,
+    deployment: Deployment,
+    sources: Sources,
+    payloads: KeptPayloads,
+    asked: Mapping[str, BuildRequest] | None = None,
+    *,
+    part: Sequence[str] | None = None,
+) -> list[Prepared]:
+    """Return every step of a plan, or of a part of it, prepared and accepted; each payload that passed is kept at once.
+
+    ``asked`` holds the steps asked for otherwise than documented. Raises ``Refusal`` for the first payload that a check
+    refuses, ``ServiceError`` when the builder or the node fails, ``Expired`` when a deadline came too near meanwhile.
+    """
+    steps = [plan.steps[step] for step in (plan.steps if part is None else part)]
+    patience = Patience(count_down, now_ms)
+    sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
+    prepared: list[Prepared] = []
+    try:
+        for number, step in enumerate(steps, start=1):
+            label = f"[{number}/{len(steps)}]"
+            own = (asked or {}).get(step.id)
+            kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
+            if kept is None:
+                require_known(step)
+                own = own or planned_ask(step, Situation(plan, deployment, now_ms()))
+                say(f"{label} building {step.id} ({step.action.name})")
+                kept = KeptPayload(own, ask_for(own, sources), now_ms())
+            else:
+                say(f"{label} {step.id} ({step.action.name}) is kept since {utc_text(kept.built_ms)}")
+            situation = Situation(plan, deployment, now_ms())
+            item = accepted(examine(step, situation, sources, used, kept.asked, kept.payload))
+            payloads.keep(step.id, kept)
+            patience.bound(_until_ms(item, situation))
+            prepared.append(item)
+        _require_in_time(patience)
+    except BaseException:
+        if prepared:
+            say(f"{len(prepared)} of {len(steps)} payloads are kept. The same command goes on from there.")
+        raise
+    return prepared
+
+
+def _usable(step: Step, situation: Situation, sources: Sources, payloads: KeptPayloads) -> KeptPayload | None:
+    """Return what is kept for a step if the checks still pass it; what does not is forgotten, and why is said."""
+    try:
+        kept = payloads.find(step.id)
+        if kept is None or step.action.call:  # a call has no time of its own: the checks read it once, with its nonce
+            return kept
+        accepted(examine(step, situation, sources, None, kept.asked, kept.payload))
+    except Refusal as refusal:
+        why = f"{refusal.check} ({refusal.what})"
+        say(f"What was kept for {step.id} is of no use any more: {why}. It is asked for again.")
+        payloads.forget(step.id)
+        return None
+    return kept
+
+
+def _until_ms(item: Prepared, situation: Situation) -> int | None:
+    """Return when a payload has too little time left (unix ms); None for one without a deadline."""
+    request = item.request
+    known = None if request.transaction is not None else CATALOGUE.get(request.payload["primaryType"])
+    deadline = leaf(request.payload["message"], known.deadline) if known is not None and known.deadline else None
+    return None if deadline is None else int(str(deadline)) - situation.plan.limits.remaining_at_least_ms
+
+
+def _require_in_time(patience: Patience) -> None:
+    if patience.until_ms is not None and patience.until_ms < now_ms():
+        raise Expired(
+            "the first payload's deadline came too near while the others were built",
+            do="run it again: only what is too near is asked for again; or prepare fewer steps at once",
+        )
+
+
+def accepted(prepared: Prepared) -> Prepared:
+    """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
+    for verdict in prepared.verdicts.refused():
+        refusal = Refusal(
+            verdict.check,
+            f"step {prepared.request.step}: {verdict.what}",
+            got=str(verdict.got)[:400],
+            expected=str(verdict.expected)[:400],
+            do="nothing was written; compare the payload with the plan, and find out who altered it",
+        )
+        refusal.where = verdict.where
+        raise refusal
+    return prepared
+
+
+def count_down(seconds: int, why: str) -> None:
+    """Wait, and show on a terminal how long it still takes; in a file it is one line."""
+    say(why)
+    live = sys.stderr.isatty()
+    if not live:
+        say(f"Waiting {span_text(seconds)}, then it goes on.")
+    try:
+        for left in range(seconds, 0, -1):
+            if live:
+                paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
+            time.sleep(1)
+    finally:
+        if live:
+            paint("\r\x1b[K", err=True, end="")

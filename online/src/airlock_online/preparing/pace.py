@@ -1,0 +1,38 @@
+"""Whether people can keep up with the deadlines of what they prepare: how often a signature is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.checks.case import Situation
+from airlock_shared.plan.model import Exact, Step
+from airlock_shared.units import span_text
+
+QUICK_S = 60
+"""A signature more often than this is told as a warning: a person reads, and confirms every page of a Ledger."""
+
+
+def pace_lines(steps: Sequence[Step], situation: Situation) -> Iterator[str]:
+    """Yield how often a signature is needed, for several steps of which the last would otherwise come too late."""
+    limits, lengths_ms = situation.plan.limits, []
+    for step in steps:
+        known = None if step.action.call else CATALOGUE.get(step.action.primary_type)
+        if known is None or not known.deadline:
+            continue
+        fixed = step.values.get("deadlineMs")
+        if isinstance(fixed, Exact) and type(fixed.raw) is int:
+            lengths_ms.append(fixed.raw - situation.now_ms)
+        else:
+            lengths_ms.append(limits.deadline_at_most_ms or situation.deployment.intent_deadline_ms)
+    if len(lengths_ms) < 2:
+        return
+    usable_s = max(min(lengths_ms) - limits.remaining_at_least_ms, 0) / 1000
+    each_s = usable_s / len(lengths_ms)
+    each = span_text(int(each_s)) if each_s >= QUICK_S else f"{each_s:.1f} s"
+    yield (
+        f"{'' if each_s >= QUICK_S else 'WARNING: '}{len(lengths_ms)} steps have a deadline; the nearest leaves "
+        f"{span_text(int(usable_s))} to sign and submit them all: a signature every {each}"
+    )
+    if each_s < QUICK_S:
+        yield "If that is too quick for the people at the table, use plans of fewer steps, or later deadlines."

@@ -1,0 +1,67 @@
+"""How long preparing waits for a service that is busy or away: no longer than the deadlines of what is kept allow.
+
+To build is to read: the builder stores nothing, so that it may be asked again (specification, "Builder service"). A
+submission never comes this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from airlock_shared.errors import ServiceError
+from airlock_shared.units import span_text
+
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses that say nothing of what was asked: too many calls, or a proxy whose service is away."""
+ATTEMPTS = 6
+"""Of what fails without a word of when to come again: 1, 2, 4, 8 and 16 s lie between them."""
+WAIT_AT_MOST_S = 900
+"""For one answer, however often the service says to wait."""
+_Answer = TypeVar("_Answer")
+
+
+class Patience:
+    """Asks again for what a service did not answer. ``wait`` waits some seconds, and shows what for."""
+
+    def __init__(self, wait: Callable[[int, str], None], now_ms: Callable[[], int]) -> None:
+        self._wait = wait
+        self._now_ms = now_ms
+        self.until_ms: int | None = None
+        """When the first of the kept payloads has too little time left (unix ms); None while none has a deadline."""
+
+    def bound(self, until_ms: int | None) -> None:
+        """Take note until when a kept payload leaves enough time (unix ms); None for one without a deadline."""
+        if until_ms is not None and (self.until_ms is None or until_ms < self.until_ms):
+            self.until_ms = until_ms
+
+    def ask(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to what changes nothing, asked again as long as that may help.
+
+        Raises ``ServiceError``: what the service said, or why there is no time to wait for it.
+        """
+        waited_s = attempts = 0
+        while True:
+            try:
+                return ask()
+            except ServiceError as error:
+                attempts += 1
+                told_s = error.retry_after_s
+                if not (error.unanswered or error.status in PASSING) or (told_s is None and attempts >= ATTEMPTS):
+                    raise
+                wait_s = max(told_s, 1) if told_s is not None else 1 << min(attempts - 1, 6)
+                self._require_time(error, wait_s, waited_s)
+                self._wait(wait_s, error.what)
+                waited_s += wait_s
+
+    def _require_time(self, error: ServiceError, wait_s: int, waited_s: int) -> None:
+        if waited_s + wait_s > WAIT_AT_MOST_S:
+            why = f"it was waited for {span_text(waited_s)} already" if waited_s else "that is too long to wait here"
+        elif self.until_ms is not None and self._now_ms() + wait_s * 1000 > self.until_ms:
+            why = "until then, too little would be left of a deadline that is kept"
+        else:
+            return
+        raise ServiceError(
+            f"{error.what}. The wait would be {span_text(wait_s)}; {why}",
+            code=error.code, status=error.status, do=f"run it again after {span_text(wait_s)}",
+        ) from error  # fmt: skip
