@@ -151,6 +151,42 @@ def test_an_action_without_a_documented_endpoint_becomes_usable(
     assert (machine.home / "requests" / f"{fingerprint}.json").read_bytes() == machine.output.read_bytes()
 
 
+def test_several_actions_without_documented_endpoints_are_kept_one_by_one_and_written_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("trade-open", "approve", "trade-close")
+    close = steps.item("trade-close")["endpoint"]
+    script = steps.answers(
+        trade_open=steps.payload("trade-open"),
+        approve=steps.payload("approve"),
+        trade_close=steps.payload("trade-close"),
+    )
+    with Wire(script) as wire:
+        machine = steps.PlannedCommand(tmp_path, wire.url, *names)
+        plan = ("--plan", str(machine.plan))
+        assert machine.prepare(*steps.HAND_WORDS) == 2
+        assert "call POST PATH --plan PLAN --step STEP" in " ".join(capsys.readouterr().err.split())
+        assert machine.call("POST", OPEN, *plan, "--step", "trade-open", *steps.HAND_WORDS) == 0
+        assert "a call of their own, too: trade-close" in capsys.readouterr().err
+        assert machine.call("POST", close, *plan, "--step", "trade-close", *steps.HAND_WORDS, "--json") == 0
+        assert json.loads(capsys.readouterr().out) == {"ok": True, "kept": "trade-close", "missing": []}
+        assert not machine.output.exists()
+        assert machine.prepare(*steps.HAND_WORDS) == 0
+        assert [wire.count("POST", path) for path in (OPEN, close)] == [1, 1]
+    _, items, _ = parse_requests(machine.output.read_bytes())
+    assert [(item.step, item.endpoint) for item in items] == [(name, steps.item(name)["endpoint"]) for name in names]
+    assert [item.transaction.nonce for item in items if item.transaction] == [3, 4, 5]
+
+
+def test_a_payload_that_a_check_refuses_is_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Wire(steps.answers(trade_open=steps.payload("trade-open", value="0x1"))) as wire:
+        machine = steps.PlannedCommand(tmp_path, wire.url, "trade-open")
+        words = ("--plan", str(machine.plan), "--step", "trade-open", *steps.HAND_WORDS)
+        assert machine.call("POST", OPEN, *words) == 3
+    assert list((machine.home / "prepared").glob("*/*")) == []
+    assert "is kept" not in capsys.readouterr().err
+
+
 def test_the_other_steps_of_the_plan_are_built_as_prepare_does(tmp_path: Path) -> None:
     script = steps.answers(trade_open=steps.payload("trade-open"), approve=steps.payload("approve"))
     with Wire(script) as wire:

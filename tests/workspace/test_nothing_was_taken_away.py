@@ -39,7 +39,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT"},
     "exit_codes": set(),
-    "formats": set(),
+    "formats": {"airlock/kept-payload@1"},
 }
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 

@@ -1,0 +1,316 @@
+"""Preparing many steps of a builder that limits its callers and fails: nothing that it answered is asked for twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_shared.documents.requests import parse_requests
+from e2e.conftest import ONLINE, BothMachines
+from e2e.terminal import Terminal
+
+PLAN = f"""\
+format = "airlock/plan@1"
+[ceremony]
+id = "many"
+title = "Many steps"
+deployment = "rehearsal"
+roles = ["signer"]
+[limits]
+deadline_at_most = "30m"
+slippage_percent_at_most = "1"
+remaining_at_least = "3m"
+[signers.treasury]
+address = "{TRADER}"
+path = "m/44'/60'/0'/0/0"
+"""
+
+
+class LimitedBuilder(ThreadingHTTPServer):
+    """The builder behind a limit: so many builds in a window, 429 with the seconds that are left; and faults by number."""
+
+    daemon_threads = True
+
+    def __init__(self, to: str, builds_a_window: int, window_s: float) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.to, self.most, self.window_s = to, builds_a_window, window_s
+        self.bad_gateway_at = 0  # the number of the build that a proxy answers instead of the builder
+        self.retry_after_s: int | None = None
+        self.answered: Counter[int] = Counter()
+        self.asked = self.limited = self._in_window = 0
+        self._began = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def refusal(self) -> tuple[int, str, bytes, int] | None:
+        """Return status, content type, body and Retry-After of what stands in for an answer to a build; None for none."""
+        with self._lock:
+            self.asked += 1
+            if self.asked == self.bad_gateway_at:
+                return 502, "text/html", b"<html>Bad Gateway</html>", 0
+            now = time.monotonic()
+            if now - self._began > self.window_s:
+                self._began, self._in_window = now, 0
+            self._in_window += 1
+            if self._in_window > self.most:
+                self.limited += 1
+                left = int(self._began + self.window_s - now) + 1
+                return 429, "text/plain", b"slow down", self.retry_after_s or left
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LimitedBuilder
+
+    def do_GET(self) -> None:
+        self._forward(None)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        refused = self.server.refusal()
+        if refused is None:
+            self.server.answered[json.loads(body)["twapId"]] += 1
+            self._forward(body)
+            return
+        status, kind, text, retry_after_s = refused
+        self._answer(status, kind, text, {"retry-after": str(retry_after_s)} if retry_after_s else {})
+
+    def _forward(self, body: bytes | None) -> None:
+        asked = Request(self.server.to + self.path, data=body, headers={"content-type": "application/json"})
+        with urlopen(asked) as answer:
+            self._answer(answer.status, answer.headers["content-type"], answer.read(), {})
+
+    def _answer(self, status: int, kind: str, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": kind, "content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def builder() -> Iterator[LimitedBuilder]:
+    settings = RehearsalSettings(pacing_s=0.0)
+    with RehearsalServices(trader=TRADER, settings=settings) as services:
+        server = LimitedBuilder(services.builder_url, 60, 2.0)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+
+class PreparingDesk(BothMachines):
+    """An online machine that has fetched the limited builder's deployment, and a plan of so many steps."""
+
+    def __init__(self, folder: Path, builder: LimitedBuilder, steps: int, **limits: str) -> None:
+        self.folder, self.builder = folder, builder
+        words = ("--name", "rehearsal", "--builder", builder.url, "-o", self.path("deployment.json"))
+        assert self.online("deployment", "fetch", *words).code == 0
+        self.plan, self.requests = self.path("plan.toml"), self.path("requests.json")
+        text = PLAN
+        for name, value in limits.items():
+            text = re.sub(rf'(?m)^{name} = ".*"$', f'{name} = "{value}"', text)
+        for number in range(steps):
+            fields = f'{{ trader = "{TRADER}", twapId = {number} }}'
+            text += (
+                f'[[steps]]\nid = "cancel-{number}"\naction = "twap-cancel"\nsigner = "treasury"\nfields = {fields}\n'
+            )
+        self.plan.write_text(text)
+
+    @property
+    def words(self) -> list[str]:
+        home = self.folder / "online-home"
+        return [str(ONLINE), "--home", str(home), "prepare", str(self.plan), "-o", str(self.requests)]
+
+    def kept(self) -> list[Path]:
+        return sorted((self.folder / "online-home/prepared").glob("*/*.json"))
+
+    def killed(self, number: signal.Signals, after: int) -> int:
+        """Prepare until so many payloads are kept, send the process a signal, and return how it ended."""
+        with subprocess.Popen(self.words, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+            until = time.monotonic() + 60
+            while len(self.kept()) < after:
+                assert time.monotonic() < until
+                assert process.poll() is None
+                time.sleep(0.002)
+            os.kill(process.pid, number)
+            return process.wait(30)
+
+
+def test_200_steps_under_a_limit_a_bad_gateway_and_a_kill_are_asked_for_once_each(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 200)
+    builder.bad_gateway_at = 30
+    assert desk.killed(signal.SIGKILL, 90) == -signal.SIGKILL
+    kept = {path.name: path.read_bytes() for path in desk.kept()}
+    assert not desk.requests.exists()
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert ended.code == 0, ended.err
+    items = parse_requests(desk.requests.read_bytes())[1]
+    assert [item.step for item in items] == [f"cancel-{number}" for number in range(200)]
+    for item in items:
+        if f"{item.step}.json" in kept:
+            assert json.loads(kept[f"{item.step}.json"])["payload"] == item.payload
+    assert len(builder.answered) == 200
+    twice = [twap for twap, times in builder.answered.items() if times > 1]
+    assert len(twice) <= 1  # the one whose answer was on its way when the process was killed
+    assert builder.limited >= 1
+    assert "502" not in ended.err  # the process that was killed had met it
+    assert "goes on" in ended.err
+    assert desk.kept() == []
+
+
+def test_ctrl_c_says_what_is_kept_and_the_same_command_asks_for_the_rest_alone(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 12)
+    builder.most, builder.window_s = 8, 60.0
+    terminal = Terminal(*desk.words)
+    while not re.search(r"It goes on in \d+ s", terminal.shown):
+        assert terminal.more()
+    terminal.press("\x03")
+    assert terminal.end() == 130
+    assert "8 of 12 payloads are kept. The same command goes on from there." in terminal.shown
+    assert len(desk.kept()) == 8
+    builder.most = 1000
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert ended.code == 0, ended.err
+    assert set(builder.answered.values()) == {1}
+    assert ended.err.count("is kept since") == 8
+
+
+def test_a_wait_that_a_kept_deadline_does_not_allow_ends_with_8_and_goes_on_later(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 6, deadline_at_most="5m", remaining_at_least="3m")
+    builder.most, builder.window_s, builder.retry_after_s = 4, 600.0, 150
+    begun = time.monotonic()
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests, "--json")
+    assert time.monotonic() - begun < 60
+    assert ended.code == 8, ended.err
+    error = ended.json()["error"]
+    assert "too little would be left of a deadline" in error["what"]
+    assert "4 of 6 payloads are kept" in ended.err
+    builder.most = 1000
+    assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 0
+    assert set(builder.answered.values()) == {1}
+
+
+def test_a_longer_wait_than_people_wait_ends_with_8_at_once(tmp_path: Path, builder: LimitedBuilder) -> None:
+    desk = PreparingDesk(tmp_path, builder, 2, deadline_at_most="2h")
+    builder.most, builder.window_s, builder.retry_after_s = 1, 600.0, 901
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert (ended.code, "too long to wait here" in ended.err) == (8, True)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"twap-cancel"', '"twap-cancels"').replace("cancel-0", "cancel-1"),
+        lambda text: re.sub(r'"built_ms": ?\d', '"built_ms": 9', text),
+        lambda text: "[]",
+        lambda text: "",
+    ],
+)
+def test_what_is_kept_and_was_damaged_is_asked_for_again(
+    tmp_path: Path, builder: LimitedBuilder, damage: object
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, 3)
+    builder.most, builder.window_s = 2, 600.0
+    builder.retry_after_s = 901
+    assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 8
+    first = desk.kept()[0]
+    first.write_text(damage(first.read_text()))  # type: ignore[operator]
+    builder.most = 1000
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert ended.code == 0, ended.err
+    assert "What was kept for cancel-0 is of no use any more" in ended.err
+    assert sorted(builder.answered.values()) == [1, 1, 2]
+    assert len(parse_requests(desk.requests.read_bytes())[1]) == 3
+
+
+def test_what_is_kept_and_altered_with_its_seal_is_judged_as_anything_that_comes(
+    tmp_path: Path, builder: LimitedBuilder
+) -> None:
+    from airlock_shared.wire.codec import fingerprint
+
+    desk = PreparingDesk(tmp_path, builder, 3)
+    builder.most, builder.window_s, builder.retry_after_s = 2, 600.0, 901
+    assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 8
+    first = desk.kept()[0]
+    entry = json.loads(first.read_text())
+    del entry["seal"]
+    entry["payload"]["message"]["twapId"] = "7"
+    first.write_text(json.dumps({**entry, "seal": fingerprint(entry)}))
+    builder.most = 1000
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert ended.code == 0, ended.err
+    assert "What was kept for cancel-0 is of no use any more" in ended.err
+
+
+def test_another_plan_uses_nothing_that_was_kept_for_this_one(tmp_path: Path, builder: LimitedBuilder) -> None:
+    desk = PreparingDesk(tmp_path, builder, 3)
+    builder.most, builder.window_s, builder.retry_after_s = 2, 600.0, 901
+    assert desk.online("prepare", desk.plan, "-o", desk.requests).code == 8
+    desk.plan.write_text(desk.plan.read_text().replace("Many steps", "Other steps"))
+    builder.most = 1000
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    assert (ended.code, "is kept since" in ended.err) == (0, False)
+
+
+def test_two_terminals_do_not_prepare_one_plan_together(tmp_path: Path, builder: LimitedBuilder) -> None:
+    desk = PreparingDesk(tmp_path, builder, 3)
+    builder.most, builder.window_s = 2, 60.0
+    first = Terminal(*desk.words)
+    while "It goes on in" not in first.shown:
+        assert first.more()
+    ended = desk.online("prepare", desk.plan, "-o", desk.path("other.json"))
+    assert (ended.code, "another terminal is preparing this plan" in ended.err) == (2, True)
+    first.press("\x03")
+    assert first.end() == 130
+
+
+@pytest.mark.parametrize(
+    ("steps", "limits", "said"),
+    [
+        (40, {}, "WARNING: 40 steps have a deadline; the nearest leaves 27 min to sign and submit them all"),
+        (3, {}, "3 steps have a deadline; the nearest leaves 27 min to sign and submit them all: a signature every 9 min"),
+        (2, {"deadline_at_most": "4m"}, "WARNING: 2 steps have a deadline; the nearest leaves 1 min to sign"),
+    ],
+)  # fmt: skip
+def test_whether_people_can_keep_up_is_said_before_anything_is_asked(
+    tmp_path: Path, builder: LimitedBuilder, steps: int, limits: dict[str, str], said: str
+) -> None:
+    desk = PreparingDesk(tmp_path, builder, steps, **limits)
+    builder.most, builder.retry_after_s = 0, 901
+    ended = desk.online("prepare", desk.plan, "-o", desk.requests)
+    told = " ".join(ended.err.split())
+    assert said in told
+    assert told.index(said) < told.index("building cancel-0")
