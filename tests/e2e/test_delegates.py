@@ -18,6 +18,9 @@ from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger, key_at, start_ledger, stop_ledger
 
 NEW_PATH = "m/44'/60'/2'/0/0"
+PEOPLE = (
+    "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
+)  # fmt: skip
 EXAMPLES = ROOT / "docs/guides/examples"
 
 
@@ -42,7 +45,14 @@ def prepared(desk: BothMachines, plan: Path, *, node: bool) -> FinishedCommand:
     return desk.online("prepare", plan, "-o", plan.with_suffix(".requests.json"), *words)
 
 
+def begin(desk: BothMachines, plan: Path) -> None:
+    """Begin the ceremony, which the examples require, unless it is open."""
+    ended = desk.offline("ceremony", "begin", "--plan", plan, *PEOPLE, typed="Yes\n")
+    assert ended.code == 0, ended.err
+
+
 def signed(desk: BothMachines, ledger: Ledger, plan: Path, name: str = "signatures") -> FinishedCommand:
+    begin(desk, plan)
     output = plan.with_suffix(f".{name}.json")
     words = ("sign", plan.with_suffix(".requests.json"), "--plan", plan, "-o", output, "--emulator", ledger.port)
     return desk.offline(*words, typed="Yes\n" * 4)
@@ -62,6 +72,7 @@ def enabled(desk: BothMachines, delegate: str) -> bool:
 
 def done(desk: BothMachines, ledger: Ledger, plan: Path, *, node: bool) -> str:
     """Take a plan the whole way, and return what the online machine said after it was sent."""
+    begin(desk, plan)
     assert (ended := prepared(desk, plan, node=node)).code == 0, ended.err
     assert (ended := desk.offline("verify", plan.with_suffix(".requests.json"), "--plan", plan)).code == 0, ended.err
     assert (ended := signed(desk, ledger, plan)).code == 0, ended.err

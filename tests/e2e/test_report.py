@@ -48,7 +48,7 @@ class Day:
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
         self.desk, self.emulator = desk, ("--emulator", ledger.port)
         self.plan = desk.write_plan(ceremony)
-        lines = [line for line in self.plan.read_text().splitlines() if not line.startswith("roles = ")]
+        lines = [line for line in self.plan.read_text().splitlines() if not line.startswith(("roles = ", "witness = "))]
         self.plan.write_text("\n".join(lines).replace("[ceremony]", f"[ceremony]\nroles = {json.dumps(ROLES)}"))
         self.requests, self.signatures = desk.path("requests.json"), desk.path("signatures.json")
 

@@ -21,7 +21,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.ceremony.sections import begun_note
+from airlock_shared.ceremony.sections import begun_note, people_of
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -113,7 +113,8 @@ def sign(
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
-    judged = judge_header(header, situation, Known(clock, own=own_record(entries, fingerprint)))
+    known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
+    judged = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from airlock_shared.ceremony.roles import differences
 from airlock_shared.checks.possession import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
@@ -19,7 +20,7 @@ from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
-from airlock_shared.report.rows import Row, warnings_of
+from airlock_shared.report.rows import UNWITNESSED, Row, warnings_of
 from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
@@ -51,7 +52,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "missing": missing,
         "look": list(_look(plan, steps, people)),
         "part": _part(evidence, steps),
-        "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles)},
+        "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
         "fingerprints": _fingerprints(evidence),
         "plan": {
             "deployment": plan.deployment,
@@ -113,9 +114,13 @@ def _missing(
     transcripts: Sequence[Row],
     preflight: Row | None,
 ) -> Iterator[str]:
+    if not evidence.plan.roles:
+        yield UNWITNESSED
     for row in people:
         for sentence in row["missing"]:
             yield f"{row['machine']} machine: {sentence}"
+    names = {row["machine"]: {each["name"]: each["value"] for each in row["names"]} for row in people}
+    yield from differences(names.get("offline", {}), names.get("online", {}))
     if evidence.requests is None:
         yield "the requests were not given"
     if evidence.answers is None:
