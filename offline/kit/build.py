@@ -105,7 +105,8 @@ def fill(kit: Path, target: wheels.Target, source: Source) -> None:
     (kit / "sbom.cdx.json").write_text(
         sbom.text(kit.name, airlock_offline.__version__, everything, target, source.epoch_s)
     )
-    shutil.copytree(source.folder / "offline/udev", kit / "udev")
+    for name in ("udev", "share"):  # the rule, and the manual page and completions
+        shutil.copytree(source.folder / "offline" / name, kit / name)
     _write_guides(source.folder, kit / "guides")
     (kit / INSTALLED).write_text(lists.sums(lists.installed(kit, packages, target.python)))
     (kit / MANIFEST).write_text(lists.sums(lists.hash_tree(kit)))

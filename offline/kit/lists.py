@@ -29,6 +29,7 @@ class Copied(NamedTuple):
 
 COPIED = (
     Copied("program/airlock-offline", "bin/airlock-offline"),
+    Copied("share", "share"),
     *(Copied(name, f"{PAPERS}/{name}") for name in ("KIT", "SYSTEM-LIBRARIES", "udev", "guides")),
 )
 

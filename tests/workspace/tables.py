@@ -16,6 +16,7 @@ from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.errors import ExitCode
 from workspace import trusted_path
 from workspace.floors import write_floors
+from workspace.man_pages import write_files
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
@@ -191,3 +192,4 @@ if __name__ == "__main__":
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
     write_floors()
+    write_files()
