@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 from airlock_offline.ledger.models import MODELS
-from airlock_online.code_explanations import EXIT_CODES, everything
+from airlock_online.code_explanations import everything
 from airlock_online.delivery.final_evidence import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.catalogue import FAMILIES
+from airlock_shared.cli.explain.explanations import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from workspace import trusted_path
 from workspace.floors import write_floors

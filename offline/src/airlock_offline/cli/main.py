@@ -24,6 +24,7 @@ COMMANDS = {
     "trust-struct": "Pin a struct beyond the catalogue.",
     "preflight": "Check the machine, its clock and the Ledger before a ceremony.",
     "doctor": "Find out why something does not work; change nothing.",
+    "explain": "Explain a check or an exit code.",
     "config": "Show the configuration, and where each value comes from.",
     "completion": "Print shell completion for this program's commands.",
     "ceremony": "Record who holds which role, and what people confirm.",

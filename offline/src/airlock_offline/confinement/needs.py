@@ -12,7 +12,7 @@ from airlock_offline.confinement.confine import Needs, own_temporary_folder
 from airlock_shared.host.files import make_folder
 
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
-KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "report")
+KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report")
 """Commands that write nothing into this machine's folder; the others find it made."""
 
 

@@ -85,7 +85,13 @@ def rehearsal_is_apart(heading: Heading) -> Finding:
 @check("PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.", PLAN)
 def plan_is_the_same(heading: Heading) -> Finding:
     """The document was prepared for this plan, to the letter."""
-    return _same(heading.header.plan, heading.situation.plan.fingerprint)
+    header, plan = heading.header, heading.situation.plan
+    found = _same(header.plan, plan.fingerprint)
+    if found.ok:
+        return found
+    other = f"made for the ceremony {header.ceremony}; this plan is {plan.id}"
+    changed = f"made for another version of the plan {plan.id}: it was changed since, or it is another file"
+    return found._replace(what=f"these requests were {changed if header.ceremony == plan.id else other}")
 
 
 @check(
