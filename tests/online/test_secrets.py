@@ -42,7 +42,7 @@ def bytes_of(body: str) -> bytes:
 
 
 def base64_forms(data: bytes) -> Iterator[str]:
-    """Yield all that data can be in base64, both alphabets, wherever in a group it begins; without what depends on its like."""
+    """Yield what data can be in base64, in both alphabets and wherever in a group it begins, whatever stands beside it."""
     for before in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             text = encode(bytes(before) + data).decode()
