@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
 GUIDES = "docs/guides"
 PAGES = (  # for people without a network, beside the guides
-    *(f"docs/reference/{name}.md" for name in ("configuration", "kit", "ledger")),
+    *(f"docs/reference/{name}.md" for name in ("configuration", "hardware", "kit", "ledger")),
     *(f"docs/reference/generated/{name}.md" for name in ("checks", "errors", "exit-codes", "when-it-goes-wrong")),
 )
 PACKED = ("shared", "offline", GUIDES, *PAGES)  # what of the workspace is in a kit

@@ -26,6 +26,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline transcript void-seal",
         "airlock-offline transcript void-seal --json",
         "airlock-offline report make --pdf",
+        "airlock-offline preflight --hardware-record",
         "airlock-offline forget",
         "airlock-offline forget --json",
         "airlock-offline forget --transcript",
@@ -39,7 +40,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT"},
     "exit_codes": set(),
-    "formats": {"airlock/kept-payload@1"},
+    "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1"},
 }
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 
