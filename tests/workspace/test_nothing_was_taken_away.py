@@ -29,6 +29,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline explain",
         "airlock-offline explain --json",
         "airlock-offline explain CODE",
+        "airlock-offline preflight --hardware-record",
         "airlock-offline forget",
         "airlock-offline forget --json",
         "airlock-offline forget --transcript",
@@ -42,7 +43,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT", "PLAN-PEOPLE"},
     "exit_codes": set(),
-    "formats": {"airlock/kept-payload@1"},
+    "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1"},
 }
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 
