@@ -142,9 +142,14 @@ def _data_of(url: str, reply: Reply) -> Any:
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
         raise _unknown_shape(url, reply.status, "no object")
-    if envelope.get("ok") is True and 200 <= reply.status < 300 and "data" in envelope and "error" not in envelope:
+    if (
+        envelope.get("ok") is True
+        and 200 <= reply.status < 300
+        and "data" in envelope
+        and envelope.get("error") is None
+    ):
         return envelope["data"]
-    if envelope.get("ok") is False and "data" not in envelope:
+    if envelope.get("ok") is False and envelope.get("data") is None:
         raise _error_of(url, reply.status, envelope.get("error"))
     raise _unknown_shape(url, reply.status, "an envelope that is contradictory or incomplete")
 
