@@ -84,7 +84,9 @@ def prepare(
     with connections(home) as http:
         given = read_fee_options(fee_values)
         gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
+        config = home.config()
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         for line in pace_lines([plan.steps[step] for step in steps], Situation(plan, deployment, now_ms())):
