@@ -14,10 +14,11 @@ MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service h
 
 
 class PollAnswer(NamedTuple):
-    """What a service answered, for a person, and whether that is the end."""
+    """What a service answered, for a person, and whether that is the end; ``odd``: it says what is not understood."""
 
     told: str
     final: bool
+    odd: bool = False
 
 
 def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> str:
@@ -26,7 +27,7 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
     until_ms = context.clock_ms() + int(context.patience_s * 1000)
-    failure, missing = "", 0
+    failure, missing, odd = "", 0, ""
     for turn in range(1 + ceil(context.patience_s / POLL_S)):
         if turn:
             context.sleep(POLL_S)
@@ -35,6 +36,9 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             context.on_asked(question, answer.told)
             if answer.final:
                 return ""
+            if answer.odd and answer.told != odd:
+                context.on_notice(f"{question}: {answer.told}; it decides nothing")
+            odd = answer.told if answer.odd else ""
             failure, missing = "", 0
         except ServiceError as error:
             context.on_asked(question, error.what)
@@ -45,4 +49,5 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
         if context.clock_ms() >= until_ms:
             break
     waited = f"no final answer within {context.patience_s:g} s"
-    return f"{waited}; the last answer: {failure}" if failure else waited
+    last = failure or odd
+    return f"{waited}; the last answer: {last}" if last else waited
