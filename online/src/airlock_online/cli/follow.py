@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
-from airlock_online.delivery import submit
-from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.delivery.parallel import Job, Place, run_parallel
+from airlock_online.delivery.routes.polling import Steps
+from airlock_online.delivery.submit import following
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
@@ -51,10 +49,9 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
 
 
 def _job(record: Record, desk: Desk) -> Job[ExitCode]:
-    def job(_answered: Callable[[], None]) -> ExitCode:
+    def job(_: Place) -> Steps[ExitCode]:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
-        return desk.run(
-            record.step, record.digest, partial(submit.follow, record.digest, desk.context(record.step, record.digest))
-        )
+        steps = following(record.digest, desk.context(record.step, record.digest))
+        return (yield from desk.run(record.step, record.digest, steps))
 
     return job
