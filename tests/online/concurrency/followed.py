@@ -130,6 +130,8 @@ def follow_planned(
 
 def _read(out: IO[str], lines: list[Line]) -> None:
     for text in out:
+        if not text.startswith('{"'):  # the command's own error, in several lines
+            raise AssertionError(text + out.read())
         lines.append(Line(time.monotonic(), json.loads(text)))
 
 

@@ -88,8 +88,12 @@ class Desk:
             marks=home.marks(journal.journal_id),
         )
 
-    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
-        """Return the context of one order: what comes of it is told with its step."""
+    def context(
+        self, step: str, digest: str, answered: Callable[[], None] = lambda: None, *, route: str = ""
+    ) -> DeliveryContext:
+        """Return the context of one order: what comes of it is told with its step. ``route``: where it was sent by that."""
+        if route:
+            self._routes[digest] = route
         return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),

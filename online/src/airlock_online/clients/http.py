@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 READ_ATTEMPTS = 4  # of a read that answers 429
+QUESTIONS = 4096  # that are asked again and again, and kept as they were built
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
@@ -112,6 +113,7 @@ class Http:
         self._sleep = sleep
         self._open: set[Exchange] = set()
         self._kept = KeptLines(monotonic)
+        self._question = lru_cache(QUESTIONS)(self._build_question)  # to build one takes as long as to ask it
         self._changing = threading.Lock()
         self._closed = False
 
@@ -168,6 +170,9 @@ class Http:
             finally:
                 with suppress(*_FOREIGN):
                     response.close()
+
+    def _build_question(self, url: str, query: tuple[tuple[str, str | int], ...]) -> httpcore.Request:
+        return self._request(HttpCall("GET", url, dict(query)), self.timeouts.poll)
 
     def _request(self, call: HttpCall, silence: float) -> httpcore.Request:
         headers = {"accept": call.accept, "accept-encoding": "identity", "user-agent": "airlock"}
@@ -237,12 +242,13 @@ class Http:
         with self.open(call, max_bytes=max_bytes) as reply:
             return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s, reply.date)
 
-    def poll(self, call: HttpCall, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
-        """Ask what is asked again and again and changes nothing at the other end, on a connection that is kept.
+    def poll(self, url: str, query: Mapping[str, str | int], *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
+        """GET what is asked for again and again and changes nothing at the other end, on a connection that is kept.
 
         It has less time than one exchange: whoever asks again needs no answer that comes late. Raises as :meth:`open`.
         """
-        request = self._request(call, self.timeouts.poll)
+        call = HttpCall("GET", url, query)
+        request = self._question(call.url, tuple(call.query.items()))
         if self._proxy and not is_loopback(request.url.host.decode("ascii")):
             return self.exchange(call, max_bytes=max_bytes)
         origin = (request.url.scheme, request.url.host, request.url.port)
@@ -272,7 +278,7 @@ class Http:
         told = None
         try:
             with self._watched(call, line.exchange):
-                told = line.ask(request, call.body or b"", max_bytes)
+                told = line.ask(request, max_bytes)
         except Gone:
             raise
         except OverflowError as error:

@@ -48,12 +48,11 @@ class Line:
         self._stream = stream
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEADERS_AT_MOST)
 
-    def ask(self, request: httpcore.Request, body: bytes, max_bytes: int) -> KeptReply:
-        """Send a request and return the reply. Raises ``Gone``, another error of httpcore or h11, or ``OverflowError``."""
+    def ask(self, request: httpcore.Request, max_bytes: int) -> KeptReply:
+        """Send a GET and return the reply. Raises ``Gone``, another error of httpcore or h11, or ``OverflowError``."""
         sent = self._h11.send(h11.Request(method=request.method, target=request.url.target, headers=request.headers))
-        sent = (sent or b"") + ((self._h11.send(h11.Data(data=body)) or b"") if body else b"")
         try:
-            self._stream.write(sent + (self._h11.send(h11.EndOfMessage()) or b""))
+            self._stream.write((sent or b"") + (self._h11.send(h11.EndOfMessage()) or b""))
             first = self._stream.read(_PIECE)
         except (httpcore.ReadError, httpcore.WriteError) as error:
             raise Gone(str(error)) from error

@@ -101,13 +101,15 @@ def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
 
 def following(digest: str, context: DeliveryContext) -> Steps[OrderOutcome]:
     """Return the steps of :func:`follow`."""
-    context.journal.presume(digest)
     known = context.journal.get(digest)
+    if known.state is OrderState.SENDING:
+        context.journal.presume(digest)
+        known = context.journal.get(digest)
     reason = ""
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        reason = yield from _route_of(known).follow(known, Tracker(digest, context), context)
+        reason = yield from _route_of(known).follow(known, Tracker(digest, context, known), context)
     return (yield from _outcome(digest, context, reason))
 
 

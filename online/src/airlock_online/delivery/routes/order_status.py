@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.clients.http import HttpCall, json_of, reason_text
+from airlock_online.clients.http import json_of, reason_text
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import StatusReply, from_status
 from airlock_online.delivery.routes.context import DeliveryContext
@@ -95,7 +95,7 @@ class OrderStatus:
         tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
         url = join(self._base_url, STATUS.path.replace("{trackingId}", segment(tracking_id)))
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        reply = self._context.http.poll(HttpCall("GET", url, query))
+        reply = self._context.http.poll(url, query)
         if reply.status != 200:
             raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
         found = from_status(json_of(reply, url), tracking_id)

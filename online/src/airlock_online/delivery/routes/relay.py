@@ -11,7 +11,6 @@ import json
 from typing import Any
 
 from airlock_online.clients.echo import named, require_named
-from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -60,7 +59,7 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Ste
 def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
-        data = data_of(_WHO, url, context.http.poll(HttpCall("GET", url)))
+        data = data_of(_WHO, url, context.http.poll(url, {}))
         require_named("relay's answer", data, hash=tx_hash)
         if named(data, hash=tx_hash) is None:
             raise ServiceError(f"{_WHO} does not name the transaction that it answers about")

@@ -10,7 +10,6 @@ import json
 import re
 from typing import Any
 
-from airlock_online.clients.http import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
@@ -53,7 +52,7 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Ste
 def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     def ask() -> PollAnswer:
         url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
-        data = data_of(_WHO, url, context.http.poll(HttpCall("GET", url)))
+        data = data_of(_WHO, url, context.http.poll(url, {}))
         if _id_of(data) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which Airlock did not ask about")
         return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tracker))
