@@ -1,4 +1,4 @@
-"""Connections that are kept for the next read: nothing on one is taken for an answer to another question, and every wait ends."""
+"""Connections that are kept for the next read: nothing on one is taken for an answer to another question, and waits end."""
 
 from __future__ import annotations
 
