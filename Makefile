@@ -92,6 +92,7 @@ check: lint test ## Run everything that CI runs
 bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_delivery
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_many_orders
 
 bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
