@@ -131,9 +131,20 @@ def test_a_transaction_without_words_is_as_good(name: str) -> None:
     assert _judge(document) == set()
 
 
+WORD = "0x" + "00" * 32
+
+
 @pytest.mark.parametrize(
     ("place", "text"),
-    [("value", "0x"), ("value", "0x00"), ("value", "0"), ("to", "lower"), ("from", "lower"), ("data", "upper")],
+    [
+        ("value", "0x"),
+        ("value", "0x00"),
+        ("value", "0"),
+        ("value", WORD),
+        ("to", "lower"),
+        ("from", "lower"),
+        ("data", "upper"),
+    ],
 )
 @pytest.mark.parametrize("step", ["approve", "limit-update-desk"])
 def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, place: str, text: str) -> None:

@@ -60,6 +60,25 @@ class RelayerTemplate(NamedTuple):
     }
 
 
+class RequestBodies(NamedTuple):
+    """Bodies of requests that no specification documents. Empty: as comparable venues take it."""
+
+    price_trigger: Mapping[str, str] = {}
+    twap_cancel: Mapping[str, str] = {
+        "trader": "message.trader",
+        "twapId": "message.twapId",
+        "nonce": "message.nonce",
+        "deadline": "message.deadline",
+        "signature": "signature",
+    }
+
+
+class BuilderMembers(NamedTuple):
+    """How the builder calls members of requests that no specification shows: Airlock's name to the venue's."""
+
+    members: Mapping[str, str] = {}
+
+
 class ReferralViews(NamedTuple):
     """The Referral contract's views, asked by the operator's node; their names differ between venues.
 
@@ -106,6 +125,8 @@ class OnlineConfig(NamedTuple):
     rpc: RpcSettings = RpcSettings()
     referral: ReferralViews = ReferralViews()
     http: HttpSettings = HttpSettings()
+    builder: BuilderMembers = BuilderMembers()
+    bodies: RequestBodies = RequestBodies()
 
 
 def read_config(path: Path) -> OnlineConfig:
@@ -119,9 +140,33 @@ def read_config(path: Path) -> OnlineConfig:
         raise UsageError(
             f"{path} [rpc] confirmed_by is {config.rpc.confirmed_by!r}", do=f"give {' or '.join(CONFIRMED_BY)}"
         )
+    _require_members(path, config.builder.members)
     if config.http.proxy:
         require_proxy(config.http.proxy)
     return config
+
+
+def _require_members(path: Path, members: Mapping[str, str]) -> None:
+    """Refuse other names for members that are not known, or that two members would share. Raises ``UsageError``."""
+    if not members:
+        return
+    from airlock_shared.catalogue.actions import ACTIONS
+
+    known = {p.sent for action in ACTIONS.values() for p in action.parameters if p.sent} | {
+        "check",
+        "space",
+        "delegate",
+    }
+    if unknown := sorted(members.keys() - known):
+        raise UsageError(
+            f"{path} [builder] members names {unknown[0]!r}, which is sent nowhere", do=f"use one of {sorted(known)}"
+        )
+    named = [members.get(name, name) for name in known if name not in ("check", "space")]
+    texts = all(type(name) is str and name.isascii() and name.isidentifier() for name in members.values())
+    if not texts or len(set(named)) != len(named):
+        raise UsageError(
+            f"{path} [builder] members gives two members one name, or a name that is none", do="correct config.toml"
+        )
 
 
 def require_proxy(proxy: str) -> None:

@@ -62,7 +62,9 @@ def build(
     plan = Plan("build", "one action", deployment.name, (), limits, signers, steps, "")
     with connections(home) as http:
         gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
+        config = home.config()
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        sources = Sources(builder, config, gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
     wrong = prepared.verdicts.refused()
     if as_json and not wrong:

@@ -98,7 +98,9 @@ def _take(
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
     with connections(home) as http, payloads.alone():
         gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
+        config = home.config()
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment)
         look_before(home, plan, steps, sources.builder, deployment, fees.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)

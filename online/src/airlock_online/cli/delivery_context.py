@@ -77,6 +77,7 @@ class Desk:
             nonce_used=nonce_reader(home.deployments(), http, self.config),
             patience_s=patience_s,
             relayer=self.config.relayer,
+            bodies=self.config.bodies,
             node=self.node,
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
@@ -231,7 +232,7 @@ class Desk:
         request = requests.get(record.step)
         if request is None or deployment.fingerprint != header.deployment:
             return []
-        builder = BuilderClient(deployment.base_urls["builder"], self.http)
+        builder = BuilderClient(deployment.base_urls["builder"], self.http, self.config.builder.members)
         views = self.config.referral
         chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
         return read_back(request, self.journal.events(digest), builder, self.config, now_ms(), chain)

@@ -11,6 +11,7 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -60,7 +61,7 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
     with working("Waiting for the builder"), connections(home) as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
-        pairs = client.read(config.reads.pairs)
+        pairs = read_pairs(client, config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = to_json(deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta))
     fetched = parse_deployment(data)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from airlock_online.cli.venue_reads import reading, unreadable, venue
+from airlock_online.cli.venue_reads import reading, venue
 from airlock_online.clients import builder_reads
+from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
 
@@ -20,9 +21,7 @@ def pairs(home: OnlineHome, name: str | None, as_json: bool) -> None:
       airlock-online pairs
     """
     with venue(home, name) as at:
-        reply = at.builder.read(at.config.reads.pairs)
-    if type(reply) is not list:
-        raise unreadable("pair catalogue", "pairs")
+        reply = read_pairs(at.builder, at.config.reads.pairs)
     paths = at.config.meta
     table = builder_reads.pair_rows(reply, paths.pair_number, paths.pair_name, paths.pair_pnl, at.deployment)
     if as_json:

@@ -16,6 +16,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.beside import beside_lines
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.pace import pace_lines
@@ -83,7 +84,9 @@ def prepare(
     with connections(home) as http:
         given = read_fee_options(fee_values)
         gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        sources = Sources(BuilderClient(deployment.base_urls["builder"], http), home.config(), gas_and_fees)
+        config = home.config()
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         for line in pace_lines([plan.steps[step] for step in steps], Situation(plan, deployment, now_ms())):
@@ -138,12 +141,14 @@ def keep(
     kept = home.keep_requests(requests_fingerprint, data)
     if output is not None:
         write_new(output, data)
-    facts = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
-    home.transcript.record("prepared", facts | ({"signer": signer} if signer else {}), now_ms())
+    facts: dict[str, object] = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
+    beside = {item.request.step: beside_of(item)[1:] for item in prepared if item.beside}
+    facts |= ({"signer": signer} if signer else {}) | ({"beside": beside} if beside else {})
+    home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
     for item in prepared:
-        for line in replaced_lines(home, plan.steps[item.request.step], item.request):
+        for line in (*replaced_lines(home, plan.steps[item.request.step], item.request), *beside_of(item)):
             say(line)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
@@ -160,6 +165,11 @@ def keep(
     say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)
+
+
+def beside_of(item: Prepared) -> list[str]:
+    """Return what the builder sent beside an item's payload, as lines; none when it sent nothing."""
+    return beside_lines(item.request.step, item.beside)
 
 
 def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
@@ -197,7 +207,10 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
 
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
-    steps = [{"step": p.request.step, "checks": p.verdicts.passed()} for p in prepared]
+    steps = [
+        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"beside": dict(p.beside)} if p.beside else {})
+        for p in prepared
+    ]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}
     show_json({"ok": True} | also | names | {"steps": steps})
 

@@ -110,7 +110,7 @@ def accepted(prepared: Prepared) -> Prepared:
             f"step {prepared.request.step}: {verdict.what}",
             got=str(verdict.got)[:400],
             expected=str(verdict.expected)[:400],
-            do="nothing was written; compare the payload with the plan, and find out who altered it",
+            do=f"nothing was written. {verdict.do}",
         )
         refusal.where = verdict.where
         raise refusal

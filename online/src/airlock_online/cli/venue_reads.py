@@ -38,8 +38,10 @@ class VenueBuilder(NamedTuple):
 def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
     deployment = home.choose_deployment(name)
+    config = home.config()
     with working("Waiting for the builder"), connections(home) as http:
-        yield VenueBuilder(deployment, BuilderClient(deployment.base_urls["builder"], http), home.config())
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        yield VenueBuilder(deployment, builder, config)
 
 
 def reading(command: F) -> F:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airlock_online.clients.http_messages import HttpCall, Reply, json_of, reason_text
@@ -56,11 +57,15 @@ INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 
 
 class BuilderClient:
-    """Calls of one builder service. ``base_url`` may carry a path, which is kept."""
+    """Calls of one builder service. ``base_url`` may carry a path, which is kept.
 
-    def __init__(self, base_url: str, http: Http) -> None:
+    ``members`` are the venue's names for some of the fields (Airlock's name to its own); the values are never changed.
+    """
+
+    def __init__(self, base_url: str, http: Http, members: Mapping[str, str] = MappingProxyType({})) -> None:
         self.base_url = base_url
         self._http = http
+        self._members = members
 
     def call(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
         """Return the ``data`` object of a builder endpoint, asked once.
@@ -120,15 +125,18 @@ class BuilderClient:
                     f"the field {name} is a {type(value).__name__}", do="give a decimal text or an integer"
                 )
         url = join(self.base_url, path)
+        named = {self._members.get(name, name): value for name, value in _as_sent(fields, method).items()}
         if method == "GET":
-            call = HttpCall("GET", url, fields)
+            call = HttpCall("GET", url, named)
         else:
-            call = HttpCall("POST", url, body=json.dumps(_as_sent(fields), separators=(",", ":")).encode())
+            call = HttpCall("POST", url, body=json.dumps(named, separators=(",", ":")).encode())
         return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
 
 
-def _as_sent(fields: Fields) -> dict[str, str | int]:
-    """Return the fields as a JSON body has them: indices as integers, everything else as it is."""
+def _as_sent(fields: Fields, method: Method) -> dict[str, str | int]:
+    """Return the fields as they are, in a JSON body indices as integers."""
+    if method == "GET":
+        return dict(fields)
     return {name: _index(value) if name in INDEX_FIELDS else value for name, value in fields.items()}
 
 
@@ -142,9 +150,14 @@ def _data_of(url: str, reply: Reply) -> Any:
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
         raise _unknown_shape(url, reply.status, "no object")
-    if envelope.get("ok") is True and 200 <= reply.status < 300 and "data" in envelope and "error" not in envelope:
+    if (
+        envelope.get("ok") is True
+        and 200 <= reply.status < 300
+        and "data" in envelope
+        and envelope.get("error") is None
+    ):
         return envelope["data"]
-    if envelope.get("ok") is False and "data" not in envelope:
+    if envelope.get("ok") is False and envelope.get("data") is None:
         raise _error_of(url, reply.status, envelope.get("error"))
     raise _unknown_shape(url, reply.status, "an envelope that is contradictory or incomplete")
 

@@ -61,7 +61,8 @@ def nonce_reader(deployments: Iterable[Deployment], http: Http, config: OnlineCo
             return None
         deployment, space = ours[0]
         fields = question_of(account, str(nonce), space)
-        read = BuilderClient(deployment.base_urls["builder"], http).read(config.reads.nonce, fields)
+        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        read = builder.read(config.reads.nonce, fields)
         return used_in(read, account, str(nonce), space)
 
     return used

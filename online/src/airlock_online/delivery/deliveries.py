@@ -8,7 +8,7 @@ from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_shared.catalogue.calls import Decoded, decode_call
-from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes
+from airlock_shared.catalogue.eip1559 import NO_VALUE, raw_transaction, signing_hash, unsigned_bytes
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
@@ -20,7 +20,6 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.ethereum.recovery import recover
 
-_ZERO = re.compile("0x0*", re.ASCII)
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
@@ -146,7 +145,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     """Return the call of a transaction that has one form only, for the pinned chain. Raises ``Refusal`` of family ``TX``."""
     if payload["chainId"] != deployment.chain_id:
         raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
-    if not _ZERO.fullmatch(payload["value"]):
+    if not NO_VALUE.fullmatch(payload["value"]):
         raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     if not _HEX.fullmatch(payload["data"]):
         raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")

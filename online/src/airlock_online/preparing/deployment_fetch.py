@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.config import MetaPaths
+from airlock_online.preparing.unit_scales import one_spelling
 from airlock_shared.documents.deployment import FORMAT, Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -24,6 +25,7 @@ def deployment_document(
 ) -> dict[str, Any]:
     """Return the deployment document of a meta document and a pair catalogue.
 
+    A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` when a value is not where the configuration says it is.
     """
     return {
@@ -35,13 +37,10 @@ def deployment_document(
             "trading": _domain(_at(meta, paths.trading_domain), paths.trading_domain),
             "referral": _domain(_at(meta, paths.referral_domain), paths.referral_domain),
         },
-        "contracts": {label: _address(text, paths.contracts) for label, text in _table(meta, paths.contracts).items()},
+        "contracts": _contracts(meta, paths.contracts),
         "enums": _table(meta, paths.enums),
-        "units": _table(meta, paths.units),
-        "defaults": {
-            "intentDeadlineMs": _integer(meta, paths.intent_deadline_ms),
-            "slippagePercent": str(_at(meta, paths.slippage_percent)),
-        },
+        "units": one_spelling(_table(meta, paths.units)),
+        "defaults": {"intentDeadlineMs": _integer(meta, paths.intent_deadline_ms), **_slippage(meta, paths)},
         "pairs": [_pair(pair, paths) for pair in _list(pairs)],
         "base_urls": dict(urls),
         "meta_sha256": hashlib.sha256(meta_bytes).hexdigest(),
@@ -114,6 +113,30 @@ def _table(document: Any, path: str) -> dict[str, Any]:
     if type(value) is not dict:
         raise _missing(path, "table")
     return dict(value)
+
+
+_CONTRACTS = ("tradingRouter", "tradingStorage", "usdc", "referral")
+
+
+def _contracts(meta: Any, path: str) -> dict[str, str]:
+    """Return the contracts by the names that Airlock has for them, whatever their case (``TradingRouter``, ``USDC``)."""
+    ours = {name.lower(): name for name in _CONTRACTS}
+    table = _table(meta, path)
+    named = [ours.get(label.lower(), label) for label in table]
+    if twice := next((name for name in named if named.count(name) > 1), None):
+        raise _missing(path, f"one contract of the name {twice}, but two")
+    return {name: _address(text, path) for name, text in zip(named, table.values(), strict=True)}
+
+
+def _slippage(meta: Any, paths: MetaPaths) -> dict[str, str]:
+    """Return the default slippage where the venue tells one; where it should be, another thing is refused."""
+    holder, _, name = paths.slippage_percent.rpartition(".")
+    found = (_at(meta, holder) if holder else meta).get(name)
+    if found is None:
+        return {}
+    if type(found) not in (str, int, float):
+        raise _missing(paths.slippage_percent, "percentage")
+    return {"slippagePercent": str(found)}
 
 
 def _address(value: Any, path: str) -> str:

@@ -5,13 +5,15 @@ An intent goes through as it comes; a transaction is filled in first (:mod:`airl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.echo import require_named
 from airlock_online.config import OnlineConfig
+from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
@@ -29,6 +31,7 @@ from airlock_shared.plan.model import CUSTOM, Exact, Step
 from airlock_shared.wire.codec import refuse_floats
 
 _Answer = TypeVar("_Answer")
+_SLIPPAGE = "slippagePercent"
 
 
 class Sources(NamedTuple):
@@ -56,10 +59,11 @@ class BuildRequest(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A step's request and what the checks say of it."""
+    """A step's request, what the checks say of it, and what the builder sent beside it."""
 
     request: Request
     verdicts: Verdicts
+    beside: Mapping[str, Any] = MappingProxyType({})
 
 
 def prepare_step(
@@ -97,23 +101,31 @@ def examine(
 
     Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.
     """
-    request = _request(step, situation, sources, asked, payload)
+    carried, beside = set_aside(payload, transaction=bool(step.action.call))
+    request = _request(step, situation, sources, asked, carried)
     if request.transaction is not None:
         request = _filled(request, step, situation, sources)
-    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts)
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
 
 
 def planned_ask(step: Step, situation: Situation) -> BuildRequest:
     """Return how a step's payload is asked for at its action's endpoint.
 
-    Raises ``UsageError`` when none is documented.
+    Raises ``UsageError`` when none is documented, or when nobody says how much slippage an order may have.
     """
     if not step.action.path:
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP",
         )
-    return BuildRequest(step.action.path, fields_to_send(step, situation))
+    fields = fields_to_send(step, situation)
+    told = situation.deployment.document["defaults"]
+    if step.action.parameter(_SLIPPAGE) and _SLIPPAGE not in fields and _SLIPPAGE not in told:
+        raise UsageError(
+            f"step {step.id}: this venue tells no default slippage, and none is assumed",
+            do=f'give {_SLIPPAGE} as a value in the step\'s fields, such as {_SLIPPAGE} = "0.5"',
+        )
+    return BuildRequest(step.action.path, fields)
 
 
 def _request(

@@ -6,6 +6,7 @@ access list, no blobs, no authorisations. Source: EIP-1559, EIP-2718.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from airlock_shared.documents.requests import Transaction
@@ -13,6 +14,8 @@ from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ethereum.rlp import encode
 
 TYPE_2 = b"\x02"
+NO_VALUE = re.compile(r"0|0x0|0x(?:00){0,32}", re.ASCII)
+"""How zero wei may be written: one digit, or whole bytes up to a word. What is signed has the number zero."""
 
 
 def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calls import Decoded, decode_call
-from airlock_shared.catalogue.eip1559 import signing_hash
+from airlock_shared.catalogue.eip1559 import NO_VALUE, signing_hash
 from airlock_shared.catalogue.intents import leaf
 from airlock_shared.checks.case import (
     AGREED,
@@ -120,7 +120,7 @@ def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
 def nothing_is_sent(case: Received) -> Finding:
     """``value`` is zero: no call of the table needs native currency."""
     got = case.request.payload["value"]
-    return Finding(got in ("0x0", "0x", "0x00", "0"), got, "0x0")
+    return Finding(NO_VALUE.fullmatch(got) is not None, got, "0x0")
 
 
 @check(

@@ -31,6 +31,9 @@ _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
 _SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
+SCALE_NAMES = tuple(_SCALES)
+"""The names under which a deployment document has the scales that Airlock knows."""
+
 _CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
 
 

@@ -13,8 +13,8 @@ from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import Steps, at_once
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, parcel_of, post_once
-from airlock_online.delivery.routes.struct import members_of
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
+from airlock_online.delivery.routes.struct import body_of, members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -31,18 +31,24 @@ _TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: PUT when it replaces a stored trigger, else POST."""
+    template = context.bodies.price_trigger
+    body = body_of(template, delivery) if template else _usual(delivery)
+    endpoint = REPLACE if delivery.replaces else STORE
+    path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
+    sent = json.dumps(body, separators=(",", ":")).encode()
+    return parcel_of(endpoint.method, join(delivery.base_url, path), sent, context)
+
+
+def _usual(delivery: Delivery) -> dict[str, object]:
+    """Return the body as comparable venues take it, some of its members numbers."""
     signed = members_of(delivery)
-    body = {
+    return {
         "trader": signed["trader"],
         "buy": signed["buy"],
         **{name: signed[name] for name in _NUMBERS},
         **{name: str(signed[name]) for name in _TEXTS},
         "signedMessage": delivery.signature,
     }
-    endpoint = REPLACE if delivery.replaces else STORE
-    path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
-    sent = json.dumps(body, separators=(",", ":")).encode()
-    return parcel_of(endpoint.method, join(delivery.base_url, path), sent, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
@@ -66,7 +72,7 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Ste
 
 def _stored(told: dict[str, Any], replaces: str) -> dict[str, str]:
     """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
-    data = told["data"] if told.get("ok") is True and type(told.get("data")) is dict else told
+    data = inside(told)
     new = data.get("newEntityId", data.get("entityId")) if replaces else data.get("entityId")
     if type(new) is not str or not 0 < len(new) <= MAX_TRACKING_ID or not new.isprintable():
         if new is None:

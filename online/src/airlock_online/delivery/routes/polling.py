@@ -48,10 +48,11 @@ def to_the_end(steps: Steps[_Result], sleep: Callable[[float], None]) -> _Result
 
 
 class PollAnswer(NamedTuple):
-    """What a service answered, for a person, and whether that is the end."""
+    """What a service answered, for a person, and whether that is the end; ``odd``: it says what is not understood."""
 
     told: str
     final: bool
+    odd: bool = False
 
 
 def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> Steps[str]:
@@ -60,7 +61,7 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
     until_ms = context.clock_ms() + int(context.patience_s * 1000)
-    failure, missing = "", 0
+    failure, missing, odd = "", 0, ""
     for turn in range(1 + ceil(context.patience_s / POLL_S)):
         if turn:
             yield Pause(POLL_S)
@@ -69,6 +70,9 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             context.on_asked(question, answer.told)
             if answer.final:
                 return ""
+            if answer.odd and answer.told != odd:
+                context.on_notice(f"{question}: {answer.told}; it decides nothing")
+            odd = answer.told if answer.odd else ""
             failure, missing = "", 0
         except ServiceError as error:
             context.on_asked(question, error.what)
@@ -79,4 +83,5 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
         if context.clock_ms() >= until_ms:
             break
     waited = f"no final answer within {context.patience_s:g} s"
-    return f"{waited}; the last answer: {failure}" if failure else waited
+    last = failure or odd
+    return f"{waited}; the last answer: {last}" if last else waited

@@ -119,6 +119,12 @@ def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
     return data
 
 
+def inside(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what an envelope holds, or the document itself where it comes without one."""
+    held = document.get("data") if document.get("ok") is True else None
+    return held if type(held) is dict else document
+
+
 def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
     """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
     if reply.status not in statuses:

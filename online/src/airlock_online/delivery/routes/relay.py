@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from airlock_online.clients.echo import named, require_named
+from airlock_online.clients.echo import require_named
+from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -22,6 +23,7 @@ from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 _WHO = "the relay"
+_WORDS = ("pending", "confirmed", "reverted")
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -34,10 +36,12 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
-        named = data_of(_WHO, parcel.url, reply).get("hash")
+        told = hashes_named(data_of(_WHO, parcel.url, reply))
+        if not told:
+            raise ServiceError(f"{_WHO} gave no transaction hash")
+        tx_hash = transaction.hash_of(delivery)
+        named = next((other for other in told if type(other) is not str or other.lower() != tx_hash), told[0])
         if type(named) is not str:
-            if named is None:
-                raise ServiceError(f"{_WHO} gave no transaction hash")
             raise UnusableId(f"{_WHO} gave no transaction hash", "hash", named)
         return named
 
@@ -60,17 +64,20 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.poll(url, {}))
-        require_named("relay's answer", data, hash=tx_hash)
-        if named(data, hash=tx_hash) is None:
+        told = hashes_named(data)
+        for each in told:
+            require_named("relay's answer", {"hash": each}, hash=tx_hash)
+        if not told:
             raise ServiceError(f"{_WHO} does not name the transaction that it answers about")
-        return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tx_hash, call, tracker))
+        status = status_word(data, _WORDS)
+        return PollAnswer(status.told, _take(status.word, data, tx_hash, call, tracker), status.unknown)
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
 
 
-def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bool:
-    """Write a final status down, and return whether it is one. A status of another name is pending."""
-    status, block = data.get("status"), data.get("blockNumber")
+def _take(status: str, data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bool:
+    """Write a final status down, and return whether it is one."""
+    block = block_number(data.get("blockNumber"))
     if status == "reverted":
         decoded = data.get("decodedError")
         told = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
@@ -78,7 +85,7 @@ def _take(data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bo
         return True
     if status != "confirmed":
         return False
-    if type(block) is not int or block < 0:
+    if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     transaction.confirmed(tx_hash, block, None, call, tracker)
     return True

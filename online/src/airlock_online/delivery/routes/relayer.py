@@ -10,10 +10,12 @@ import json
 import re
 from typing import Any
 
+from airlock_online.clients.reply_values import hashes_named, status_word
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
+from airlock_online.delivery.routes.struct import body_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -22,13 +24,14 @@ from airlock_shared.text.safe import safe
 
 ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
 _WHO = "the relayer"
+_ENDS = ("confirmed", "reverted")
+_WORDS = ("pending", *_ENDS)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request that the template's body makes of a delivery."""
-    members = {name: getattr(delivery, field) for name, field in context.relayer.body.items()}
-    body = json.dumps(members, separators=(",", ":")).encode()
+    body = json.dumps(body_of(context.relayer.body, delivery), separators=(",", ":")).encode()
     return parcel_of("POST", join(delivery.base_url, context.relayer.submit_path), body, context)
 
 
@@ -55,15 +58,16 @@ def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> Steps[st
         data = data_of(_WHO, url, context.http.poll(url, {}))
         if _id_of(data) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which Airlock did not ask about")
-        return PollAnswer(safe(str(data.get("status")), limit=100), _take(data, tracker))
+        status = status_word(data, _WORDS)
+        return PollAnswer(status.told, _take(status.word, data, tracker), status.unknown)
 
     return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, context)
 
 
-def _take(data: dict[str, Any], tracker: Tracker) -> bool:
-    """Write a final status down, and return whether it is one. A status of another name is pending."""
-    status, tx_hash = data.get("status"), data.get("transactionHash")
-    if status not in ("confirmed", "reverted"):
+def _take(status: str, data: dict[str, Any], tracker: Tracker) -> bool:
+    """Write a final status down, and return whether it is one."""
+    tx_hash = next(iter(hashes_named(data)), None)
+    if status not in _ENDS:
         return False
     if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash):
         raise ServiceError(f"the relayer says {status} but gives no transaction hash")

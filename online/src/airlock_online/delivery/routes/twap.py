@@ -10,11 +10,12 @@ import json
 import re
 
 from airlock_online.clients.http import Reply
+from airlock_online.clients.reply_values import block_number, hashes_named
 from airlock_online.clients.urls import join
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import Steps, at_once
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, parcel_of, post_once
-from airlock_online.delivery.routes.struct import members_of
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
+from airlock_online.delivery.routes.struct import body_of, members_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -29,14 +30,8 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
-    """Return the request: the members of the struct as decimal texts, and the signature."""
-    signed = members_of(delivery)
-    body = {
-        "trader": signed["trader"],
-        **{name: str(signed[name]) for name in ("twapId", "nonce", "deadline")},
-        "signature": delivery.signature,
-    }
-    sent = json.dumps(body, separators=(",", ":")).encode()
+    """Return the request that the template's body makes of a delivery."""
+    sent = json.dumps(body_of(context.bodies.twap_cancel, delivery), separators=(",", ":")).encode()
     return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
 
 
@@ -45,14 +40,14 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     twap_id = members_of(delivery)["twapId"]
 
     def read(reply: Reply) -> dict[str, object]:
-        told = document_of(_WHO, parcel.url, reply, (200, 201))
-        tx_hash, block = told.get("transactionHash"), told.get("blockNumber")
+        told = inside(document_of(_WHO, parcel.url, reply, (200, 201)))
+        tx_hash, block = next(iter(hashes_named(told)), None), block_number(told.get("blockNumber"))
         if str(told.get("twapId")) != str(twap_id):
             raise ServiceError(
                 f"{_WHO} answered about the TWAP {safe(str(told.get('twapId')), limit=80)}, not {twap_id}"
             )
-        if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or type(block) is not int or block < 0:
-            given = {"transactionHash": tx_hash, "blockNumber": block}
+        if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or block is None:
+            given = {"transactionHash": tx_hash, "blockNumber": told.get("blockNumber")}
             raise UnusableId(f"{_WHO} gave no transaction hash and block", "transaction", given)
         return {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
 

@@ -1,0 +1,253 @@
+"""A venue that follows the specification and nothing more, which nobody here wrote the other side of: the whole way.
+
+``second_venue.venue`` says what it does where the specification says nothing. Only what no document shows (where the meta
+document has what, the relayer's endpoint, bodies of the core API and of the TWAP service) stands in ``config.toml``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from commands import FinishedCommand, run_command
+from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
+from second_venue.venue import STORAGE, SecondVenue, second_venue
+
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
+DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
+CONFIG = """\
+[meta]
+trading_domain = "domains.trading"
+referral_domain = "domains.referral"
+contracts = "contracts"
+simulator = "testnet"
+pair_number = "pairIndex"
+pair_name = "pair"
+pair_pnl = "pnlPair"
+
+[builder]
+members = { expirySeconds = "expiry" }
+
+[relayer]
+submit_path = "/submit"
+status_path = "/submissions/{id}"
+body = { kind = "primary_type", abi = "encoded_intent", sig = "signature" }
+
+[bodies]
+price_trigger = { trigger = "message", sig = "signature" }
+twap_cancel = { userIntent = "encoded_intent", userSignature = "signature" }
+"""
+PLAN = """\
+format = "airlock/plan@1"
+
+[ceremony]
+id = "second"
+title = "A ceremony at the second venue"
+deployment = "second"
+
+[limits]
+deadline_at_most = "30m"
+slippage_percent_at_most = "1"
+max_fee_gwei_at_most = "50"
+remaining_at_least = "1m"
+
+[signers.treasury]
+address = "{trader}"
+path = "m/44'/60'/0'/0/0"
+
+[[steps]]
+id = "step-{number}"
+action = "{action}"
+signer = "treasury"
+[steps.fields]
+{fields}
+"""
+BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-gwei", 1)
+
+
+class Desk:
+    """Both machines at a table, and the second venue somewhere else."""
+
+    def __init__(self, folder: Path, venue: SecondVenue, config: str = CONFIG) -> None:
+        self.folder, self.venue, self.plans = folder, venue, 0
+        (folder / "online").mkdir()
+        (folder / "online/config.toml").write_text(config)
+
+    def online(self, *words: object) -> FinishedCommand:
+        return run_command(ONLINE, "--home", self.folder / "online", *words)
+
+    def offline(self, *words: object, typed: str = "") -> FinishedCommand:
+        return run_command(OFFLINE, "--home", self.folder / "offline", *words, typed=typed)
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def fetch(self) -> FinishedCommand:
+        named = {
+            "builder": "builder",
+            "batched-market": "market",
+            "relayer": "relayer",
+            "twap": "twap",
+            "core-api": "core",
+        }
+        words = [word for option, name in named.items() for word in (f"--{option}", self.venue.address(name))]
+        return self.online("deployment", "fetch", "--name", "second", *words, "-o", self.path("deployment.json"))
+
+    def pin(self) -> None:
+        assert (ended := self.fetch()).code == 0, ended.err
+        assert (ended := self.offline("trust", self.path("deployment.json"), typed="Yes\n")).code == 0, ended.err
+        words = ("--time", datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "--uncertainty", 60)
+        self.offline("preflight", *words)
+
+    def prepare(self, action: str, fields: str, *more: object, plan: str = PLAN) -> FinishedCommand:
+        self.plans += 1
+        text = plan.format(trader=TRADER, action=action, fields=fields, number=self.plans)
+        self.path("plan.toml").write_text(text)
+        self.path("requests.json").unlink(missing_ok=True)
+        return self.online("prepare", self.path("plan.toml"), "-o", self.path("requests.json"), *more)
+
+    def sign(self, ledger: Ledger) -> FinishedCommand:
+        self.path("signatures.json").unlink(missing_ok=True)
+        words = ("--plan", self.path("plan.toml"), "-o", self.path("signatures.json"), "--emulator", ledger.port)
+        return self.offline("sign", self.path("requests.json"), *words, typed="Yes\n" * 6)
+
+    def submit(self, *more: object) -> FinishedCommand:
+        return self.online("submit", self.path("signatures.json"), *more)
+
+    def whole_way(self, ledger: Ledger, action: str, fields: str, *more: object) -> FinishedCommand:
+        """Prepare, sign and submit one step; return how the submission ended."""
+        assert (ended := self.prepare(action, fields, *more)).code == 0, ended.err
+        assert (ended := self.sign(ledger)).code == 0, ended.err
+        return self.submit("--json")
+
+
+@pytest.fixture
+def venue() -> Iterator[SecondVenue]:
+    with second_venue(TRADER) as running:
+        yield running
+
+
+@pytest.fixture
+def desk(tmp_path: Path, venue: SecondVenue) -> Desk:
+    made = Desk(tmp_path, venue)
+    made.pin()
+    return made
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def outcome(ended: FinishedCommand) -> dict[str, object]:
+    """Return the last thing that a submission told."""
+    last: dict[str, object] = json.loads(ended.out.splitlines()[-1])
+    return last
+
+
+# ---- the whole way ---------------------------------------------------------------------------------------------------
+
+
+def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
+    fields = (
+        f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
+        'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
+    )
+    ended = desk.whole_way(ledger, "close", fields)
+    assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
+    assert desk.venue.paths("POST").count("/market/execute-batched") == 1
+    assert desk.venue.closed == {0}
+    followed = desk.online("follow", "--json")
+    assert followed.code == 0, followed.err
+
+
+INCREASE = (
+    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
+    'coinExposure = "0.001"\nminLeverage = "5"\nmaxLeverage = "15"\nopenPrice = "64000"\n'
+)
+
+
+def test_a_position_is_increased_in_coins(desk: Desk, ledger: Ledger) -> None:
+    ended = desk.whole_way(ledger, "increase-coin", INCREASE + 'slippagePercent = "0.5"\n')
+    assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
+
+
+def test_an_order_that_nobody_gives_a_slippage_is_not_built(desk: Desk) -> None:
+    ended = desk.prepare("increase-coin", INCREASE)
+    assert (ended.code, "tells no default slippage" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert "/v2/intents/increase-coin" not in desk.venue.paths("POST")
+
+
+def test_a_trigger_is_stored_and_replaced(desk: Desk, ledger: Ledger) -> None:
+    fields = (
+        f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
+        'coinExposure = "0.1"\nprice = "2000"\n'
+    )
+    ended = desk.whole_way(ledger, "tpsl-partial", fields)
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    (first,) = desk.venue.triggers
+    assert outcome(ended)["entity_id"] == first
+    loss = fields.replace("take_profit", "stop_loss").replace(
+        'price = "2000"', 'triggerType = "percentage"\npercentage = "-10"'
+    )
+    ended = desk.whole_way(ledger, "tpsl-partial", f'{loss}replaces = "{first}"\n')
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    (second,) = desk.venue.triggers
+    assert (outcome(ended)["entity_id"], outcome(ended)["old_entity_id"]) == (second, first)
+    assert (desk.venue.paths("PUT"), desk.venue.triggers[second]["percentage"]) == (
+        [f"/price-triggers/{first}"],
+        -(10**11),
+    )
+
+
+def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
+    ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert desk.venue.paths("POST").count("/twaps/cancel") == 1
+
+
+def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
+    expiry = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
+    fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {expiry}\npossession = "waived"\n'
+    ended = desk.whole_way(ledger, "delegate", fields)
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert set(desk.venue.delegates) == {DELEGATE}
+    assert "enabled until" in ended.out
+
+
+def test_a_referral_code_is_adopted(desk: Desk, ledger: Ledger) -> None:
+    ended = desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert desk.venue.paths("POST").count("/submit") == 1
+
+
+TRANSACTIONS = {
+    "token-approve": f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n',
+    "claim-keeper-rewards": f'caller = "{TRADER}"\n',
+    "referral-transfer": f'caller = "{TRADER}"\ncode = "SECOND"\nnewOwner = "{DELEGATE}"\n',
+    "limit-update": f'trader = "{TRADER}"\npair = "BTC/USD"\norderIndex = 0\nprice = "60000"\nslippagePercent = "0.5"\n',
+}
+
+
+@pytest.mark.parametrize("action", TRANSACTIONS)
+def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
+    ended = desk.whole_way(ledger, action, TRANSACTIONS[action], *BY_HAND)
+    assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
+    assert outcome(ended)["transaction_hash"] in desk.venue.sent
+    assert desk.venue.paths("POST").count("/v2/relay") == 1
+
+
+def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger: Ledger) -> None:
+    desk.venue.relay_says = "success"
+    assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.submit("--patience", 2)
+    told = " ".join((ended.out + ended.err).split())
+    assert (ended.code != 0, "the reply says 'success' at data.status" in told) == (True, True), told
+    assert "no final answer within 2 s; the last answer: the reply says 'success'" in told

@@ -1,0 +1,267 @@
+"""What a venue may write otherwise where the specification says nothing: taken where the meaning is beyond doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
+from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.reply_values import block_number
+from airlock_online.config import MetaPaths, read_config
+from airlock_online.delivery.routes.struct import body_of
+from airlock_online.journal.order_states import OrderState
+from airlock_online.preparing.beside import beside_lines, set_aside
+from airlock_online.preparing.deployment_fetch import deployment_document
+from airlock_online.preparing.unit_scales import one_spelling
+from airlock_shared.documents.deployment import read_deployment
+from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from online import transaction_steps as steps
+from online.crash.orders import order
+from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.loopback import Answer, Wire, reply
+from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent, taken
+
+PAIR = {"index": 0, "symbol": "BTC/USD", "isPnl": False}
+
+
+def document_of(meta: dict[str, Any]) -> dict[str, Any]:
+    return deployment_document("v", meta, b"", [PAIR], {}, "2026-01-01", MetaPaths())
+
+
+# ---- the meta document -----------------------------------------------------------------------------------------------
+
+
+def test_a_default_slippage_that_is_not_told_is_not_assumed() -> None:
+    meta = steps.meta()
+    del meta["defaults"]["slippagePercent"]
+    assert set(document_of(meta)["defaults"]) == {"intentDeadlineMs"}
+    read_deployment(document_of(meta))
+
+
+@pytest.mark.parametrize("told", [True, [], {"percent": "1"}])
+def test_a_default_slippage_of_another_form_is_refused(told: object) -> None:
+    meta = steps.meta()
+    meta["defaults"]["slippagePercent"] = told
+    with pytest.raises(ServiceError, match="slippagePercent"):
+        document_of(meta)
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["1e6", "1E6", "10^6", "10**6", "1000000", 1_000_000, 1e6, {"decimals": 6}, {"scale": "1e6"},
+     {"scale": 1_000_000, "decimals": 6}],
+)  # fmt: skip
+def test_a_scale_beyond_doubt_has_one_spelling(told: object) -> None:
+    assert one_spelling({"USDC": told, "else": "x"}) == {"usdc": "1e6", "else": "x"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [6, "6", 18, "1e18", 1_000_001, 0, -6, True, None, "six", [6], {"decimals": 18},
+     {"decimals": 6, "scale": "1e8"}, {}, 1e5, 0.5],
+)  # fmt: skip
+def test_a_scale_in_doubt_or_another_one_is_refused(told: object) -> None:
+    meta = steps.meta()
+    meta["units"]["usdc"] = told
+    with pytest.raises(DocumentError, match=r"scale|fractional") as caught:
+        read_deployment(document_of(meta))
+    assert caught.value.check in ("DOC-DEPLOYMENT", "DOC-FLOAT")
+
+
+def test_contracts_are_known_by_name_whatever_its_case() -> None:
+    meta, known = steps.meta(), {"tradingrouter", "tradingstorage", "usdc", "referral"}
+    names = {label: label.upper() if label.lower() in known else label for label in meta["addresses"]}
+    before = document_of(meta)["contracts"]
+    meta["addresses"] = {names[label]: address for label, address in meta["addresses"].items()}
+    assert document_of(meta)["contracts"] == before
+
+
+def test_two_contracts_of_one_name_are_refused() -> None:
+    meta = steps.meta()
+    meta["addresses"]["TradingRouter"] = meta["addresses"]["usdc"]
+    with pytest.raises(ServiceError, match="tradingRouter, but two"):
+        document_of(meta)
+
+
+# ---- the pair catalogue ----------------------------------------------------------------------------------------------
+
+
+def pairs_of(*answers: object) -> list[Any]:
+    script: dict[str, list[Answer]] = {"GET /v2/pairs": [reply(200, {"ok": True, "data": data}) for data in answers]}
+    with Wire(script) as wire, Http() as http:
+        return read_pairs(BuilderClient(wire.url, http), "/v2/pairs")
+
+
+@pytest.mark.parametrize(
+    "data", [[PAIR], {"pairs": [PAIR]}, {"items": [PAIR], "total": 1}, {"pairs": [PAIR], "page": 1, "pages": 1}]
+)
+def test_a_catalogue_is_a_list_or_an_object_with_one(data: object) -> None:
+    assert pairs_of(data) == [PAIR]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_every_page_is_read(first: int) -> None:
+    pages = [{"pairs": [{"index": n}], "page": first + n, "pages": 3, "total": 3} for n in range(3)]
+    assert [pair["index"] for pair in pairs_of(*pages)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        [{"pairs": [PAIR], "total": 2}],
+        [{"pairs": [PAIR], "nextCursor": "abc"}],
+        [{"pairs": [PAIR], "hasMore": True}],
+        [{"pairs": [PAIR], "pages": 201}],
+        [{"pairs": [PAIR], "page": 2, "pages": 3}],
+        [{"pairs": [PAIR], "page": 1, "pages": 2}, {"pairs": [PAIR], "page": 1, "pages": 2}],
+        [{"pairs": [PAIR], "page": 1, "pages": 2}, {"page": 2}],
+        [{"pairs": [PAIR], "page": 1, "pages": 2, "total": 5}, {"pairs": [PAIR], "page": 2}],
+        [{"pairs": [PAIR], "delisted": []}],
+        [{"0": PAIR}],
+        ["pairs"],
+        [None],
+    ],
+)
+def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
+    with pytest.raises(ServiceError, match="pair catalogue"):
+        pairs_of(*pages)
+
+
+# ---- the envelope ----------------------------------------------------------------------------------------------------
+
+
+def test_an_error_of_null_beside_ok_is_none() -> None:
+    with (
+        Wire({"GET /x": [reply(200, {"ok": True, "data": 7, "error": None, "requestId": "a"})]}) as wire,
+        Http() as http,
+    ):
+        assert BuilderClient(wire.url, http).read("/x") == 7
+
+
+@pytest.mark.parametrize("error", [{"code": "X"}, "", False, 0, {}])
+def test_any_other_error_beside_ok_is_a_contradiction(error: object) -> None:
+    script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error})]}
+    with Wire(script) as wire, Http() as http, pytest.raises(ServiceError, match="contradictory"):
+        BuilderClient(wire.url, http).read("/x")
+
+
+# ---- beside a payload ------------------------------------------------------------------------------------------------
+
+
+def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
+    told = steps.payload("approve") | {"requestId": "a", "expires\x1b[2J": [1.5]}
+    carried, beside = set_aside(told, transaction=True)
+    assert carried == steps.payload("approve")
+    lines = beside_lines("one", beside)
+    assert lines[1:] == ['  requestId = "a"', "  expires\\u{1b}[2J = [1.5]"]
+
+
+@pytest.mark.parametrize(
+    "name", ["accessList", "authorizationList", "AuthorizationList", "blobVersionedHashes", "gas", "gasLimit", "gas_limit",
+             "maxFeePerGas", "nonce", "type", "input", "r", "yParity"],
+)  # fmt: skip
+def test_what_a_transaction_itself_may_have_is_never_set_aside(name: str) -> None:
+    carried, beside = set_aside(steps.payload("approve") | {name: "0x0"}, transaction=True)
+    assert (name in carried, beside) == (True, {})
+
+
+def test_a_meta_of_null_is_none() -> None:
+    assert set_aside({"intent": "X", "meta": None}, transaction=False) == ({"intent": "X"}, {"meta": None})
+
+
+# ---- words, numbers and hashes in replies ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("word", ["success", "Confirmed", "mined", "", 1, True, ["confirmed"], {"is": "confirmed"}])
+def test_a_word_that_is_not_known_ends_nothing_and_is_told_with_its_place(
+    desk: DeliveringMachine, word: object
+) -> None:
+    notices: list[str] = []
+    desk.world = desk.world._replace(on_notice=notices.append)
+    outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status(word, blockNumber=7)] * 200})
+    assert outcome.state is OrderState.ACCEPTED
+    assert f"the reply says {str(word)!r} at data.status, a word that Airlock does not know" in outcome.reason
+    assert [notice.count("at data.status") for notice in notices if "decides nothing" in notice] == [1]
+
+
+def test_a_word_that_comes_later_and_is_known_counts(desk: DeliveringMachine) -> None:
+    told = [relay_status("queued"), relay_status(None), relay_status("confirmed", blockNumber="0x1f")]
+    outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: told})
+    assert outcome.state is OrderState.CONFIRMED
+    assert desk.events[1].payload == {"transactionHash": APPROVAL, "blockNumber": 31}
+
+
+@pytest.mark.parametrize("value", ["7", "0x", "0x" + "f" * 17, "1f", -1, True, None, 7.0, "0xg"])
+def test_a_block_in_another_form_is_none(value: object) -> None:
+    assert block_number(value) is None
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"hash": TX}, {"transactionHash": TX}, {"txHash": TX}, {"hash": None, "transactionHash": TX}, {"hash": None}],
+)
+def test_every_hash_that_a_reply_names_is_the_one_that_was_signed(
+    desk: DeliveringMachine, named: dict[str, Any]
+) -> None:
+    wrong = [relay_status("confirmed", blockNumber=7, **named)] * 3
+    right = relay_status("confirmed", blockNumber=8, hash=None, txHash=APPROVAL)
+    outcome, seen = sent(desk, "relay", {RELAY: [taken()], RELAYED: [*wrong, right]})
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 5)
+    assert desk.events[1].payload["blockNumber"] == 8
+
+
+# ---- what the configuration may say of requests ----------------------------------------------------------------------
+
+
+def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:
+    delivery = order("twap", "https://venue.example")
+    told = body_of({"a": "message", "b": "message.twapId", "c": "signature"}, delivery)
+    assert set(told["a"]) == {"trader", "twapId", "nonce", "deadline"}  # type: ignore[call-overload]
+    assert (told["b"], told["c"]) == ("41", delivery.signature)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["raw_transaction", "base_url", "eip7702", "_replace", "__class__", "message.", "message.none", "messages", "", 7, None],
+)  # fmt: skip
+def test_a_part_that_there_is_not_is_refused(part: object) -> None:
+    with pytest.raises(UsageError, match="no such part"):
+        body_of({"a": part}, order("twap", "https://venue.example"))
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ('{ expiry = "expirySeconds" }', "sent nowhere"),
+        ('{ trader = "delegate" }', "two members one name"),
+        ('{ trader = "who", delegate = "who" }', "two members one name"),
+        ('{ trader = "" }', "a name that is none"),
+        ("{ trader = 7 }", "a name that is none"),
+        ('{ trader = "a b" }', "a name that is none"),
+    ],
+)
+def test_other_names_of_members_that_would_mix_them_up_are_refused(tmp_path: Path, members: str, told: str) -> None:
+    (tmp_path / "config.toml").write_text(f"[builder]\nmembers = {members}\n")
+    with pytest.raises(UsageError, match=told):
+        read_config(tmp_path / "config.toml")
+
+
+def test_a_member_goes_by_the_venues_name_with_the_same_value() -> None:
+    good = [reply(200, {"ok": True, "data": {}})]
+    with Wire({"POST /x": good, "GET /y": good}) as wire, Http() as http:
+        builder = BuilderClient(wire.url, http, {"tradeIndex": "slot"})
+        builder.call("/x", {"tradeIndex": "7", "trader": "0x1"})
+        builder.read("/y", {"tradeIndex": "7"})
+    assert wire.seen[0].body == b'{"slot":7,"trader":"0x1"}'
+    assert wire.seen[1].target.endswith("slot=7")

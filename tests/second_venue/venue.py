@@ -1,0 +1,470 @@
+"""A second venue, written from the specification's text alone: what it does not say, this venue does otherwise.
+
+Standard library, eth-account and eth-abi; it shares no line with the rehearsal. It holds a signature to be good when its
+signer, recovered from the encoding alone, is the trader. Where the specification leaves something open:
+
+====================== ==============================================================================================
+left open              here
+====================== ==============================================================================================
+envelope               ``error`` is null on success; another member, ``requestId``, stands beside it
+``GET /v2/meta``       contracts under ``contracts``, domains under ``domains``, named as the specification writes them
+units                  ``usdc`` is the number 1000000, the others ``{"decimals": 10}`` or the text ``10000000000``
+a simulator            says ``testnet``
+defaults               ``intentDeadlineMs`` alone: the specification names no default slippage
+``GET /v2/pairs``      ``data`` is an object with ``pairs``, in pages: ``page`` and ``pages``; the flag is ``pnlPair``
+payloads               ``requestId`` and ``expiresAt`` beside the members that are listed; ``from`` and ``to`` lower-case
+``types``              ``EIP712Domain`` is listed, before the struct
+``message``            whole numbers of every width as decimal texts
+``value``              zero as a word of 32 bytes
+nonce read             ``available`` in place of a flag that says used
+delegate builder       the expiry is ``expiry``
+relayer                ``POST /submit`` with other members; ``GET /submissions/{id}``
+market                 informational events between the documented ones; the replay does not name the order
+core API               ``POST /price-triggers`` takes the struct as an object; its reply is ``entityId`` alone
+TWAP service           ``POST /twaps/cancel`` takes the encoding; its reply is in an envelope, the block in hex
+relay                  ``transactionHash`` in place of ``hash``; the block in hex
+an API key             with ``key``, every service asks for it in the header ``X-Venue-Key``
+====================== ==============================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from eth_abi.abi import encode
+from eth_account import Account
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from second_venue.intents import as_told, digest, encoded, signed, types_of
+
+CHAIN_ID = 84_021
+ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
+TRADING = {"verifyingContract": ROUTER, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeTrading"}
+REFERRING = {"verifyingContract": REFERRAL, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeReferral"}
+PAIRS = [("BTC/USD", False), ("ETH/USD", False), ("XAU/USD", False), ("BTC_PNL/USD", True)]
+PRICES = {0: "64000", 1: "2500.5", 2: "2650", 3: "64000"}
+OPENED_S = 1_750_000_123
+PER_PAGE = 3
+KEY_HEADER = "X-Venue-Key"
+_WORD = "0x" + 64 * "0"
+_BUILDERS = {
+    "/v2/intents/close": "CloseTradeReq",
+    "/v2/intents/tpsl-partial": "TpSlReq",
+    "/v2/intents/increase-coin": "IncreasePositionSizeWithCoinExposureReq",
+    "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
+    "/v2/intents/twap-cancel": "TwapCancelReq",
+    "/v2/intents/delegate": "DelegateReq",
+}
+_MAY_ASK = {
+    "CloseTradeReq": "trader tradeIndex collateralToCloseUsdc pairIndex pair nonce deadlineMs openTimestamp expectedPrice",
+    "TpSlReq": "trader tradeIndex kind coinExposure side pairIndex pair nonce triggerType price percentage openTimestamp",
+    "IncreasePositionSizeWithCoinExposureReq": "trader tradeIndex additionalCollateralUsdc leverage coinExposure "
+    "minLeverage maxLeverage pairIndex pair nonce deadlineMs openPrice slippagePercent",
+    "SetTraderReferralCodeByUserReq": "referee code nonce deadlineMs",
+    "TwapCancelReq": "trader twapId nonce deadlineMs",
+    "DelegateReq": "trader delegate expiry nonce deadlineMs",
+}
+
+
+class Asked(NamedTuple):
+    """A request as it came: method, path below the service's prefix, query or body, headers in lower case."""
+
+    method: str
+    path: str
+    fields: dict[str, Any]
+    headers: dict[str, str]
+
+
+class Refused(Exception):
+    """What a service does not do: its status, its code, the message."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+def _raw(human: Any, decimals: int) -> int:
+    return int(Decimal(str(human)).scaleb(decimals))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class SecondVenue:
+    """The five services under one port, a prefix each. What was taken is kept, for a test to look at."""
+
+    def __init__(self, trader: str, key: str = "") -> None:
+        self.trader, self.key = trader, key
+        self.relay_says = "confirmed"
+        self.asked: list[Asked] = []
+        self.used: set[tuple[str, int]] = set()
+        self.orders: dict[str, list[dict[str, Any]]] = {}
+        self.triggers: dict[str, dict[str, Any]] = {}
+        self.relayed: dict[str, dict[str, Any]] = {}
+        self.sent: dict[str, dict[str, Any]] = {}
+        self.delegates: dict[str, int] = {}
+        self.closed: set[int] = set()
+        self.collateral = {0: 100_000_000, 1: 100_000_000}
+        self.url = ""
+
+    def address(self, service: str) -> str:
+        """Return the address of ``builder``, ``market``, ``relayer``, ``twap`` or ``core``."""
+        return f"{self.url}/{service}/api"
+
+    def paths(self, method: str) -> list[str]:
+        """Return the paths that were asked for by a method, in their order."""
+        return [asked.path for asked in self.asked if asked.method == method]
+
+    # ---- the builder ------------------------------------------------------------------------------------------------
+
+    def builder(self, asked: Asked) -> Any:
+        path, fields = asked.path, asked.fields
+        if path in _BUILDERS:
+            return self._intent(_BUILDERS[path], fields)
+        reads: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "/ready": self._ready,
+            "/v2/meta": self._meta, "/v2/pairs": self._pairs, "/v2/positions": self._positions, "/v2/nonce": self._nonce,
+            "/v2/reads/delegation": self._delegation, "/v2/token/approve": self._approve,
+            "/v2/misc/claim-keeper-rewards": self._claim, "/v2/referral/transfer-ownership": self._transfer,
+            "/v2/limit/update": self._limit_update,
+        }  # fmt: skip
+        if path == "/v2/relay" and asked.method == "POST":
+            return self._relay(fields)
+        if path.startswith("/v2/relay/"):
+            return self._relayed(path.rpartition("/")[2])
+        if path not in reads:
+            raise Refused(404, "NOT_FOUND", f"no such path: {path}")
+        return reads[path](fields)
+
+    def _ready(self, _fields: dict[str, Any]) -> Any:
+        return {"ready": True, "components": {}}
+
+    def _meta(self, _fields: dict[str, Any]) -> Any:
+        return {
+            "testnet": True,
+            "chainId": CHAIN_ID,
+            "contracts": {"TradingRouter": ROUTER, "TradingStorage": STORAGE, "USDC": USDC, "Referral": REFERRAL},
+            "domains": {"trading": TRADING, "referral": REFERRING},
+            "enums": {"triggerType": {"percentage": 1, "fixed": 0}},
+            "units": {
+                "usdc": 1_000_000, "price": {"decimals": 10}, "leverage": {"decimals": 10}, "coinExposure": "10000000000",
+            },
+            "defaults": {"intentDeadlineMs": 90_000},
+        }  # fmt: skip
+
+    def _pairs(self, fields: dict[str, Any]) -> Any:
+        page, every = int(fields.get("page", 1)), list(enumerate(PAIRS))
+        shown = every[(page - 1) * PER_PAGE : page * PER_PAGE]
+        pairs = [{"pairIndex": n, "pair": name, "pnlPair": pnl} for n, (name, pnl) in shown]
+        return {"pairs": pairs, "page": page, "pages": -(-len(every) // PER_PAGE)}
+
+    def _positions(self, fields: dict[str, Any]) -> Any:
+        trader = to_checksum_address(fields["trader"])
+        trades = [
+            {"trade": {"trader": trader, "pairIndex": str(pair), "index": "0", "initialPosToken": str(self.collateral[pair]),
+                       "openPrice": str(_raw(PRICES[pair], 10)), "buy": pair == 0, "leverage": "100000000000",
+                       "timestamp": str(OPENED_S)}}
+            for pair in (0, 1) if pair not in self.closed
+        ]  # fmt: skip
+        return {"trades": trades, "orders": []}
+
+    def _nonce(self, fields: dict[str, Any]) -> Any:
+        asked = int(fields["check"])
+        taken = any(nonce == asked for _, nonce in self.used)
+        return {"trader": fields["trader"], "nonce": str(asked), "available": not taken}
+
+    def _delegation(self, fields: dict[str, Any]) -> Any:
+        until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
+        return {
+            "trader": fields["trader"],
+            "delegate": fields["delegate"],
+            "isEnabled": bool(until),
+            "expiry": str(until),
+        }
+
+    def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
+        if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
+            raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
+        message, meta = self._message(struct, fields)
+        domain = REFERRING if struct.startswith("SetTrader") else TRADING
+        payload = {
+            "requestId": secrets.token_hex(8),
+            "expiresAt": "2100-01-01T00:00:00Z",
+            "intent": struct,
+            "signerRule": "trader-only" if struct == "DelegateReq" else "trader-or-delegate",
+            "domain": domain,
+            "primaryType": struct,
+            "types": types_of(struct),
+            "message": as_told(message),
+            "digest": "0x" + digest(struct, message, domain).hex(),
+            "encodedIntent": "0x" + encoded(struct, message).hex(),
+        }
+        return payload | ({"meta": meta} if meta else {})
+
+    def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        nonce = int(fields.get("nonce", secrets.randbelow(2**256)))
+        deadline = int(fields.get("deadlineMs", _now_ms() + 90_000))
+        pair = int(fields.get("pairIndex", 0))
+        meta: dict[str, Any] = {"pair": PAIRS[pair][0], "pairIndex": pair}
+        if struct == "CloseTradeReq":
+            return {
+                "_trader": fields["trader"], "_pairIndex": pair, "_index": int(fields["tradeIndex"]),
+                "_openTimestamp": int(fields.get("openTimestamp", OPENED_S)),
+                "_amount": _raw(fields["collateralToCloseUsdc"], 6),
+                "_wantedPrice": _raw(fields.get("expectedPrice", PRICES[pair]), 10), "_deadline": deadline, "_nonce": nonce,
+            }, meta  # fmt: skip
+        if struct == "TpSlReq":
+            by_price = fields.get("triggerType", "fixed") == "fixed"
+            return {
+                "trader": fields["trader"], "pairIndex": pair, "index": int(fields["tradeIndex"]),
+                "triggerType": 0 if by_price else 1, "coinSize": _raw(fields["coinExposure"], 10),
+                "buy": fields["side"] == "long", "price": _raw(fields["price"], 10) if by_price else 0,
+                "percentage": 0 if by_price else _raw(fields["percentage"], 10),
+                "timestamp": int(fields.get("openTimestamp", OPENED_S)), "signTimestamp": _now_ms() - 50,
+                "orderType": {"take_profit": 4, "stop_loss": 5}[fields["kind"]], "nonce": nonce,
+            }, meta  # fmt: skip
+        if struct == "IncreasePositionSizeWithCoinExposureReq":
+            price = fields.get("openPrice", PRICES[pair])
+            if "slippagePercent" not in fields:
+                raise Refused(400, "BAD_REQUEST", "slippagePercent is needed: this venue has no default")
+            update = {
+                "trader": fields["trader"], "pairIndex": pair, "index": int(fields["tradeIndex"]),
+                "openPrice": _raw(price, 10), "initialPosToken": _raw(fields["additionalCollateralUsdc"], 6),
+                "leverage": _raw(fields["leverage"], 10),
+            }  # fmt: skip
+            return {
+                "_updateInfo": update, "_coinExposure": _raw(fields["coinExposure"], 10),
+                "_minLeverage": _raw(fields["minLeverage"], 10), "_maxLeverage": _raw(fields["maxLeverage"], 10),
+                "_slippageP": _raw(fields["slippagePercent"], 10), "_deadline": deadline, "_nonce": nonce,
+            }, meta | {"openPrice": float(price)}  # fmt: skip
+        if struct == "SetTraderReferralCodeByUserReq":
+            code = fields["code"].encode().ljust(32, b"\0")
+            return {"_code": code, "_referee": fields["referee"], "_deadline": deadline, "_nonce": nonce}, {}
+        if struct == "TwapCancelReq":
+            twap = int(fields["twapId"])
+            return {"trader": fields["trader"], "twapId": twap, "nonce": nonce, "deadline": deadline}, {"twapId": twap}
+        return {
+            "trader": fields["trader"], "delegate": fields["delegate"], "expiry": int(fields["expiry"]),
+            "deadline": deadline, "tnc": "The terms of the second venue.", "nonce": nonce,
+        }, {}  # fmt: skip
+
+    def _unsigned(self, account: str, to: str, signature: str, values: list[Any], meta: dict[str, Any]) -> Any:
+        kinds = [kind for kind in signature.partition("(")[2].rstrip(")").split(",") if kind]
+        data = keccak(text=signature)[:4] + encode(kinds, values)
+        return {
+            "requestId": secrets.token_hex(8), "to": to.lower(), "from": account.lower(), "data": "0x" + data.hex(),
+            "value": _WORD, "chainId": CHAIN_ID, "description": signature, "meta": meta,
+        }  # fmt: skip
+
+    def _approve(self, fields: dict[str, Any]) -> Any:
+        amount = _raw(fields["amountUsdc"], 6)
+        return self._unsigned(fields["trader"], USDC, "approve(address,uint256)", [fields["spender"], amount], {})
+
+    def _claim(self, fields: dict[str, Any]) -> Any:
+        return self._unsigned(fields["caller"], ROUTER, "claimTokens()", [], {})
+
+    def _transfer(self, fields: dict[str, Any]) -> Any:
+        values = [fields["code"].encode().ljust(32, b"\0"), fields["newOwner"]]
+        signature = "setPendingCodeOwnershipTransfer(bytes32,address)"
+        return self._unsigned(fields["caller"], REFERRAL, signature, values, {})
+
+    def _limit_update(self, fields: dict[str, Any]) -> Any:
+        prices = [_raw(fields.get(name, 0), 10) for name in ("price", "slippagePercent", "takeProfit", "stopLoss")]
+        values = [int(fields["pairIndex"]), int(fields["orderIndex"]), *prices]
+        signature = "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)"
+        return self._unsigned(
+            fields["trader"], ROUTER, signature, values, {"price": fields["price"], "delegated": False}
+        )
+
+    def _relay(self, fields: dict[str, Any]) -> Any:
+        raw = fields["rawTransaction"]
+        told = "0x" + keccak(hexstr=raw).hex()
+        if Account.recover_transaction(raw) != self.trader:
+            raise Refused(400, "SIMULATION_FAILED", "not a transaction of the trader")
+        self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
+        return {"transactionHash": told}
+
+    def _relayed(self, told: str) -> Any:
+        return self.sent.get(told, {"transactionHash": told, "status": "pending"})
+
+    # ---- what executes intents --------------------------------------------------------------------------------------
+
+    def _take(self, struct: str, data: str, signature: str) -> dict[str, Any]:
+        """Return the message of a good signature; its nonce is used from now on. Raises ``Refused``."""
+        try:
+            intent = signed(struct, data, signature, REFERRING if struct.startswith("SetTrader") else TRADING)
+        except Exception as error:
+            raise Refused(400, "BAD_INTENT", f"malformed intent or signature: {error}") from error
+        if intent.signer != intent.trader or intent.trader != self.trader:
+            raise Refused(400, "BAD_SIGNER", f"signed by {intent.signer}")
+        if (struct, intent.nonce) in self.used:
+            raise Refused(400, "NONCE_USED", "consumed nonce")
+        self.used.add((struct, intent.nonce))
+        return intent.message
+
+    def relayer(self, asked: Asked) -> Any:
+        if asked.method == "GET":
+            return self.relayed[asked.path.rpartition("/")[2]]
+        if asked.path != "/submit":
+            raise Refused(404, "NOT_FOUND", asked.path)
+        kind = asked.fields["kind"]
+        message = self._take(kind, asked.fields["abi"], asked.fields["sig"])
+        if kind == "DelegateReq":
+            self.delegates[message["delegate"]] = message["expiry"]
+        name = secrets.token_hex(12)
+        tx_hash = "0x" + keccak(text=name).hex()
+        self.relayed[name] = {"id": name, "status": "confirmed", "transactionHash": tx_hash, "blockNumber": "0x20"}
+        return {"id": name, "queued": True}
+
+    def twap(self, asked: Asked) -> Any:
+        if (asked.method, asked.path) != ("POST", "/twaps/cancel"):
+            raise Refused(404, "NOT_FOUND", asked.path)
+        message = self._take("TwapCancelReq", asked.fields["userIntent"], asked.fields["userSignature"])
+        tx_hash = "0x" + keccak(hexstr=asked.fields["userIntent"]).hex()
+        return {"twapId": str(message["twapId"]), "transactionHash": tx_hash, "blockNumber": "0x1f"}
+
+    def core(self, asked: Asked) -> Any:
+        replaced = asked.path.removeprefix("/price-triggers").strip("/")
+        if asked.method == "PUT" and replaced not in self.triggers:
+            raise Refused(404, "NOT_FOUND", replaced)
+        told = asked.fields["trigger"]
+        numbers = {n: int(v) if isinstance(v, str) and re.fullmatch(r"-?[0-9]+", v) else v for n, v in told.items()}
+        message = self._take("TpSlReq", "0x" + encoded("TpSlReq", numbers).hex(), asked.fields["sig"])
+        self.triggers.pop(replaced, None)
+        name = secrets.token_hex(6)
+        self.triggers[name] = message
+        return {"entityId": name}
+
+    # ---- the market -------------------------------------------------------------------------------------------------
+
+    def market(self, asked: Asked) -> Any:
+        if asked.method == "GET":
+            name = asked.path.split("/")[2]
+            if name not in self.orders:
+                raise Refused(404, "NOT_FOUND", "unknown trackingId")
+            after = int(asked.fields.get("afterSeq", -1))
+            return {"events": [event for event in self.orders[name] if event["seq"] > after]}
+        structs = {1: "CloseTradeReq", 7: "CloseTradeReq", 14: "IncreasePositionSizeWithCoinExposureReq"}
+        order_type, erc712 = asked.fields["orderType"], asked.fields["erc712"]
+        if order_type not in structs:
+            raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
+        message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
+        name = secrets.token_hex(10)
+        self.orders[name] = [
+            {"seq": seq, "type": kind, "payload": payload, "at": _now_ms()}
+            for seq, (kind, payload) in enumerate(self._life(name, order_type, message))
+        ]
+        return self.orders[name]
+
+    def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+        tx, pnl = {"transactionHash": "0x" + keccak(text=name).hex()}, order_type == 7
+        yield "MarketOrderAccepted", {"trackingId": name}
+        yield "PriceSelected", {"source": "feed", "note": "informational"}
+        yield "AttemptFailed", {"attempt": 1, "code": "NO_PRICE", "message": "no price yet", "willRetry": True}
+        trade = message.get("_updateInfo", message)
+        pair = int(trade.get("pairIndex", trade.get("_pairIndex")))
+        place = {"orderId": 77, "trader": self.trader, "pairIndex": pair}
+        if order_type == 14:
+            coins = str(message["_coinExposure"])
+            yield "IncreasePositionRequested", place | tx | {
+                "index": 0, "isBuy": True, "isPnl": False, "addedCollateral": str(trade["initialPosToken"]),
+                "coinExposure": coins, "isCoinExposureFixed": True,
+            }  # fmt: skip
+            self.collateral[pair] += trade["initialPosToken"]
+            added = {"orderId": 77, "isPnl": False, "coinExposureAdded": coins, "isCoinExposureFixed": True}
+            yield "PositionSizeIncreased", added | {"t": self._tuple(pair, self.collateral[pair])} | tx
+            return
+        self.collateral[pair] -= message["_amount"]
+        self.closed |= set() if self.collateral[pair] else {pair}
+        yield "MarketOrderInitiated", place | tx | {"open": False, "isBuy": True, "isPnl": pnl}
+        yield "MarketOrderExecuted", tx | {
+            "orderId": 77, "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000",
+            "percentProfit": "0", "usdcSentToTrader": str(message["_amount"]), "isPnl": pnl, "coinExposure": "0",
+            "isCoinExposureFixed": False, "t": self._tuple(pair, self.collateral[pair]),
+        }  # fmt: skip
+
+    def _tuple(self, pair: int, collateral: int) -> dict[str, Any]:
+        return {
+            "trader": self.trader, "pairIndex": str(pair), "index": "0", "initialPosToken": str(collateral),
+            "positionSizeUSDC": "1000000000", "openPrice": str(_raw(PRICES[pair], 10)), "buy": pair == 0,
+            "leverage": "100000000000", "tp": "0", "sl": "0", "timestamp": OPENED_S,
+        }  # fmt: skip
+
+
+class _Handler(BaseHTTPRequestHandler):
+    venue: SecondVenue
+
+    def _answer(self) -> None:
+        parts = urlsplit(self.path)
+        _, service, _, *rest = parts.path.split("/")
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        fields = json.loads(body) if body else dict(parse_qsl(parts.query))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        asked = Asked(self.command, "/" + "/".join(rest), fields, headers)
+        self.venue.asked.append(asked)
+        try:
+            if self.venue.key and headers.get(KEY_HEADER.lower()) != self.venue.key:
+                raise Refused(401, "NO_KEY", f"no key, or a wrong one: {headers.get(KEY_HEADER.lower())}")
+            told = getattr(self.venue, service)(asked)
+        except Refused as error:
+            envelope = {"ok": False, "error": {"code": error.code, "message": str(error)}}
+            plain = {"statusCode": error.status, "message": str(error)}
+            self._send(error.status, envelope if service in ("builder", "relayer", "twap") else plain)
+            return
+        except Exception as error:  # noqa: BLE001 (a test looks at what a venue says, and not at a broken connection)
+            self._send(500, {"ok": False, "error": {"code": "INTERNAL", "message": repr(error)}})
+            return
+        if service == "market" and self.command == "POST":
+            self._stream(told)
+        elif service in ("market", "core"):
+            self._send(200, told)
+        else:
+            self._send(200, {"ok": True, "data": told, "error": None, "requestId": secrets.token_hex(4)})
+
+    do_GET = do_POST = do_PUT = _answer  # noqa: N815 (the standard library's names)
+
+    def _send(self, status: int, document: Any) -> None:
+        self._head(status, "application/json; charset=utf-8", json.dumps(document).encode())
+
+    def _head(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _stream(self, events: list[dict[str, Any]]) -> None:
+        lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in events]
+        self._head(200, "text/event-stream", "".join([": keep-alive\n\n", *lines]).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+
+@contextmanager
+def second_venue(trader: str, key: str = "") -> Iterator[SecondVenue]:
+    """Yield the venue, listening on loopback until the end."""
+    venue = SecondVenue(trader, key)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
+    server.daemon_threads = True
+    venue.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield venue
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
