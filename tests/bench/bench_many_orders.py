@@ -5,6 +5,7 @@ A plain script, never a timed test: nothing fails here when the machine is slow.
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from statistics import median, quantiles
@@ -96,7 +97,11 @@ def main() -> None:
         told=f"at most {TOLD_S:.0f} s in the median: {median(events):.2f} s ({_met(median(events), TOLD_S)}). An order is "
         "asked about every 1.5 s, so that half of that, 0.75 s, is waiting",
         machine="\n".join(
-            machine("of which the command may use both; the venue has its own process", "h11", "sqlalchemy")
+            machine(
+                f"of which the command may use both, the venue beside it; load average {os.getloadavg()[0]:.0f} at the end",
+                "h11",
+                "sqlalchemy",
+            )
         ),
         cores=f"{found.cpu_s / wall_s:.2f}",
         rate=f"{polls / (last.at_s - first.at_s):,.0f}",

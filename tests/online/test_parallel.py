@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from airlock_online.delivery import parallel
-from airlock_online.delivery.parallel import PLACES, STREAMS, WORKERS, Job, Place, run_parallel
+from airlock_online.delivery.parallel import POLLERS, SENDERS, STREAMS, WORKERS, Job, Place, places, run_parallel
 from airlock_online.delivery.routes.polling import Pause, Steps, at_once
 from airlock_online.delivery.turns import Lane
 
@@ -62,12 +62,12 @@ def test_one_that_is_never_answered_lets_the_next_one_go_when_it_has_ended() -> 
     assert seen == [1, 1]
 
 
-def most_at_once(count: int, *, in_turn: bool, before: Steps[None] | None = None) -> int:
+def most_at_once(count: int, *, in_turn: bool, aside: bool = False) -> int:
     """Return how many of many jobs were at work at once, when each waits until as many are as may be."""
     lock, running, most, full = threading.Lock(), [0], [0], threading.Event()
 
     def job(place: Place) -> Steps[None]:
-        if before is not None:
+        if aside:
             yield Pause(0, aside=True)
         place.answered()
         with lock:
@@ -89,17 +89,20 @@ def most_at_once(count: int, *, in_turn: bool, before: Steps[None] | None = None
 
 def test_no_more_than_so_many_are_at_work_in_each_lane() -> None:
     assert most_at_once(WORKERS, in_turn=False) == WORKERS
-    assert most_at_once(PLACES[Lane.SENDING], in_turn=True) == PLACES[Lane.SENDING]
-    assert most_at_once(PLACES[Lane.ASIDE], in_turn=False, before=at_once(None)) == PLACES[Lane.ASIDE]
+    assert most_at_once(SENDERS, in_turn=True) == SENDERS
+    assert most_at_once(WORKERS - POLLERS, in_turn=False, aside=True) == WORKERS - POLLERS
 
 
 def test_the_threads_are_bounded_and_some_are_always_left_to_poll() -> None:
-    tellers = PLACES[Lane.SENDING]  # each sending says on the screen that it waits
+    tellers = SENDERS  # each sending says on the screen that it waits
     assert (
         WORKERS + tellers + 2 < THREADS_AT_MOST
     )  # with the program's own, and the one that cuts a database's connection
-    assert WORKERS - PLACES[Lane.SENDING] - PLACES[Lane.ASIDE] >= 14
-    assert PLACES[Lane.SENDING] > STREAMS  # an order is sent also while streams are read
+    for in_turn in (False, True):
+        most = places(in_turn=in_turn)
+        assert most[Lane.POLLING] - most[Lane.SENDING] - most[Lane.ASIDE] == POLLERS
+        assert min(POLLERS, most[Lane.ASIDE]) > 0
+    assert STREAMS < SENDERS  # an order is sent also while streams are read
 
 
 def test_two_thousand_in_pauses_need_no_thread_each() -> None:

@@ -39,7 +39,7 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
             waiting = [known for known in every if known.state in OPEN]
             noted_of = desk.journal.noted()
             waited_for = [known for known in waiting if known.record.digest not in noted_of]
-            chosen = [known.record for known in (*waited_for, *untold)]
+            chosen = [known.record for known in (*untold, *waited_for)]
             if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted = [ExitCode.UNKNOWN]

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from airlock_online.delivery.routes.polling import Pause, Steps
 from airlock_online.delivery.turns import Lane, Turns
 
-WORKERS = 44
-PLACES = {Lane.SENDING: 16, Lane.ASIDE: 14, Lane.POLLING: WORKERS}
-"""Threads in all, and how many of them may do what lasts long. With the teller that each sending has beside it, and the
-program's own, there are less than 64; 14 are always left to poll."""
+WORKERS, SENDERS, POLLERS = 44, 16, 14
+"""Threads in all; of them, those that may send or read a stream; and those that are always left to poll.
+
+With the teller that each sending has beside it, and the program's own, there are less than 64."""
 STREAMS = 10
 """How many streams of events are read at once: the others are left once the order is named, and its status is asked."""
 SLOW_S = 2.0
@@ -76,8 +76,8 @@ class _Task(Generic[_Result]):
 class _Crew(Generic[_Result]):
     """The threads. One of those that have nothing to do waits for the next moment at which somebody is due."""
 
-    def __init__(self) -> None:
-        self._turns: Turns[_Task[_Result]] = Turns(PLACES)
+    def __init__(self, places: Mapping[Lane, int]) -> None:
+        self._turns: Turns[_Task[_Result]] = Turns(places)
         lock = threading.Lock()
         self._change, self._done = threading.Condition(lock), threading.Condition(lock)
         self._threads = self._idle = self._unfinished = 0
@@ -155,6 +155,12 @@ class _Crew(Generic[_Result]):
             )
 
 
+def places(*, in_turn: bool) -> dict[Lane, int]:
+    """Return how many threads may be at work in each lane."""
+    senders = SENDERS if in_turn else 0
+    return {Lane.SENDING: senders, Lane.ASIDE: WORKERS - POLLERS - senders, Lane.POLLING: WORKERS}
+
+
 def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool) -> list[_Result]:
     """Run the jobs, all at once by at most ``WORKERS`` threads, and return their results in order.
 
@@ -162,7 +168,7 @@ def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool) -> list[_Result
     a job raises is raised here when all have ended; after ``KeyboardInterrupt`` no step is taken and none is waited for.
     """
     streams = threading.Semaphore(STREAMS)
-    crew: _Crew[_Result] = _Crew()
+    crew: _Crew[_Result] = _Crew(places(in_turn=in_turn))
     tasks: list[_Task[_Result]] = []
     try:
         for job in jobs:
