@@ -21,7 +21,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.ceremony.sections import begun_note, people_of
+from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -37,6 +37,7 @@ from airlock_shared.cli.console import (
     explain,
     finish,
     json_option,
+    led,
     pause,
     say,
     show_json,
@@ -106,9 +107,11 @@ def sign(
     require_rehearsal(emulator_port, deployment.rehearsal)
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
-    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
-        say(line)
     entries = state.transcript.entries()
+    compared = proved_by_words(entries, plan, "requests", fingerprint)
+    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
+        if not (compared and led()):
+            say(line)
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
@@ -119,7 +122,7 @@ def sign(
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):
         say(line)
-    if not qr:  # by light, it was asked when it came
+    if not qr and not compared:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
     state.record_unenforced(now_ms())
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
@@ -248,11 +251,12 @@ def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
     for result in results:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
-    for line in fingerprint_lines("signatures", fingerprint):
+    for line in () if led() else fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {safe(str(output))}")
+    say(f"Wrote {safe(output.name if led() else str(output))}")
     if any(result.signed.result == "signed" for result in results):
-        say("Carry it to the online machine. Keep it secret until it is submitted.")
+        if not led():
+            say("Carry it to the online machine. Keep it secret until it is submitted.")
     else:
         say("No signature was made; the file says why. To sign after all, run it again with another name after -o.")
 
