@@ -49,6 +49,7 @@ class Table:
     """One machine: its transcript, and commands run there with what is typed."""
 
     def __init__(self, folder: Path, half: Half = "offline") -> None:
+        folder.mkdir(exist_ok=True)
         self.plan = folder / "plan.toml"
         self.plan.write_text(PLAN_TEXT)
         self.transcript = TranscriptFile(folder / "home" / "transcript.jsonl")
@@ -59,6 +60,12 @@ class Table:
     def run(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
         plan = ("--plan", str(self.plan))
         return CliRunner().invoke(COMMANDS[name], [*words, *plan], obj=self.place, input=typed)
+
+    def carried(self, source: Path, folder: Path) -> None:
+        """Carry a file into a folder; raises what the command raises."""
+        ended = CliRunner().invoke(COMMANDS["carry"], [str(source), "-o", str(folder)], obj=self.place)
+        if ended.exception is not None:
+            raise ended.exception
 
     def done(self, name: str, *words: str, typed: str = "Yes\n") -> Result:
         ended = self.run(name, *words, typed=typed)
@@ -112,11 +119,12 @@ def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> N
     assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
 
 
-@pytest.mark.parametrize("station", STATIONS_HERE)
+@pytest.mark.parametrize("station", [name for name in STATIONS_HERE if name != "signatures"])  # made here
 def test_without_the_witness_at_one_station_it_ends_incomplete(table: Table, station: str) -> None:
     table.sign()
     for name in STATIONS_HERE:
-        said = table.done("confirm", name, *(BOTH if name != station else ("--by", "signer"))).stderr
+        by = BOTH if name != station else ("--by", "signer")
+        said = table.done("confirm", name, *by).stderr
         told = f"Still missing: station {name} is not confirmed by witness\n"
         assert (said.count("Still missing"), told in said) == ((1, True) if name == station else (0, False))
     table.done("exception", "--station", station, "--by", "signer", "--reason", "She was called away.")

@@ -64,6 +64,11 @@ def signing_device_options(command: _Command) -> _Command:
     return _model_option(device_options(command))
 
 
+def which_ledger(command: _Command) -> _Command:
+    """Add ``--model``, ``--emulator`` and ``--ledger`` to a command that hands them on to others."""
+    return _model_option(_emulator_option(_ledger_option(command)))
+
+
 def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
     """Refuse the software Ledger outside a rehearsal: ``Refusal("PIN-REHEARSAL")``."""
     if emulator_port is not None and not rehearsal:

@@ -84,7 +84,7 @@ class OnlineHome:
 
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""
-        path = self._deployment_path(deployment.name)
+        path = self.deployment_path(deployment.name)
         make_folder(path.parent)
         if path.exists():
             replaced = parse_deployment(read_input(path))
@@ -95,7 +95,7 @@ class OnlineHome:
 
     def require_deployment(self, name: str) -> Deployment:
         """Return the fetched deployment of this name. Raises ``UsageError`` when there is none."""
-        path = self._deployment_path(name)
+        path = self.deployment_path(name)
         if not path.exists():
             raise UsageError(
                 f"no deployment named {name!r} was fetched on this machine",
@@ -125,7 +125,8 @@ class OnlineHome:
         """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""
         return only_rehearsals(self.deployments())
 
-    def _deployment_path(self, name: str) -> Path:
+    def deployment_path(self, name: str) -> Path:
+        """Return where the deployment of this name is kept."""
         return self.folder / "deployments" / f"{name}.json"
 
     def keep_requests(self, fingerprint: str, data: bytes) -> Path:

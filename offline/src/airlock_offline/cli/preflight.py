@@ -21,17 +21,20 @@ from airlock_offline.preflight.stated_time import (
     read_time,
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
-from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.console import ask, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
 from airlock_shared.host.machine import page_lines
 from airlock_shared.host.observed import REFUSED, MachineProbes
+
+ASKED_UNCERTAINTY_S = 60
 
 
 @click.command("preflight")
 @click.option("--time", "stated", metavar="UTC", help="The time on your watch, such as 2026-11-21T02:43:00Z.")
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
+@click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
 @click.option("--kit", "kit", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
@@ -45,6 +48,7 @@ def preflight(
     state: OfflineHome,
     stated: str | None,
     uncertainty: int | None,
+    watch: bool,
     kit: Path | None,
     fingerprint: str | None,
     record: Path | None,
@@ -71,6 +75,8 @@ def preflight(
     folder = _kit(kit, fingerprint)
     if record is not None:
         require_new(record)
+    if watch:
+        stated, uncertainty = _ask_time(state, stated), uncertainty or ASKED_UNCERTAINTY_S
     clock = _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path, record)
@@ -93,6 +99,14 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
     if folder is None or fingerprint is None:
         raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
     return Kit(folder, read_fingerprint(fingerprint), ())
+
+
+def _ask_time(state: OfflineHome, stated: str | None) -> str:
+    """Return what a person types who reads a watch. Raises ``UsageError`` when the time was given already."""
+    if stated is not None:
+        raise UsageError("the time is given already", do="leave out --time, or --watch")
+    question = "What time is it in UTC, on your watch (such as 2026-11-21T02:43:00Z)? "
+    return ask(question, piped=state.rehearses()).strip()
 
 
 def _end(result: PreflightResult, *, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.ceremony.sections import begun_note, people_of
+from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -37,6 +37,7 @@ from airlock_shared.cli.console import (
     explain,
     finish,
     json_option,
+    led,
     pause,
     say,
     show_json,
@@ -106,9 +107,11 @@ def sign(
     require_rehearsal(emulator_port, deployment.rehearsal)
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
-    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
-        say(line)
     entries = state.transcript.entries()
+    compared = proved_by_words(entries, plan, "requests", fingerprint)
+    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
+        if not (compared and led()):
+            say(line)
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
@@ -122,7 +125,7 @@ def sign(
     asked = {"requests": fingerprint, "plan": plan.fingerprint}
     if any(entry.event == "sign-begun" and asked.items() <= entry.data.items() for entry in entries):
         say("These requests were compared on this machine before; their fingerprint is the same.")
-    elif not qr:  # by light, it was asked when it came
+    elif not qr and not compared:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
     state.record_unenforced(now_ms())
     begun = asked | {"ceremony": plan.id, "model": model}
@@ -272,10 +275,11 @@ def _steps(results: list[ItemResult]) -> list[dict[str, str]]:
 
 def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
     _say_results(results)
-    for line in fingerprint_lines("signatures", fingerprint):
+    for line in () if led() else fingerprint_lines("signatures", fingerprint):
         say(line)
-    say(f"Wrote {safe(str(output))}")
-    say("Carry it to the online machine. Keep it secret until it is submitted.")
+    say(f"Wrote {safe(output.name if led() else str(output))}")
+    if not led():
+        say("Carry it to the online machine. Keep it secret until it is submitted.")
 
 
 def _end(

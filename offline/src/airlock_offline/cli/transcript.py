@@ -19,7 +19,7 @@ from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, late_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, rows, say, show, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
@@ -99,7 +99,7 @@ def seal_transcript(
         show_json(
             {"ok": True, "sealed": data["head"], "entries": data["entries"], "by": data["address"], "head": entry.hash}
         )
-    else:
+    elif not led():  # it ends soon, with the head to write down
         show("\n".join(hash_lines("head after the seal", entry.hash)))
 
 

@@ -8,21 +8,28 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.cli.console import ask_yes, json_option, say, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.reader import parse_plan
 
 
 @click.command("trust")
 @click.argument("source", type=click.Path(path_type=Path))
+@click.option("--plan", "plan_file", type=INPUT, help="Its ceremony, in which the words may have been typed already.")
 @qr_option
 @restart_option
 @json_option
 @click.pass_obj
-def trust(state: OfflineHome, source: Path, qr: bool, restart: bool, as_json: bool) -> None:
+def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, restart: bool, as_json: bool) -> None:
     r"""Pin the deployment in SOURCE, beside the pin that it replaces, after an exact Yes.
+
+    Nothing is asked when no pin is replaced, and signer and witness have read it and typed its words in the open
+    ceremony of --plan.
 
     \b
     Example:
@@ -35,12 +42,21 @@ def trust(state: OfflineHome, source: Path, qr: bool, restart: bool, as_json: bo
     if pinned and pinned.fingerprint == deployment.fingerprint:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
-        _compare(deployment, pinned)
-        ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
+        if pinned or not _was_compared(state, plan_file, deployment):
+            _compare(deployment, pinned)
+            ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
         show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
+
+
+def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:
+    """Tell whether signer and witness typed the words of this deployment in the open ceremony of a plan."""
+    if plan_file is None:
+        return False
+    plan = parse_plan(read_input(plan_file))
+    return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint)
 
 
 def _compare(deployment: Deployment, pinned: Deployment | None) -> None:

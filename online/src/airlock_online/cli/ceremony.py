@@ -10,7 +10,12 @@ from airlock_shared.cli.ceremony.context import CeremonyMachine
 
 def _place(home: OnlineHome) -> CeremonyMachine:
     return CeremonyMachine(
-        "online", home.transcript, now_ms, lambda name: home.require_deployment(name).fingerprint, home.rehearses
+        "online",
+        home.transcript,
+        now_ms,
+        lambda name: home.require_deployment(name).fingerprint,
+        home.rehearses,
+        home.deployment_path,
     )
 
 

@@ -26,7 +26,7 @@ from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.checks.verdicts import NotJudged
-from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, led, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_light import require_output
@@ -158,11 +158,12 @@ def keep(
     _report(prepared, plan, requests_fingerprint)
     for line in part_lines(plan, signer):
         say(line)
-    for line in unjudged.lines():
+    for line in () if led() else unjudged.lines():  # the signing machine judges them next
         say(line)
-    say(f"Wrote {safe(str(file))}")
-    say("Carry it to the offline machine, and compare the requests fingerprint there:")
-    say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
+    say(f"Wrote {safe(file.name if led() else str(file))}")
+    if not led():
+        say("Carry it to the offline machine, and compare the requests fingerprint there:")
+        say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)
 
@@ -223,7 +224,6 @@ def _report(prepared: list[Prepared], plan: Plan, requests_fingerprint: str) -> 
         show(f"    goes to the {item.request.route}{order}")
         for line in filled_lines(item.request.transaction):
             show(f"    {line}")
-    for line in fingerprint_lines("plan", plan.fingerprint):
-        show(line)
-    for line in fingerprint_lines("requests", requests_fingerprint):
-        show(line)
+    for label, mark in () if led() else (("plan", plan.fingerprint), ("requests", requests_fingerprint)):
+        for line in fingerprint_lines(label, mark):
+            show(line)

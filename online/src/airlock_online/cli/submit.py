@@ -16,7 +16,7 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import finish, json_option, say, worst
+from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_light import incoming
@@ -68,7 +68,7 @@ def submit(
     """
     data = incoming(home.folder, source, FORMAT, "submit", known=home.deployments, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
-    for line in fingerprint_lines("signatures", whole.signatures):
+    for line in () if led() else fingerprint_lines("signatures", whole.signatures):
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     home.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())

@@ -22,7 +22,8 @@ class Checkpoint(NamedTuple):
 
     ``by`` holds the machines on which it is confirmed, each with the roles that confirm it there at least, if the plan names
     them. ``events`` holds the transcript's events that it is about, each with the member that names what was there, empty
-    when the entry as a whole does; ``earlier`` tells that it may have been done before the ceremony began.
+    when the entry as a whole does; ``earlier`` tells that it may have been done before the ceremony began. ``made_on`` is
+    the machine that made what is compared: it shows the words, and nobody has to answer there.
     """
 
     name: str
@@ -30,26 +31,34 @@ class Checkpoint(NamedTuple):
     compares: str
     events: Mapping[str, str] = {}
     earlier: bool = False
+    made_on: Half | None = None
+
+    def needs(self, half: Half, plan: Plan) -> tuple[str, ...]:
+        """Return the roles of a plan that confirm it on a machine at least: none where it was made, else somebody."""
+        if half == self.made_on or half not in self.by:
+            return ()
+        return tuple(role for role in self.by[half] if role in plan.roles) or plan.roles[:1]
 
 
 STATIONS = {
     station.name: station
     for station in (
         Checkpoint("plan", _BOTH, "The plan's fingerprint is the same on both screens and on everybody's paper.",
-                earlier=True),
+                earlier=True, made_on="online"),
         Checkpoint("deployment", _BOTH, "The deployment's fingerprint is the same on both screens.",
-                {"deployment-pinned": "fingerprint"}, earlier=True),
+                {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online"),
         Checkpoint("preflight", {"offline": _FACILITATOR},
                 "Every line of the preflight page was read; the time is the same as on the watch.", {"preflight": ""}),
         Checkpoint("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
                 {"address": "address"}),
         Checkpoint("requests", _BOTH, "The requests fingerprint is the same on both screens, read aloud.",
-                {"prepared": "requests", "sign-begun": "requests"}),
+                {"prepared": "requests", "sign-begun": "requests"}, made_on="online"),
         Checkpoint("review", {"offline": _SIGNER},
                 "Every item was read against the plan, and the Ledger showed the pages listed here.",
                 {"signatures-written": "requests"}),
         Checkpoint("signatures", _BOTH, "The signatures fingerprint is the same on both screens.",
-                {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"}),
+                {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"},
+                made_on="offline"),
         Checkpoint("outcome", {"online": _FACILITATOR},
                 "The outcome of every step was read, and the state that was read back afterwards.",
                 {"submit-begun": "", "exported": "", "outcome": ""}),

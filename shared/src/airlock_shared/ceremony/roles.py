@@ -128,6 +128,8 @@ def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half
     """Return a sentence for each station at which a role is missing that has to confirm it, or that changed since."""
     lines = []
     for name, confirmations in stations.items():
+        if half == STATIONS[name].made_on:
+            continue
         by = {role for each in confirmations if each.holds for role in each.by}
         needed = [role for role in STATIONS[name].by[half] if role in plan.roles]
         lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
+BY_WORDS = "words"  # of the other machine's screen, typed at ``positions`` (from 1) that were drawn
 _FORMS: dict[str, dict[str, type]] = {
     BEGUN: {"ceremony": str, "plan": str, "roles": dict},
     CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
@@ -39,7 +40,8 @@ def section_of(entries: Iterable[Entry], plan: Plan) -> tuple[list[Entry], bool]
 def read_entry(entry: Entry) -> dict[str, Any]:
     """Return the data of one of a ceremony's own entries. Raises ``DocumentError("DOC-FIELD")`` for another form."""
     where = f"transcript entry {entry.seq}"
-    data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event])
+    proof = {"how": str, "positions": list} if entry.event == CONFIRMED else {}
+    data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event], proof)
     for name, members in (("by", data.get("by")), ("missing", data.get("missing"))):
         for member in members if type(members) is list else ():
             read_members({name: member}, where, {name: str})
@@ -52,6 +54,20 @@ def people_of(entries: Iterable[Entry], plan: Plan) -> dict[str, str]:
     """Return the person of each role in a plan's ceremony, while it is open; empty when none is open."""
     section, is_open = section_of(entries, plan)
     return dict(section[0].data["roles"]) if is_open else {}
+
+
+def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str) -> bool:
+    """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony."""
+    section, is_open = section_of(entries, plan)
+    wanted = (station, compared, BY_WORDS)
+    by = {
+        role
+        for entry in section
+        if entry.event == CONFIRMED and (entry.data["station"], entry.data["compared"], entry.data.get("how")) == wanted
+        for role in entry.data["by"]
+    }
+    needed = {role for role in APART if role in plan.roles}
+    return is_open and bool(needed) and needed <= by
 
 
 def begun_note(entries: Iterable[Entry], plan: Plan) -> str:

@@ -14,8 +14,8 @@ from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human, utc_text
 
 
-def deployment_lines(deployment: Deployment) -> Iterator[str]:
-    """Yield everything in a deployment that decides whether a payload is genuine."""
+def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
+    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``."""
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
@@ -30,11 +30,11 @@ def deployment_lines(deployment: Deployment) -> Iterator[str]:
     for name, url in sorted(deployment.base_urls.items()):
         yield f"service {name}: {safe(url)}"
     yield f"fetched at {safe(deployment.fetched_at)}"
-    yield from fingerprint_lines("deployment", deployment.fingerprint)
+    yield from fingerprint_lines("deployment", deployment.fingerprint) if words else ()
 
 
-def plan_lines(plan: Plan) -> Iterator[str]:
-    """Yield a plan: who signs what, within which limits, and its fingerprint."""
+def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
+    """Yield a plan: who signs what, within which limits, and its fingerprint if ``words``."""
     limits = plan.limits
     yield f"ceremony {plan.id}: {safe(plan.title)}"
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
@@ -61,7 +61,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
                 yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
             if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
                 yield from code_lines(value.raw, " " * 29)
-    yield from fingerprint_lines("plan", plan.fingerprint)
+    yield from fingerprint_lines("plan", plan.fingerprint) if words else ()
 
 
 def replacement_lines(step: Step) -> Iterator[str]:

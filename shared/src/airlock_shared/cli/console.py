@@ -6,6 +6,7 @@ With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -30,6 +31,13 @@ _SLIPS = 3
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+
+LED = "AIRLOCK_LED"
+
+
+def led() -> bool:
+    """Tell whether ``ceremony run`` started this command: what it has just shown, or will do next, is left out."""
+    return bool(os.environ.get(LED))
 
 
 def say(text: str = "") -> None:

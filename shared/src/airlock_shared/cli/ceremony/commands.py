@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from airlock_shared.ceremony.people import MAX_BYTES, parse_people
 from airlock_shared.ceremony.roles import (
     MAX_REASON,
     STATIONS,
@@ -22,13 +23,18 @@ from airlock_shared.ceremony.roles import (
     require_open,
 )
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
+from airlock_shared.cli.ceremony.carry import carry, gather
+from airlock_shared.cli.ceremony.compare import compare
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
+from airlock_shared.cli.ceremony.course import course_command
 from airlock_shared.cli.ceremony.end import end, show_ceremony
+from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.console import ask, ask_yes, json_option, plan_option, rows, say, show_json
+from airlock_shared.cli.console import INPUT, ask, ask_yes, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.fingerprint_words import grouped
 
@@ -38,13 +44,17 @@ from airlock_shared.text.fingerprint_words import grouped
 @click.option(
     "--role", "given", multiple=True, metavar="ROLE=NAME", help="Who holds a role of the plan; empty: nobody."
 )
+@click.option("--people", "people_file", type=INPUT, help="The names that the other machine has put together.")
 @json_option
 @click.pass_obj
-def begin(place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], as_json: bool) -> None:
+def begin(
+    place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], people_file: Path | None, as_json: bool
+) -> None:
     r"""Begin a ceremony on this machine: who holds each role of the plan.
 
     Asks for the roles that were not given. Begin on both machines, with the same names, before anything else: what
-    happened earlier does not count. With a changed plan, begin again.
+    happened earlier does not count. With a changed plan, begin again. Names that came with --people answer nothing:
+    each person answers for themselves at the stations.
 
     \b
     Example:
@@ -53,6 +63,8 @@ def begin(place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], as_js
     """
     plan = plan_with_roles(plan_file)
     names = _names(given)
+    if people_file is not None:
+        names = parse_people(read_input(people_file, max_bytes=MAX_BYTES), plan) | names
     check_people(names, plan)
     names = {role: names[role] if role in names else _ask_name(role, plan, names) for role in plan.roles}
     check_people(names, plan)
@@ -63,11 +75,17 @@ def begin(place: CeremonyMachine, plan_file: Path, given: tuple[str, ...], as_js
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
-        for line in (*fingerprint_lines("plan", plan.fingerprint), *people_lines(names)):
+        own_words = (
+            () if people_file is not None or led() else fingerprint_lines("plan", plan.fingerprint)
+        )  # typed before shown
+        for line in (*own_words, *people_lines(names)):
             say(line)
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
-        ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
+        if people_file is None and not (
+            led() and not given
+        ):  # typed a moment ago, and each answers for themselves later
+            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
         place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         say("Begun.")
     if as_json:
@@ -190,11 +208,16 @@ def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, re
         show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
 
 
-CEREMONY_COMMANDS = (begin, confirm, exception, show_ceremony, end)
+CEREMONY_COMMANDS = (course_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end)
 
 
-def ceremony_group(place_of: Callable[[Any], CeremonyMachine]) -> click.Group:
-    """Return the group of a half; ``place_of`` makes of its folder what the commands stand on."""
+def ceremony_group(
+    place_of: Callable[[Any], CeremonyMachine], device_options: Callable[[click.Command], click.Command] = lambda it: it
+) -> click.Group:
+    """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
+
+    ``device_options`` adds to ``run`` which Ledger its stations talk to, on the half that has one.
+    """
 
     @click.group("ceremony")
     @click.pass_context
@@ -202,6 +225,6 @@ def ceremony_group(place_of: Callable[[Any], CeremonyMachine]) -> click.Group:
         """Record who holds which role, and what people confirm at each station."""
         context.obj = place_of(context.obj)
 
-    for command in CEREMONY_COMMANDS:
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS):
         ceremony.add_command(command)
     return ceremony

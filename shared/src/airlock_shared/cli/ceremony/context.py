@@ -24,10 +24,19 @@ class CeremonyMachine(NamedTuple):
     now_ms: Callable[[], int]
     deployment: Callable[[str], str]
     rehearses: Callable[[], bool]
+    deployment_file: Callable[[str], Path] | None = None
+    """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
 
     def standing(self, plan: Plan) -> Standing:
         """Return how the ceremony of a plan stands here."""
         return standing(self.transcript.entries(), plan, self.half)
+
+    def known_deployment(self, name: str) -> str:
+        """Return the fingerprint of the deployment of this name here, empty when there is none."""
+        try:
+            return self.deployment(name)
+        except UsageError:
+            return ""
 
     def record(self, event: str, plan: Plan, data: dict[str, Any]) -> None:
         """Record an event of a plan's ceremony."""

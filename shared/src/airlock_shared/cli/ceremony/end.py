@@ -37,9 +37,10 @@ def show_ceremony(place: CeremonyMachine, plan_file: Path, as_json: bool) -> Non
 
 @click.command("end", short_help="End it, and record whether it is complete.")
 @plan_option
+@click.option("--when-complete", is_flag=True, help="Ask nothing when nothing is missing.")
 @json_option
 @click.pass_obj
-def end(place: CeremonyMachine, plan_file: Path, as_json: bool) -> None:
+def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: bool) -> None:
     r"""End the ceremony on this machine, and record whether it is complete.
 
     Exit code 3 when it is INCOMPLETE: the ceremony still ends, and the record says what is missing.
@@ -57,16 +58,17 @@ def end(place: CeremonyMachine, plan_file: Path, as_json: bool) -> None:
         missing = [line for line in stands.missing if line != NOT_ENDED]
         for line in missing:
             say(f"missing: {line}")
-        ask_yes(
-            "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
-            piped=place.rehearses(),
-        )
+        if missing or not when_complete:
+            ask_yes(
+                "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
+                piped=place.rehearses(),
+            )
         place.record(ENDED, plan, {"complete": not missing, "missing": missing})
         stands = place.standing(plan)
-    _hand_over(place, plan, stands, as_json=as_json)
+    _hand_over(place, plan, stands, as_json=as_json, short=when_complete)
 
 
-def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json: bool) -> None:
+def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json: bool, short: bool) -> None:
     """Show how the ceremony ended, and the head to write down; leave with the code of a refusal when it is incomplete."""
     head = place.transcript.head()
     incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",
@@ -75,7 +77,8 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
-        for line in (*standing_lines(stands, plan, place.half), *hash_lines("transcript head, to write down", head)):
+        told = ["COMPLETE"] if short and stands.complete else standing_lines(stands, plan, place.half)
+        for line in (*told, *hash_lines("transcript head, to write down", head)):
             show(line)
     if not stands.complete:
         say(explain(incomplete))

@@ -79,7 +79,7 @@ def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
             {
                 "station": station.name,
                 "compares": station.compares,
-                "by_at_least": [role for role in station.by[half] if role in plan.roles],
+                "by_at_least": list(station.needs(half, plan)),
                 "confirmed": [each._asdict() for each in stands.stations[station.name]],
             }
             for station in stations_of(half)

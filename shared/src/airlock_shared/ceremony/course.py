@@ -1,0 +1,331 @@
+"""The course of a ceremony on one machine: its stops in the order of the day, what is done, and what comes next.
+
+Pure: it is decided from the plan, this machine's transcript, and the names and fingerprints of the documents in the
+ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A stop is done
+by a command that exists; :func:`command_of` says which, from names alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from airlock_shared.ceremony.checkpoints import STATIONS, Half
+from airlock_shared.ceremony.roles import Standing, on_record, standing
+from airlock_shared.ceremony.sections import section_of
+from airlock_shared.checks.possession import PROVED, is_waived, registrations
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.model import Plan
+from airlock_shared.records import NamedTuple
+from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
+
+ATTEMPTS = 99
+DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
+WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
+EVIDENCE = ("offline-transcript.jsonl", "screens.json")
+_ARTEFACTS = "evidence/artefacts/"
+_BROUGHT = re.compile(
+    rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proof-|requests|signatures)[a-z0-9-]{{0,63}})\.json"
+    r"|offline-transcript\.jsonl)", re.ASCII,
+)  # fmt: skip
+_OUTCOMES = frozenset({"FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED"})
+
+
+class Stop(NamedTuple):
+    """A stop of the course: its name, the roles that act there (none: the machine alone), what is said, whether it is done.
+
+    ``of`` is the station, signer, step or deployment that it is about; ``attempt`` counts documents that had to be made
+    again; ``brings`` holds the files that are handed over or come.
+    """
+
+    name: str
+    by: tuple[str, ...]
+    says: str
+    done: bool
+    of: str = ""
+    attempt: int = 1
+    brings: tuple[str, ...] = ()
+
+
+class Facts(NamedTuple):
+    """What stands beside the transcript: names of files in the ceremony's folder, handed over, and brought from elsewhere.
+
+    Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
+    this machine. ``digests`` are those that the newest signatures sign; ``challenges`` has the SHA-256 of what each step's
+    delegate key signs. ``clock_stated`` says that a watch was compared less than a day ago.
+    """
+
+    files: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    brought: frozenset[str] = frozenset()
+    deployment: str = ""
+    pinned: str = ""
+    requests: str = ""
+    signatures: str = ""
+    digests: tuple[str, ...] = ()
+    challenges: Mapping[str, str] = {}
+    clock_stated: bool = False
+
+
+class Place(NamedTuple):
+    """Where a course is walked: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
+
+    plan: str
+    folder: str
+    device: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+
+
+def numbered(name: str, attempt: int) -> str:
+    """Return the file of an attempt: ``requests.json``, then ``requests-2.json``."""
+    return f"{name}.json" if attempt == 1 else f"{name}-{attempt}.json"
+
+
+def newest(name: str, files: Iterable[str]) -> int:
+    """Return the highest attempt among files, 0 when there is none."""
+    there = frozenset(files)
+    return max((attempt for attempt in range(1, ATTEMPTS + 1) if numbered(name, attempt) in there), default=0)
+
+
+def course(plan: Plan, half: Half, entries: Iterable[Entry], facts: Facts) -> list[Stop]:
+    """Return the stops of a machine in the order of the day. The first that is not done comes next."""
+    whole = list(entries)
+    walked = _Walked(plan, half, facts, standing(whole, plan, half), section_of(whole, plan)[0])
+    return walked.online() if half == "online" else walked.offline()
+
+
+def next_stop(stops: Iterable[Stop]) -> Stop | None:
+    """Return the first stop that is not done; None at the end."""
+    return next((stop for stop in stops if not stop.done), None)
+
+
+# ---- the command of a stop ------------------------------------------------------------------------------------------
+
+
+def command_of(stop: Stop, place: Place) -> tuple[str, ...]:
+    """Return the words of the command that does a stop. Handing over and taking need the other side: :func:`carrying`."""
+    plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
+
+    def path(name: str) -> str:
+        return f"{place.folder}/{name}"
+
+    compared = ("--file", path(stop.brings[0])) if stop.brings else ()
+    made = path(numbered("requests" if stop.name == "prepare" else "signatures", stop.attempt))
+    words: dict[str, tuple[str, ...]] = {
+        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if stop.brings else ())),
+        "gather": ("ceremony", "gather", *plan, "-o", place.folder),
+        "ready": ("ready", "--deployment", stop.of),
+        "prepare": ("prepare", place.plan, "-o", made),
+        "compare": ("ceremony", "compare", stop.of, *plan, *compared),
+        "submit": ("submit", path(stop.brings[0]) if stop.brings else ""),
+        "end": ("ceremony", "end", *plan, "--when-complete"),
+        "trust": ("trust", path(DEPLOYMENT), *plan),
+        "preflight": ("preflight", "--watch", *device),
+        "address": ("address", *plan, "--signer", stop.of, "--confirm", *device),
+        "proof": ("delegate", "check", path(f"proof-{stop.of}.json"), *plan, "--step", stop.of),
+        "sign": ("sign", path(stop.brings[0]) if stop.brings else "", *plan, "-o", made, *signing),
+        "seal": ("transcript", "seal", *plan, "--signer", stop.of, *signing),
+        "report": ("report", "make", *plan, *_report_words(stop, path), "-o", path("evidence")),
+    }
+    return words[stop.name]
+
+
+def carrying(stop: Stop, source: str, target: str) -> tuple[str, ...]:
+    """Return the words of the command that copies what a stop brings from one folder into another."""
+    return ("ceremony", "carry", *(f"{source}/{name}" for name in stop.brings), "-o", target)
+
+
+def _report_words(stop: Stop, path: Callable[[str], str]) -> list[str]:
+    options = {
+        "requests": "--requests",
+        "signatures": "--signatures",
+        "offline": "--transcript",
+        "screens": "--screens",
+    }
+    named = [(options.get(re.split("[-.]", name)[0], ""), path(name)) for name in stop.brings]
+    return [word for pair in named for word in pair]
+
+
+NAMES = (
+    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
+    "address", "proof", "sign", "seal",
+)  # fmt: skip
+
+
+def stop_as_json(stop: Stop) -> dict[str, Any]:
+    """Return a stop for another process."""
+    return {**stop._asdict(), "by": list(stop.by), "brings": list(stop.brings)}
+
+
+def read_stop(value: Any) -> Stop:
+    """Read a stop that another process told: names of a closed list, and nothing that could name another file.
+
+    Raises ``DocumentError("DOC-FIELD")``.
+    """
+    form = {"name": str, "by": list, "says": str, "done": bool, "of": str, "attempt": int, "brings": list}
+    read_members(value, "stop", form)
+    read_matching(value["name"], "stop.name", re.compile("|".join(NAMES)), "a stop of the course")
+    if value["of"]:
+        read_matching(value["of"], "stop.of", NAME, "a name in lower case")
+    read_matching(str(value["attempt"]), "stop.attempt", re.compile("[1-9][0-9]?"), "a number from 1 to 99")
+    for role in read_list(value["by"], "stop.by", 16):
+        read_matching(role, "stop.by", NAME, "a role")
+    for name in read_list(value["brings"], "stop.brings", 40):
+        read_matching(name, "stop.brings", _BROUGHT, "a document of the ceremony")
+    return Stop(**{**value, "by": tuple(value["by"]), "brings": tuple(value["brings"])})
+
+
+# ---- where it stands ------------------------------------------------------------------------------------------------
+
+
+class _Walked(NamedTuple):
+    """What a course is decided from."""
+
+    plan: Plan
+    half: Half
+    facts: Facts
+    stands: Standing
+    section: list[Entry]
+
+    def online(self) -> list[Stop]:
+        """Return the stops of the online machine."""
+        facts = self.facts
+        requests, signatures = newest("requests", facts.files), newest("signatures", facts.files)
+        prepared, answered = requests > 0, signatures > 0
+        asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
+        proofs = tuple(sorted(name for name in facts.files if name.startswith("proof-")))
+        first = (DEPLOYMENT, PEOPLE, *proofs)
+        return [
+            Stop("begin", self.plan.roles, "Say who holds each role.", self.begun),
+            Stop("gather", (), "Put the deployment and the names together.",
+                 {DEPLOYMENT, PEOPLE} <= facts.files),
+            Stop("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
+                 self.plan.deployment),
+            Stop("hand", (), "Hand the deployment and the names over.",
+                 prepared or self.handed(first), brings=first),
+            Stop("take", (), "Wait until the air-gapped machine is ready for the requests.",
+                 prepared or READY in facts.files, brings=(READY,)),
+            Stop("prepare", (), "Build and check the payloads.", prepared, attempt=max(requests, 1)),
+            Stop("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
+            Stop("take", (), "Wait for the signatures.", answered, brings=(answer,)),
+            self.compare("signatures", facts.signatures, answer),
+            Stop("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
+                 brings=(answer,)),
+            self.compare("outcome", self.record("outcome")),
+            Stop("take", (), "Wait for the air-gapped machine's evidence.",
+                 facts.files >= set(EVIDENCE), brings=EVIDENCE),
+            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Stop("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE)),
+        ]  # fmt: skip
+
+    def offline(self) -> list[Stop]:
+        """Return the stops of the air-gapped machine."""
+        facts = self.facts
+        signatures = newest("signatures", facts.files)
+        requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
+        asked = numbered("requests", requests)
+        signed, attempt = bool(facts.digests), max(signatures, 1) if facts.digests or not signatures else signatures + 1
+        answer, sealed = numbered("signatures", attempt), self.sealed()
+        signer = next(iter(self.plan.signers), "")
+        first = (DEPLOYMENT, PEOPLE)
+        evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE)
+        return [
+            Stop("take", (), "Wait for the deployment and the names.",
+                 facts.files >= set(first), brings=first),
+            Stop("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
+            self.compare("plan", self.plan.fingerprint),
+            self.compare("deployment", facts.deployment, DEPLOYMENT),
+            Stop("trust", self.held("signer"), "Pin the deployment.",
+                 bool(facts.deployment) and facts.pinned == facts.deployment),
+            Stop("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
+                 signed or (facts.clock_stated and self.is_fit())),
+            self.compare("preflight", self.record("preflight")),
+            *(Stop("address", self.held("signer"), f"See the address of {name} on the Ledger, and confirm it there.",
+                   self.has_shown(name), name) for name in self.plan.signers),
+            self.compare("address", self.record("address") if all(map(self.has_shown, self.plan.signers)) else ""),
+            *self.proofs(),
+            Stop("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
+            Stop("hand", (), "Hand over that this machine is ready.",
+                 asked in facts.files or self.handed((READY,)), brings=(READY,)),
+            Stop("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
+            self.compare("requests", facts.requests, asked),
+            Stop("sign", self.held("signer"), "Review each step, and sign it on the Ledger.", signed, attempt=attempt,
+                 brings=(asked,)),
+            self.compare("review", self.record("review") if signed else ""),
+            Stop("hand", (), "Hand the signatures over: secret until submitted.",
+                 self.handed((answer,)), brings=(answer,)),
+            Stop("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
+                 sealed, signer),
+            self.compare("seal", self.record("seal") if sealed else ""),
+            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Stop("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
+            Stop("hand", (), "Hand this machine's evidence over.",
+                 self.handed(evidence), brings=evidence),
+        ]  # fmt: skip
+
+    @property
+    def begun(self) -> bool:
+        """Whether it began here, and was not begun again with another plan."""
+        return self.stands.is_open or self.stands.ended_ms is not None
+
+    def held(self, role: str) -> tuple[str, ...]:
+        """Return a role as who acts, where the plan names it; else the plan's first."""
+        return (role,) if role in self.plan.roles else self.plan.roles[:1]
+
+    def handed(self, names: tuple[str, ...]) -> bool:
+        """Tell whether all of these files were handed over."""
+        return {name.rpartition("/")[2] for name in names} <= self.facts.given
+
+    def record(self, station: str) -> str:
+        """Return what stands on record for a station, empty when nothing does."""
+        return on_record(self.section, self.plan, station) or ""
+
+    def compare(self, station: str, compared: str, file: str = "") -> Stop:
+        """Return the stop at which each role compares; done when every one of them confirmed what is there now."""
+        roles = STATIONS[station].needs(self.half, self.plan)
+        by = {role for each in self.stands.stations.get(station, ()) if each.compared == compared for role in each.by}
+        named = [role for role in roles if role in STATIONS[station].by[self.half]]
+        done = bool(compared) and (set(named) <= by if named else bool(by))
+        return Stop("compare", roles, STATIONS[station].compares, done, station,
+                    brings=(file,) if file else ())  # fmt: skip
+
+    def submitted(self) -> bool:
+        """Tell whether every signature has an outcome on record that is certain."""
+        begun, last = False, {}
+        for entry in self.section:
+            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
+            if entry.event == "outcome":
+                last[entry.data.get("digest")] = entry.data.get("state")
+        return begun and all(last.get(digest) in _OUTCOMES for digest in self.facts.digests)
+
+    def is_fit(self) -> bool:
+        """Tell whether the last preflight refused nothing and found the Ledger ready."""
+        last = next((entry.data for entry in reversed(self.section) if entry.event == "preflight"), None)
+        return last is not None and not last.get("refused") and "error" not in (last.get("device") or {})
+
+    def has_shown(self, signer: str) -> bool:
+        """Tell whether the Ledger showed a signer's address, and it was confirmed there."""
+        address = checksum_address(self.plan.signers[signer].address)
+        return any(
+            entry.event == "address" and entry.data.get("confirmed") is True and entry.data.get("address") == address
+            for entry in self.section
+        )
+
+    def sealed(self) -> bool:
+        """Tell whether the transcript was sealed after the last signatures."""
+        events = [entry.event for entry in self.section if entry.event in ("sealed", "signatures-written")]
+        return bool(events) and events[-1] == "sealed"
+
+    def proofs(self) -> Iterator[Stop]:
+        """Yield how each delegate key proves itself: its proof comes or is there, and is checked here."""
+        checked = {entry.data.get("challenge") for entry in self.section if entry.event == PROVED}
+        for step in registrations(self.plan):
+            if is_waived(step):
+                continue
+            file = f"proof-{step.id}.json"
+            done = self.facts.challenges.get(step.id) in checked
+            yield Stop("take", (), f"Wait for the proof of the delegate key of step {step.id}.",
+                       done or file in self.facts.files, step.id, brings=(file,))  # fmt: skip
+            yield Stop("proof", (), f"Check the proof of the delegate key of step {step.id}.", done, step.id)

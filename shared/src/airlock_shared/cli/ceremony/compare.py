@@ -1,0 +1,177 @@
+"""``ceremony compare``: each role compares a station for itself, and proves it by words of the other machine's screen."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
+from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED
+from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
+from airlock_shared.cli.ceremony.status import record_lines
+from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
+from airlock_shared.cli.console import INPUT, ask, json_option, led, plan_option, rows, say, show_json
+from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import Declined, Refusal, UsageError
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Plan
+from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
+from airlock_shared.text.safe import safe
+
+ASKED_AT_MOST = 3
+WORDS_ASKED = 2
+_A_ROW = 12
+_DOCUMENTS = ("deployment", "requests", "signatures")
+BY_TYPING = ("plan", *_DOCUMENTS)
+"""The stations at which two machines have the same document: words of one are typed on the other."""
+
+
+@click.command("compare", short_help="Have each role compare a station, and prove it by typing words.")
+@click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
+@plan_option
+@click.option("--file", "file", type=INPUT, help="The document that is compared: a deployment, requests or signatures.")
+@json_option
+@click.pass_obj
+def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
+    r"""Have each role compare STATION for itself, one after the other, and record it.
+
+    The plan, the deployment, the requests and the signatures have a fingerprint in words. The machine that made the
+    document shows them. Here each role types two of them, before this machine shows its own. Three wrong answers end
+    the command. At the other stations each role answers with Yes.
+
+    \b
+    Example:
+      PROGRAM ceremony compare requests --plan plan.toml --file requests.json
+    """
+    plan, here = plan_with_roles(plan_file), STATIONS[station]
+    stands = place.standing(plan)
+    require_open(stands)
+    if (station in _DOCUMENTS) != (file is not None):
+        raise UsageError(f"station {station} {'compares a document' if file is None else 'compares no document'}",
+                         do="give it with --file" if file is None else "leave --file out")  # fmt: skip
+    roles = here.needs(place.half, plan)
+    if not roles:
+        raise UsageError(f"station {station} is compared on the other machine", do="run the command there")
+    for role in roles:
+        check_holder(role, stands.names, plan)
+    compared = _fingerprint(place, plan, station, file)
+    confirmed = {role for each in stands.stations[station] if each.compared == compared for role in each.by}
+    used = _positions_used(place, station, compared)
+    if station in BY_TYPING:
+        _introduce(station, file)
+    else:
+        _show_record(station, compared, here.compares)
+    for role in roles:
+        if role in confirmed:
+            continue
+        who = f"{safe(stands.names[role])} ({role})"
+        data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
+        if station in BY_TYPING:
+            positions = _prove(who, station, compared, used, piped=place.rehearses())
+            used.update(positions)
+            data |= {"how": BY_WORDS, "positions": positions}
+        else:
+            _agree(who, piped=place.rehearses())
+        place.record(CONFIRMED, plan, data)
+    if station in BY_TYPING:
+        for line in _own_lines(plan, station, compared):
+            say(line)
+    if not led():
+        say(f"Station {station} is confirmed by {' and '.join(roles)}.")
+    if as_json:
+        facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(roles), "compared": compared}
+        show_json(facts | {"head": place.transcript.head()})
+
+
+def _fingerprint(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> str:
+    """Return what a station compares. Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there."""
+    if file is not None:
+        data = read_input(file)
+        if station == "deployment":
+            return parse_deployment(data).fingerprint
+        return (parse_requests(data) if station == "requests" else parse_signatures(data))[2]
+    if station == "plan":
+        return plan.fingerprint
+    found = on_record(place.transcript.entries(), plan, station)
+    if found is None:
+        raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
+                                    f"began",
+                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events))  # fmt: skip
+    return found
+
+
+def _positions_used(place: CeremonyMachine, station: str, compared: str) -> set[int]:
+    """Return the positions that were answered before: nobody's answer serves another role."""
+    return {
+        position
+        for entry in place.transcript.entries()
+        if entry.event == CONFIRMED and (entry.data.get("station"), entry.data.get("compared")) == (station, compared)
+        for position in entry.data.get("positions", ())
+    }
+
+
+def _own_lines(plan: Plan, station: str, compared: str) -> Iterator[str]:
+    """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
+    if station == "plan":
+        yield from plan_lines(plan, words=False)
+    lines = list(fingerprint_lines(station, compared))
+    yield from (lines[0], *lines[-2:]) if led() else lines
+
+
+def _introduce(station: str, file: Path | None) -> None:
+    """Say what is asked for. A deployment's lines are read before its words are typed, for they are what is agreed to."""
+    if station == "deployment" and file is not None:
+        for line in deployment_lines(parse_deployment(read_input(file)), words=False):
+            say(line)
+        say("Compare each line with what the venue publishes. If one differs, stop here: Ctrl-C.")
+    say("Find the words on the other machine's screen. Each person types two of them.")
+
+
+def _show_record(station: str, compared: str, compares: str) -> None:
+    for line in () if led() else rows("", compares):
+        say(line)
+    if station == "address" or (station == "seal" and not led()):  # where it is led, the head stands just above
+        for line in record_lines(compared):
+            say(line)
+
+
+def _agree(who: str, *, piped: bool) -> None:
+    """Have a person say that it is so. Raises ``Declined`` for anything but the whole word ``Yes``."""
+    if ask(f"{who}: I have compared it myself, and it is so. Type Yes: ", piped=piped) != "Yes":
+        raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
+
+
+def _prove(who: str, station: str, compared: str, used: Collection[int], *, piped: bool) -> list[int]:
+    """Have a person type two words of the other machine's screen; return their positions, from 1.
+
+    Raises ``Refusal("ROLE-WORDS")`` after three wrong answers.
+    """
+    words = spoken(compared).split()
+    for _ in range(ASKED_AT_MOST):
+        positions = sorted(_drawn(used))
+        places = " and ".join(f"row {1 + (at - 1) // _A_ROW} word {1 + (at - 1) % _A_ROW}" for at in positions)
+        typed = ask(f"{who}, {station}: {places}: ", piped=piped)
+        given = typed.casefold().split()
+        if len(given) == WORDS_ASKED and all(
+            secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
+            for word, at in zip(given, positions, strict=True)
+        ):
+            return positions
+        say("These are not the words.")
+    raise Refusal("ROLE-WORDS", f"the words of the {station} fingerprint differ", got=f"{ASKED_AT_MOST} wrong answers",
+                  expected="the two words at the places that were asked")  # fmt: skip
+
+
+def _drawn(used: Collection[int]) -> Iterator[int]:
+    """Yield positions, from 1, that were not asked of another role; all of them again when too few are left."""
+    left = [at for at in range(1, SPOKEN_BYTES + 1) if at not in used]
+    left = left if len(left) >= WORDS_ASKED else list(range(1, SPOKEN_BYTES + 1))
+    for _ in range(WORDS_ASKED):
+        yield left.pop(secrets.randbelow(len(left)))

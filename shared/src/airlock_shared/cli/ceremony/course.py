@@ -1,0 +1,97 @@
+"""``ceremony course``: where a ceremony stands on this machine, read from its plan, folder and transcript.
+
+It reads what others made, so that the command that leads people does not: that one starts it, and reads its answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airlock_shared.ceremony.checkpoints import STATIONS
+from airlock_shared.ceremony.course import DEPLOYMENT, Facts, course, newest, numbered, stop_as_json
+from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.possession import challenge_of, registrations
+from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
+from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.console import INPUT, json_option, show, show_json
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Plan
+
+_FILES_AT_MOST = 1000
+
+
+@click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
+@click.argument("plan_file", metavar="PLAN", type=INPUT)
+@click.option("--folder", type=FOLDER, help="The ceremony's folder (default: beside the plan).")
+@click.option("--exchange", type=FOLDER, help="The folder through which documents cross.")
+@json_option
+@click.pass_obj
+def course_command(
+    place: CeremonyMachine, plan_file: Path, folder: Path | None, exchange: Path | None, as_json: bool
+) -> None:
+    r"""Show every stop of the ceremony on this machine: what is done, what comes next, and who acts there.
+
+    \b
+    Example:
+      PROGRAM ceremony course plan.toml
+    """
+    plan = plan_with_roles(plan_file)
+    here = folder or ceremony_folder(plan_file)
+    facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
+    stops = course(plan, place.half, place.transcript.entries(), facts)
+    if as_json:
+        words = {"plan": plan.fingerprint, "deployment": facts.deployment, "requests": facts.requests,
+                 "signatures": facts.signatures}  # fmt: skip
+        made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made}
+        show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
+        return
+    for line in course_lines(stops, place.half):
+        show(line)
+
+
+def crossing_name(plan: Plan) -> str:
+    """Return the folder, within the one through which documents cross, of this ceremony and no other."""
+    return f"{plan.id}-{plan.fingerprint[:16]}"
+
+
+def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
+    """Read what stands beside the transcript. Raises as the readers of the documents do."""
+    files = _names(folder)
+    deployment = _read(folder, DEPLOYMENT, files)
+    requests = _read(folder, numbered("requests", newest("requests", files)), files)
+    signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
+    came = parse_deployment(deployment) if deployment else None
+    _, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
+    entries = place.transcript.entries()
+    challenges: dict[str, str] = {}
+    if came is not None and came.name == plan.deployment:
+        challenges = {step.id: challenge_of(plan, came, step).sha256() for step in registrations(plan)}
+    return Facts(
+        files=files,
+        given=_names(folder / GIVEN),
+        brought=_names(crossing) if crossing else frozenset(),
+        deployment=came.fingerprint if came else "",
+        pinned=place.known_deployment(plan.deployment),
+        requests=parse_requests(requests)[2] if requests else "",
+        signatures=mark,
+        digests=tuple(item.digest for item in signed if item.result == "signed"),
+        challenges=challenges,
+        clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
+    )
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(path.name for path, _ in zip(folder.iterdir(), range(_FILES_AT_MOST), strict=False))
+    except OSError:  # not there, or not for us to see: nothing is in it
+        return frozenset()
+
+
+def _read(folder: Path, name: str, files: frozenset[str]) -> bytes:
+    return read_input(folder / name) if name in files else b""

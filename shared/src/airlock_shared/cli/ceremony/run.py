@@ -1,0 +1,282 @@
+"""``ceremony run``: one command a machine, which leads its people through a ceremony.
+
+A thin parent. It reads no document that somebody else made: where the ceremony stands, it learns from a child, and it
+believes nothing of the answer but names of a closed list (``course.read_stop``). Each stop is a command of this program, in
+a process of its own, in the same terminal. It keeps no state: after each stop it asks again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import click
+
+from airlock_shared.ceremony.checkpoints import STATIONS
+from airlock_shared.ceremony.course import WAS_READY, Place, Stop, carrying, command_of, next_stop, read_stop
+from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
+from airlock_shared.cli.keyboard import at_a_terminal
+from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
+from airlock_shared.host.files import make_folder
+from airlock_shared.records import NamedTuple
+from airlock_shared.text.fingerprint_words import spoken_rows
+from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
+
+_LOOK_AGAIN_S = 0.3
+_DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
+_HALVES = {"online": "the online machine", "offline": "the air-gapped machine"}
+_CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
+
+
+class _Course(NamedTuple):
+    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops."""
+
+    half: str
+    crossing: str
+    made_here: dict[str, str]
+    stops: list[Stop]
+
+
+class _Lead(NamedTuple):
+    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any."""
+
+    program: tuple[str, ...]
+    place: Place
+    exchange: Path | None
+    to_stderr: bool
+
+    @property
+    def folder(self) -> Path:
+        """The ceremony's folder on this machine."""
+        return Path(self.place.folder)
+
+    def course(self) -> _Course:
+        """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
+        exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
+        words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
+        with _Undisturbed():
+            ended = subprocess.run([*self.program, *words], stdout=subprocess.PIPE, check=False)  # noqa: S603 (our own program)
+        if ended.returncode:
+            finish(_code_of(ended.returncode))
+        return _read(ended.stdout)
+
+    def child(self, words: Sequence[str]) -> int:
+        """Run a command of this program in this terminal, and return its exit code."""
+        environment = {**os.environ, LED: "1"}
+        with _Undisturbed():
+            stdout = sys.stderr.fileno() if self.to_stderr else None
+            ended = subprocess.run([*self.program, *words], stdout=stdout, env=environment, check=False)  # noqa: S603 (our own program)
+        return ended.returncode
+
+
+class _Undisturbed:
+    """While a child runs, Ctrl-C is the child's: we wait for what it does, and end with its exit code."""
+
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGINT, lambda *_: None)  # a handler: an ignored signal would be inherited
+
+    def __exit__(self, *_error: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+
+def run_command() -> click.Command:
+    """Return ``ceremony run`` for one of the halves, which may add options to it."""
+
+    @click.command("run", short_help="Lead this machine's people through the whole ceremony.")
+    @click.argument("plan_file", metavar="PLAN", type=INPUT)
+    @click.option("--exchange", type=FOLDER, help="The folder or stick through which documents cross, on each machine.")
+    @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
+    @json_option
+    @click.pass_context
+    def run(
+        context: click.Context, /, plan_file: Path, exchange: Path | None, dry_run: bool, as_json: bool, **device: Any
+    ) -> None:
+        r"""Lead this machine's people through the ceremony of PLAN: do what comes next, and ask whose turn it is.
+
+        It stops where the other machine is needed, and waits. Start it on both machines. After Ctrl-C, or on another
+        day, the same command goes on where it stood. Each stop is a command that you can also give yourself. The
+        documents of the ceremony are kept beside the plan, in plan.ceremony.
+
+        \b
+        Example:
+          PROGRAM ceremony run plan.toml --exchange /media/stick
+        """
+        given = context.get_parameter_source("model")
+        model = (
+            ("--model", device["model"])
+            if "model" in device and given is not None and given.name == "COMMANDLINE"
+            else ()
+        )
+        ledger = tuple(word for name, option in _DEVICE.items() if device.get(name) is not None
+                       for word in (option, str(device[name])))  # fmt: skip
+        plan = plan_file.absolute()
+        place = Place(str(plan), str(ceremony_folder(plan)), ledger, model)
+        home = context.find_root().params.get("home")
+        program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
+        lead = _Lead(program, place, exchange and exchange.absolute(), as_json)
+        if dry_run:
+            _tell_course(lead, as_json=as_json)
+            return
+        make_folder(lead.folder)
+        _walk(lead)
+        if as_json:
+            show_json({"ok": True, "folder": place.folder})
+
+    return run
+
+
+def own_program() -> tuple[str, ...]:
+    """Return the words that start this very program again: the interpreter with its flags, and the program, absolute."""
+    words = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]
+    last = Path(words[-1])
+    return (sys.executable, *words[1:-1], str(last.absolute()) if last.is_file() else words[-1])
+
+
+# ---- the walk -------------------------------------------------------------------------------------------------------
+
+
+def _walk(lead: _Lead) -> None:
+    """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
+    done_before: Stop | None = None
+    shown: set[str] = set()
+    while (stop := next_stop((told := lead.course()).stops)) is not None:
+        if stop == done_before:
+            raise UsageError(f"stop {stop.name} {stop.of} was done, and is still to do",
+                             do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
+        number = 1 + told.stops.index(stop)
+        who = f"{', '.join(stop.by)}: " if stop.by else ""
+        for line in rows(f"[{number}/{len(told.stops)}] ", who + stop.says):
+            say(line)
+        try:
+            _do(lead, told, stop, shown)
+        except AirlockError as error:
+            error.do = f"{error.do}; then give the same command again" if error.do else "give the same command again"
+            raise
+        done_before = stop
+    say()
+    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report: {safe(lead.place.folder)}")
+
+
+def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
+    crossing = None if lead.exchange is None else lead.exchange / told.crossing
+    if stop.name == "take":
+        _show_words(told, shown)
+        source = lead.folder if crossing is None else crossing
+        _wait([source / name for name in stop.brings])
+        if crossing is not None:
+            _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
+    elif stop.name == "hand":
+        if crossing is None:
+            _hand_over_by_hand(lead, stop)
+        else:
+            _wait([crossing.parent])
+            make_folder(crossing)
+            _require(lead.child(carrying(stop, lead.place.folder, str(crossing))))
+        _note(lead, stop.brings)
+    else:
+        if stop.name == "seal":
+            _show_words(told, shown)
+        _require(lead.child(command_of(stop, lead.place)))
+        if stop.name == "ready":
+            _note(lead, (WAS_READY,))
+
+
+def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
+    """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
+    say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
+    for name in stop.brings:
+        say(f"  {name}")
+    if not at_a_terminal():
+        raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
+    ask_yes("Are they there?", piped=False)
+
+
+def _note(lead: _Lead, names: Sequence[str]) -> None:
+    """Remember what was handed over, by an empty file of the same name: the stick may be gone when it is asked again."""
+    for name in names:
+        (make_folder(lead.folder / GIVEN) / Path(name).name).touch(mode=0o600)
+
+
+def _require(code: int) -> None:
+    """End the command with the exit code of a child that did not end with 0, and say how to go on."""
+    if code:
+        say("The ceremony stops here. Give the same command again to go on where it stood.")
+        finish(_code_of(code))
+
+
+def _code_of(code: int) -> ExitCode:
+    known = [each for each in ExitCode if each == code]
+    return known[0] if known else ExitCode.INTERRUPTED
+
+
+def _wait(paths: list[Path]) -> None:
+    """Wait until every path is there. Raises ``UsageError`` where nobody waits with us, because there is no terminal."""
+    began = monotonic()
+    while missing := [path for path in paths if not os.path.lexists(path)]:
+        if not at_a_terminal():
+            raise UsageError(f"{missing[0]} is not there yet", do="bring it from the other machine")
+        _progress(
+            f"waiting for {safe(missing[0].name)} from the other machine, {monotonic() - began:.0f} s; Ctrl-C stops"
+        )
+        sleep(_LOOK_AGAIN_S)
+    _progress("")
+
+
+def _progress(text: str) -> None:
+    """Show one line in the place of the one before, on a terminal alone."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        paint(f"\r\x1b[K{next(iter(wrapped(text, 78)), '') if text else ''}", err=True, end="")
+
+
+def _show_words(told: _Course, shown: set[str]) -> None:
+    """Show the words of what this machine made, once, so that they are there while others type two of them."""
+    new = {name: mark for name, mark in told.made_here.items() if mark not in shown}
+    shown.update(new.values())
+    if new:
+        say("Two words of each are typed on the other machine:")
+    for name, mark in new.items():
+        first, second = spoken_rows(mark)
+        say(f"  {name:<11} {first}")
+        say(f"  {'':<11} {second}")
+
+
+def _tell_course(lead: _Lead, *, as_json: bool) -> None:
+    told = lead.course()
+    if as_json:
+        stops = [{**stop._asdict(), "command": _command(lead, told, stop)} for stop in told.stops]
+        show_json({"ok": True, "half": told.half, "folder": lead.place.folder, "stops": stops})
+        return
+    for line in course_lines(told.stops, told.half, [_command(lead, told, stop) for stop in told.stops]):
+        show(line)
+
+
+def _command(lead: _Lead, told: _Course, stop: Stop) -> list[str]:
+    """Return the words of a stop's command, as a person would give them after the program's name."""
+    other = "EXCHANGE" if lead.exchange is None else str(lead.exchange / told.crossing)
+    if stop.name == "take":
+        return list(carrying(stop, other, lead.place.folder))
+    return list(carrying(stop, lead.place.folder, other) if stop.name == "hand" else command_of(stop, lead.place))
+
+
+def _read(answer: bytes) -> _Course:
+    """Read the child's answer, strictly. Raises ``DocumentError``."""
+    value = parse_json(answer)
+    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "stops": list}
+    read_members(value, "course", form)
+    read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
+    read_matching(value["crossing"], "course.crossing", re.compile(_CROSSING), "a ceremony's folder")
+    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(STATIONS, str))
+    for name in made:
+        read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
+    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", 400)]
+    return _Course(value["half"], value["crossing"], made, stops)

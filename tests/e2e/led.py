@@ -1,0 +1,126 @@
+"""Both programs led at the same time, each in a terminal of 80 columns and 24 rows, by people who read both screens."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import select
+import struct
+import termios
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from e2e.terminal import Terminal
+
+PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
+_ASKED = re.compile(r"[^\n]*[:?)] $")
+_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+)")
+_PROGRESS = re.compile(r"\r\x1b\[K(?:waiting for [^\r\n]*)?")
+_MORE = "-- Enter for more --"
+_PATIENCE_S = 300
+
+
+class Asked(NamedTuple):
+    """A question that was answered: on which machine, the line, and what was typed."""
+
+    machine: str
+    question: str
+    typed: str
+
+
+class Screen(Terminal):
+    """A terminal of 80 by 24, of which is known up to where its questions were answered."""
+
+    def __init__(self, *words: object, **environment: str) -> None:
+        super().__init__(*words, **environment)
+        fcntl.ioctl(self.outside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.answered = 0
+        self.before_last = 0
+        self.code: int | None = None
+
+    def question(self) -> str:
+        """Return the question at which it stands, empty when it stands at none."""
+        rest = _PROGRESS.sub("", self.shown[self.answered :]).replace("\r", "")
+        found = _ASKED.search(rest)
+        return found[0] if found else _MORE if rest.endswith(_MORE) else ""
+
+    def answer(self, typed: str) -> None:
+        self.answered = len(self.shown)
+        if typed:
+            self.before_last = self.answered
+        self.press(typed + "\n")
+
+    def lines(self, *, before_last: bool = False) -> list[str]:
+        """Return what was shown, without progress; perhaps only what stood there at the last answer."""
+        shown = self.shown[: self.before_last] if before_last else self.shown
+        return _PROGRESS.sub("", shown).replace("\r", "").splitlines()
+
+
+Answer = Callable[[str, str, dict[str, Screen]], str]
+
+
+def words_on(screen: Screen, document: str) -> list[str]:
+    """Return the twenty-four words of a document as a screen shows them to be typed elsewhere."""
+    plain = _PROGRESS.sub("", screen.shown).replace("\r", "")
+    found = re.findall(
+        rf"^  {document} +((?:[a-z]{{4}} ?){{12}})\n {{6,}}((?:[a-z]{{4}} ?){{12}})$", plain, re.MULTILINE
+    )
+    assert found, f"no words of the {document}: {plain[-2000:]}"
+    return " ".join(found[-1]).split()
+
+
+def careful(machine: str, question: str, screens: dict[str, Screen]) -> str:
+    """Answer as people do who read both screens."""
+    here, other = screens[machine], screens["offline" if machine == "online" else "online"]
+    if question == _MORE:
+        return ""
+    if named := re.search(r"Who is the (\w+)\?", question):
+        return PEOPLE[named[1]]
+    if "on your watch" in question:
+        return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if places := _PLACES.search(question):
+        document = re.findall(r", (\w+): row", " ".join(here.lines()[-3:]))[-1]
+        words = words_on(other, document)
+        row, word, row_2, word_2 = map(int, places.groups())
+        return f"{words[12 * row - 13 + word]} {words[12 * row_2 - 13 + word_2]}"
+    return "Yes"
+
+
+def lead(
+    screens: dict[str, Screen],
+    answer: Answer = careful,
+    until: Callable[[dict[str, Screen], list[Asked]], bool] = lambda _screens, _asked: False,
+) -> list[Asked]:
+    """Answer both machines until both commands end, or until something is so; return what was asked."""
+    asked: list[Asked] = []
+    began = time.monotonic()
+    while open_ := {name: screen for name, screen in screens.items() if screen.code is None}:
+        assert time.monotonic() - began < _PATIENCE_S, {name: screen.shown[-1500:] for name, screen in screens.items()}
+        ready, _, _ = select.select([screen.outside for screen in open_.values()], [], [], 1)
+        for screen in open_.values():
+            if screen.outside in ready and not screen.more():
+                screen.code = screen.end()
+        if until(screens, asked) or any(screen.code for screen in screens.values()):
+            return asked
+        for name, screen in open_.items():
+            time.sleep(0.02)
+            if screen.code is None and (question := screen.question()):
+                typed = answer(name, question, screens)
+                asked.append(Asked(name, question, typed))
+                screen.answer(typed)
+    return asked
+
+
+def start(program: Path, home: Path, *words: object) -> Screen:
+    """Start a program in a terminal of its own."""
+    return Screen(program, "--home", home, *words, TERM="xterm", LINES="24")
+
+
+def stop(screen: Screen) -> None:
+    """Close a terminal whose command was killed."""
+    os.close(screen.outside)
+    os.waitpid(screen.pid, 0)

@@ -1,0 +1,95 @@
+"""One command a machine: both programs lead their people through whole ceremonies, in terminals, at the same time."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from eth_account.messages import encode_defunct
+
+from airlock_rehearsal.scenarios import DELEGATE_PATH
+from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
+from e2e.led import Screen, lead, start
+
+ANSWERS_AT_MOST = 24
+LINES_AT_MOST = 300
+
+
+class Day:
+    """A day on which a ceremony is led: the plan on both machines, and a folder through which documents cross."""
+
+    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
+        self.desk, self.ledger = desk, ledger
+        text = desk.write_plan(ceremony).read_text()
+        text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', text)
+        assert count == 1
+        self.plans = {half: desk.path(half) / "the.plan.toml" for half in ("online", "offline")}
+        for plan in self.plans.values():
+            plan.parent.mkdir()
+            plan.write_text(text)
+        self.exchange = desk.path("stick")
+        self.exchange.mkdir()
+
+    def folder(self, half: str) -> Path:
+        return self.plans[half].with_name("the.plan.ceremony")
+
+    def words(self, half: str) -> tuple[object, ...]:
+        device = ("--emulator", self.ledger.port) if half == "offline" else ()
+        return ("ceremony", "run", self.plans[half], "--exchange", self.exchange, *device)
+
+    def start(self, half: str) -> Screen:
+        program = ONLINE if half == "online" else OFFLINE
+        return start(program, self.desk.path(f"{half}-home"), *self.words(half))
+
+    def prove(self) -> None:
+        """Have the delegate's server sign its challenge, and put the proof where the online machine hands it over."""
+        plan = self.plans["online"]
+        text = self.desk.online("delegate", "challenge", "--plan", plan, "--json").json()["text"]
+        signed = "0x" + key_at(DELEGATE_PATH).sign_message(encode_defunct(text=text)).signature.hex()
+        self.folder("online").mkdir(exist_ok=True)
+        output = self.folder("online") / "proof-delegate-key.json"
+        assert self.desk.online("delegate", "proof", "--signature", signed, "--plan", plan, "-o", output).code == 0
+
+
+@pytest.fixture
+def unpinned(tmp_path: Path, services: object) -> BothMachines:
+    """Return a desk where the deployment was fetched, and the signing machine has nothing."""
+    made = BothMachines(tmp_path, services)  # type: ignore[arg-type]
+    urls = made.services
+    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
+    output = made.path("deployment.json")
+    assert made.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", output).code == 0
+    return made
+
+
+def _counted(screens: dict[str, Screen]) -> int:
+    """Return how many lines both machines showed before the last answer, the signed terms left out."""
+    total = 0
+    for screen in screens.values():
+        lines = screen.lines(before_last=True)
+        terms = [number for number, line in enumerate(lines) if line.startswith(("STEP ", "CHECKS:"))]
+        total += len(lines) - (terms[-1] - terms[0] + 1 if terms else 0)
+    return total
+
+
+@pytest.mark.parametrize("ceremony", ["delegate-key", "referral-code", "market-close"])
+def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
+    unpinned: BothMachines, ledger: Ledger, ceremony: str
+) -> None:
+    day = Day(unpinned, ledger, ceremony)
+    if ceremony == "delegate-key":
+        day.prove()
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    asked = lead(screens)
+    assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
+    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
+    assert report["complete"], report["missing"]
+    answers = [each for each in asked if each.typed]
+    assert len(answers) <= ANSWERS_AT_MOST, answers
+    assert _counted(screens) <= LINES_AT_MOST, _told(screens)
+
+
+def _told(screens: dict[str, Screen]) -> str:
+    return "\n".join(f"===== {half}\n" + "\n".join(screen.lines()) for half, screen in screens.items())

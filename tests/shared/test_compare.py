@@ -1,0 +1,242 @@
+"""Comparisons that are proved by typing: nobody gets through who did not read the other machine's screen."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_shared.ceremony.sections import proved_by_words, read_entry
+from airlock_shared.cli.ceremony import compare as compare_module
+from airlock_shared.cli.ceremony.compare import ASKED_AT_MOST, BY_TYPING
+from airlock_shared.documents.transcript import next_entry
+from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.fingerprint_words import BYTEWORDS, spoken
+from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
+
+PLAN = parse_plan(PLAN_TEXT.encode())
+WORDS = spoken(PLAN.fingerprint).split()
+Typist = Callable[[str], str]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    made = Table(tmp_path)
+    made.done("begin", *PEOPLE)
+    return made
+
+
+def asked_words(question: str) -> list[str]:
+    """Return the words for which a question asks."""
+    return [WORDS[12 * int(row) - 13 + int(word)] for row, word in re.findall(r"row (\d) word (\d+)", question)]
+
+
+def _always(typed: str, _question: str) -> str:
+    return typed
+
+
+def honest(question: str) -> str:
+    return " ".join(asked_words(question))
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, typist: Typist) -> list[str]:
+    """Have a typist answer every question of the command; return the questions."""
+    questions: list[str] = []
+
+    def ask(question: str, *, piped: bool) -> str:
+        assert piped
+        questions.append(question)
+        return typist(question)
+
+    monkeypatch.setattr(compare_module, "ask", ask)
+    return questions
+
+
+def confirmations(table: Table) -> list[dict[str, Any]]:
+    return [entry.data for entry in table.transcript.entries() if entry.event == "station-confirmed"]
+
+
+def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = typing(monkeypatch, honest)
+    shown = table.done("compare", "plan").stderr
+    assert len(questions) == 2
+    assert questions[0].startswith("Ada Lovelace (signer), plan: ")
+    assert questions[1].startswith("Mary Somerville (witness), plan: ")
+    done = confirmations(table)
+    assert [(each["by"], each["how"], each["compared"]) for each in done] == [
+        (["signer"], "words", PLAN.fingerprint), (["witness"], "words", PLAN.fingerprint),
+    ]  # fmt: skip
+    places = [at for each in done for at in each["positions"]]
+    assert len(set(places)) == 4  # nobody's words serve another role
+    assert all(1 <= at <= 24 for at in places)
+    assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert " ".join(WORDS[:12]) in shown
+
+
+def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
+    table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(compare_module, "say", lambda text="": said.append(text))
+
+    def typist(question: str) -> str:
+        assert not [line for line in said if any(word in line.split() for word in set(WORDS))]
+        return honest(question)
+
+    typing(monkeypatch, typist)
+    table.done("compare", "plan")
+    assert " ".join(WORDS[:12]) in "\n".join(said)
+
+
+def _wrong() -> Iterator[str]:
+    others = [word for word in BYTEWORDS if word not in WORDS]
+    yield from ("", "Yes", "yes", "y", " ", "\x03", "Yes Yes", f"{others[0]} {others[1]}", "able", " ".join(WORDS))
+
+
+@pytest.mark.parametrize("typed", list(_wrong()))
+def test_who_types_anything_else_does_not_get_through(
+    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    questions = typing(monkeypatch, lambda _question: typed)
+    assert table.refused("compare", "plan") == "ROLE-WORDS"
+    assert len(questions) == ASKED_AT_MOST
+    assert len({tuple(asked_words(question)) for question in questions}) > 1  # drawn anew each time
+    assert confirmations(table) == []
+
+
+def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(question: str) -> str:
+        return f"{asked_words(question)[0]} able"
+
+    def turned(question: str) -> str:
+        return " ".join(reversed(asked_words(question)))
+
+    def first_two(_question: str) -> str:
+        return f"{WORDS[0]} {WORDS[1]}"
+
+    draws = count()
+    monkeypatch.setattr(secrets, "randbelow", lambda below: (next(draws) + 3) % below)
+    for typist in (half, turned, first_two):
+        typing(monkeypatch, typist)
+        assert table.refused("compare", "plan") == "ROLE-WORDS"
+
+
+def test_a_slip_is_asked_again_with_other_words(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    slips = count()
+    questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
+    table.done("compare", "plan")
+    assert len(questions) == 3
+
+
+def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def leaves(question: str) -> str:
+        if "witness" in question:
+            raise Declined("not answered")
+        return honest(question)
+
+    typing(monkeypatch, leaves)
+    assert table.run("compare", "plan").exit_code == 1
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    questions = typing(monkeypatch, honest)
+    table.done("compare", "plan")
+    assert [question.split(",")[0] for question in questions] == ["Mary Somerville (witness)"]
+    assert typing(monkeypatch, honest) == []
+    table.done("compare", "plan")
+
+
+def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
+    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+
+
+def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typing(monkeypatch, honest)
+    table.done("compare", "plan")
+    entries = table.transcript.entries()
+    assert not proved_by_words(entries, PLAN, "plan", "00" * 32)
+    assert not proved_by_words(entries, PLAN, "requests", PLAN.fingerprint)
+    assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint)  # the witness has not answered
+    table.run("end")
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+
+
+def test_other_stations_are_answered_by_each_role_with_the_whole_word(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.sign()
+    for typed in ("", "yes", "Y", "Yes "):
+        typing(monkeypatch, partial(_always, typed))
+        assert isinstance(table.run("compare", "review").exception, Declined)
+    questions = typing(monkeypatch, lambda _question: "Yes")
+    table.done("compare", "review")
+    assert len(questions) == 2
+    assert [each["by"] for each in confirmations(table)] == [["signer"], ["witness"]]
+    assert all("how" not in each for each in confirmations(table))
+
+
+def test_what_cannot_be_compared_here_is_refused(table: Table, tmp_path: Path) -> None:
+    assert table.refused("compare", "review") == "ROLE-EARLY"
+    (tmp_path / "x.json").write_text("{}")
+    for words in (("requests",), ("plan", "--file", str(tmp_path / "x.json")), ("signatures", "--file", "x.json")):
+        assert isinstance(table.run("compare", *words).exception, UsageError)
+    assert isinstance(table.run("compare", "requests", "--file", str(tmp_path / "x.json")).exception, DocumentError)
+    online = Table(tmp_path, "online")
+    assert isinstance(online.run("compare", "plan").exception, UsageError)
+    assert BY_TYPING == ("plan", "deployment", "requests", "signatures")
+
+
+def test_nobody_compares_before_the_beginning_or_for_a_role_that_is_empty(tmp_path: Path) -> None:
+    made = Table(tmp_path)
+    assert made.refused("compare", "plan") == "ROLE-OPEN"
+    made.done("begin", "--role", "signer=Ada Lovelace", "--role", "witness=")
+    assert made.refused("compare", "plan") == "ROLE-KNOWN"
+
+
+@pytest.mark.parametrize("more", [{"how": 1}, {"positions": "1"}, {"why": "x"}])
+def test_an_entry_of_another_form_is_refused(more: dict[str, Any]) -> None:
+    data = {"ceremony": "demo", "station": "plan", "by": ["signer"], "compared": "aa" * 32}
+    assert read_entry(next_entry(None, 1, "station-confirmed", data | {"how": "words", "positions": [1, 2]}))
+    with pytest.raises(DocumentError):
+        read_entry(next_entry(None, 1, "station-confirmed", data | more))
+
+
+def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(table: Table, tmp_path: Path) -> None:
+    table.done("gather", "-o", str(tmp_path / "out"), typed="")
+    other = Table(tmp_path / "other")
+    people = ("--people", str(tmp_path / "out" / "ready.json"))
+    shown = other.done("begin", *people, typed="").stderr
+    assert "Mary Somerville" in shown
+    assert WORDS[0] not in shown.split()
+    assert confirmations(other) == []
+    changed = (tmp_path / "out" / "ready.json").read_text().replace(PLAN.fingerprint, "00" * 32)
+    (tmp_path / "out" / "wrong.json").write_text(changed)
+    wrong = other.run("begin", "--people", str(tmp_path / "out" / "wrong.json"))
+    assert isinstance(wrong.exception, Refusal)
+    assert wrong.exception.check == "DOC-FORMAT"
+
+
+def test_what_is_carried_is_whole_and_never_over_another(table: Table, tmp_path: Path) -> None:
+    source, stick = tmp_path / "a.json", tmp_path / "stick"
+    stick.mkdir()
+    source.write_text("one")
+    for _ in range(2):
+        table.carried(source, stick)
+        assert (stick / "a.json").read_text() == "one"
+    source.write_text("two")
+    with pytest.raises(UsageError):
+        table.carried(source, stick)
+    assert (stick / "a.json").read_text() == "one"
+    (tmp_path / "b.json").symlink_to(source)
+    with pytest.raises(DocumentError):
+        table.carried(tmp_path / "b.json", stick)

@@ -1,0 +1,318 @@
+"""The course of a ceremony: what is done, what comes next on each machine, and which command does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airlock_shared.ceremony.checkpoints import STATIONS, Half
+from airlock_shared.ceremony.course import (
+    ATTEMPTS,
+    DEPLOYMENT,
+    EVIDENCE,
+    NAMES,
+    PEOPLE,
+    READY,
+    WAS_READY,
+    Facts,
+    Place,
+    Stop,
+    carrying,
+    command_of,
+    course,
+    newest,
+    next_stop,
+    numbered,
+    read_stop,
+    stop_as_json,
+)
+from airlock_shared.documents.transcript import next_entry
+from airlock_shared.errors import DocumentError
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
+
+ADDRESS = "0x00000000000000000000000000000000000000A1"
+D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
+Event = tuple[str, dict[str, Any]]
+PLACE = Place("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+
+
+def make_plan(action: str = "delegate", roles: str = '"signer", "facilitator", "witness"') -> Plan:
+    fields = {
+        "delegate": f'trader = "{ADDRESS}", delegate = "0x00000000000000000000000000000000000000b2", '
+        "expiry = 2027-03-31T00:00:00Z",
+        "referral-set-code": f'referee = "{ADDRESS}", code = "TREASURY"',
+    }[action]
+    return parse_plan(
+        f"""
+format = "airlock/plan@1"
+[ceremony]
+id = "demo"
+title = "Demo"
+deployment = "rehearsal"
+roles = [{roles}]
+[limits]
+deadline_at_most = "30m"
+[signers.first]
+address = "{ADDRESS}"
+path = "m/44'/60'/0'/0/0"
+[[steps]]
+id = "key"
+action = "{action}"
+signer = "first"
+fields = {{ {fields} }}
+""".encode()
+    )
+
+
+PLAN = make_plan()
+NAMES_HELD = {"signer": "Ada", "facilitator": "Grace", "witness": "Mary"}
+
+
+class Machine:
+    """A machine whose course is walked: what is on record, and what stands in its folder."""
+
+    def __init__(self, half: Half, plan: Plan = PLAN) -> None:
+        self.half, self.plan = half, plan
+        self.entries: list[Any] = []
+        self.facts = Facts()
+
+    def record(self, event: str, **data: Any) -> None:
+        last = self.entries[-1] if self.entries else None
+        self.entries.append(next_entry(last, 1_790_000_000_000 + len(self.entries), event, data))
+
+    def have(self, *files: str, **facts: Any) -> None:
+        self.facts = self.facts._replace(files=self.facts.files | set(files), **facts)
+
+    def hand(self, *names: str) -> None:
+        self.facts = self.facts._replace(given=self.facts.given | set(names))
+
+    def begin(self) -> None:
+        self.record("ceremony-begun", ceremony="demo", plan=self.plan.fingerprint, roles=NAMES_HELD)
+
+    def confirm(self, station: str, compared: str, *roles: str) -> None:
+        for role in roles or STATIONS[station].needs(self.half, self.plan):
+            self.record("station-confirmed", ceremony="demo", station=station, by=[role], compared=compared)
+
+    def stops(self) -> list[Stop]:
+        return course(self.plan, self.half, self.entries, self.facts)
+
+    def next(self) -> str:
+        stop = next_stop(self.stops())
+        return "" if stop is None else f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip()
+
+
+def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
+    here = Machine("online")
+    assert here.next() == "begin"
+    here.begin()
+    assert here.next() == "gather"
+    here.have(DEPLOYMENT, PEOPLE, "proof-key.json", deployment=D)
+    assert here.next() == "ready rehearsal"
+    here.hand(WAS_READY)
+    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proof-key.json"
+    here.hand(DEPLOYMENT, PEOPLE, "proof-key.json")
+    assert here.next() == f"take {READY}"
+    here.have(READY)
+    assert here.next() == "prepare"
+    here.have("requests.json", requests=R)
+    here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    assert here.next() == "hand requests.json"
+    here.hand("requests.json")
+    assert here.next() == "take signatures.json"
+    here.have("signatures.json", signatures=S, digests=("0x1", "0x2"))
+    assert here.next() == "compare signatures"
+    here.confirm("signatures", S)
+    assert here.next() == "submit signatures.json"
+    here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
+    here.record("outcome", step="key", digest="0x1", state="CONFIRMED")
+    assert here.next() == "submit signatures.json"  # one has no outcome yet: it is followed
+    here.record("outcome", step="key", digest="0x2", state="FAILED")
+    assert here.next() == "compare outcome"
+    here.confirm("outcome", here.entries[-1].hash)
+    assert here.next() == f"take {' '.join(EVIDENCE)}"
+    here.have(*EVIDENCE)
+    assert here.next() == "end"
+    here.record("ceremony-ended", ceremony="demo", complete=True, missing=[])
+    assert here.next() == f"report signatures.json {' '.join(EVIDENCE)}"
+    here.have("evidence")
+    assert here.next() == ""
+
+
+def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> None:
+    here = Machine("offline")
+    assert here.next() == f"take {DEPLOYMENT} {PEOPLE}"
+    here.have(DEPLOYMENT, PEOPLE, deployment=D, challenges={"key": CHALLENGE})
+    assert here.next() == f"begin {PEOPLE}"
+    here.begin()
+    for station, compared in (("plan", PLAN.fingerprint), ("deployment", D)):
+        assert here.next() == f"compare {station}"
+        here.confirm(station, compared)
+    assert here.next() == "trust"
+    here.record("deployment-pinned", name="rehearsal", fingerprint=D)
+    here.have(pinned=D)
+    assert here.next() == "preflight"
+    here.record("preflight", refused=[], device={})
+    assert here.next() == "preflight"  # and nobody stated the time
+    here.have(clock_stated=True)
+    assert here.next() == "compare preflight"
+    here.confirm("preflight", here.entries[-1].hash)
+    assert here.next() == "address first"
+    here.record("address", path="m", address=ADDRESS, confirmed=True)
+    assert here.next() == "compare address"
+    here.confirm("address", ADDRESS)
+    assert here.next() == "take key"
+    here.have("proof-key.json")
+    assert here.next() == "proof key"
+    here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
+    assert here.next() == "gather"
+    here.have(READY)
+    assert here.next() == f"hand {READY}"
+    here.hand(READY)
+    assert here.next() == "take requests.json"
+    here.have("requests.json", requests=R)
+    assert here.next() == "compare requests"
+    here.confirm("requests", R)
+    assert here.next() == "sign requests.json"
+    here.record("sign-begun", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    here.record("signatures-written", requests=R, signatures=S)
+    here.have("signatures.json", signatures=S, digests=("0x1",))
+    assert here.next() == "compare review"
+    here.confirm("review", R)
+    assert here.next() == "hand signatures.json"
+    here.hand("signatures.json")
+    assert here.next() == "seal first"
+    here.record("sealed", ceremony="demo", entries=1, head="ee" * 32, address=ADDRESS, signature="0x")
+    assert here.next() == "compare seal"
+    here.confirm("seal", "ee" * 32)
+    assert here.next() == "end"
+    here.record("ceremony-ended", ceremony="demo", complete=True, missing=[])
+    assert here.next() == "report requests.json signatures.json"
+    here.have("evidence")
+    assert here.next().startswith("hand evidence/artefacts/")
+    here.hand(*EVIDENCE)
+    assert here.next() == ""
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
+    stops = {stop.of: stop.by for stop in Machine(half).stops() if stop.name == "compare"}
+    assert stops == {name: each.needs(half, PLAN) for name, each in STATIONS.items() if each.needs(half, PLAN)}
+
+
+def test_one_role_that_did_not_answer_is_asked() -> None:
+    here = Machine("online")
+    here.begin()
+    here.have("requests.json", "signatures.json", signatures=S)
+    compared = next(stop for stop in here.stops() if stop.of == "signatures")
+    assert not compared.done
+    here.confirm("signatures", S, "facilitator")
+    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
+    here.confirm("signatures", "ff" * 32, "witness")  # of another document
+    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
+    here.confirm("signatures", S, "witness")
+    assert next(stop for stop in here.stops() if stop.of == "signatures").done
+
+
+def test_a_page_that_refused_something_is_looked_at_again() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have(clock_stated=True)
+    for told in ({"refused": ["AIRGAP-ROUTE"], "device": {}}, {"refused": [], "device": {"error": "locked"}}):
+        here.record("preflight", **told)
+        assert not next(stop for stop in here.stops() if stop.name == "preflight").done
+    here.record("preflight", refused=[], device={})
+    assert next(stop for stop in here.stops() if stop.name == "preflight").done
+
+
+def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have("requests.json", "signatures.json", requests=R, signatures=S)  # nothing in it is signed
+    sign = next(stop for stop in here.stops() if stop.name == "sign")
+    assert (sign.done, sign.attempt) == (False, 2)
+    assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
+
+
+def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
+    taken = next(stop for stop in here.stops() if stop.name == "take" and stop.brings[0].startswith("requests"))
+    assert (taken.done, taken.brings) == (False, ("requests-2.json",))
+
+
+def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
+    names = [stop.name for stop in Machine("offline", make_plan("referral-set-code")).stops()]
+    assert "proof" not in names
+    other = Machine("offline", make_plan("referral-set-code", '"officer"'))
+    assert {stop.by for stop in other.stops() if stop.name == "compare"} == {("officer",)}
+
+
+def test_what_belongs_to_another_plan_is_not_done() -> None:
+    here = Machine("online")
+    here.record("ceremony-begun", ceremony="demo", plan="00" * 32, roles=NAMES_HELD)
+    assert here.next() == "begin"
+
+
+# ---- commands, and what another process may tell --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> None:
+    for stop in Machine(half).stops():
+        assert read_stop(stop_as_json(stop)) == stop
+        assert stop.name in NAMES
+        words = carrying(stop, "/a", "/b") if stop.name in ("hand", "take") else command_of(stop, PLACE)
+        assert all(words)
+
+
+def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
+    def words(name: str, **told: Any) -> tuple[str, ...]:
+        return command_of(Stop(name, (), "", False, **told), PLACE)
+
+    assert words("sign", brings=("requests.json",))[-4:] == ("--model", "flex", "--emulator", "9")
+    assert words("seal", of="first")[-4:] == ("--model", "flex", "--emulator", "9")
+    assert words("preflight") == ("preflight", "--watch", "--emulator", "9")
+    assert words("address", of="first")[-3:] == ("--confirm", "--emulator", "9")
+    assert "--emulator" not in words("trust")
+
+
+GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "forget"},
+        {"name": "hand\n"},
+        {"of": "--home"},
+        {"of": "../x"},
+        {"attempt": 0},
+        {"attempt": 100},
+        {"attempt": True},
+        {"by": ["--by"]},
+        {"by": [1]},
+        {"brings": ["../../etc/passwd"]},
+        {"brings": ["/etc/passwd"]},
+        {"brings": ["evidence/artefacts/../../x.json"]},
+        {"brings": ["requests.json/x"]},
+        {"brings": ["config.toml"]},
+        {"brings": ["requests.json"] * 41},
+        {"done": "no"},
+        {"more": 1},
+    ],
+)
+def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, Any]) -> None:
+    assert read_stop(GOOD).brings == ("requests-2.json",)
+    with pytest.raises(DocumentError):
+        read_stop(GOOD | wrong)
+
+
+def test_attempts_are_counted_by_their_names() -> None:
+    assert [numbered("requests", attempt) for attempt in (1, 2, ATTEMPTS)] == [
+        "requests.json", "requests-2.json", "requests-99.json",
+    ]  # fmt: skip
+    assert newest("requests", ["requests.json", "requests-3.json", "requests-x.json", "signatures-9.json"]) == 3
+    assert newest("requests", []) == 0
