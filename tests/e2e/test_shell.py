@@ -13,10 +13,15 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.home import OfflineHome
+from airlock_online.home import OnlineHome
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.plan.reader import parse_plan
 from e2e.conftest import OFFLINE, ONLINE, ROOT
 from e2e.terminal import Terminal
 
+DEPLOYMENT_FILE = sorted((ROOT / "tests/vectors/deployments/good").glob("*.json"))[0]
+DEPLOYMENT = parse_deployment(DEPLOYMENT_FILE.read_bytes())
 HALVES = {"online": ONLINE, "offline": OFFLINE}
 PLAN = ROOT / "tests/vectors/plans/good/every-struct.toml"
 TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
@@ -51,7 +56,41 @@ def test_a_plan_is_written_by_answering_in_a_terminal(program: Path, tmp_path: P
 
 
 @half
-@pytest.mark.parametrize("answered", [0, 1, 9, 13, 100])
+def test_people_go_back_keep_their_answers_after_no_and_are_offered_what_is_known(
+    program: Path, tmp_path: Path
+) -> None:
+    """At a terminal: `<` once, `no` at the end, a date alone, then Enter for everything but the title."""
+    if program == ONLINE:
+        OnlineHome(tmp_path / "home").keep_deployment(DEPLOYMENT, DEPLOYMENT_FILE.read_bytes())
+    else:
+        OfflineHome(tmp_path / "home").pin(DEPLOYMENT, DEPLOYMENT_FILE.read_bytes(), 0)
+    terminal = Terminal(program, "--home", tmp_path / "home", "plan", "new", "-o", tmp_path / "plan.toml")
+    asked: list[str] = []
+    while (question := terminal.until_question()) is not None:
+        name = question.split(" [")[0]
+        asked.append(name)
+        refused = any(line.startswith("Type Yes") for line in asked[:-1])
+        if name.startswith("Type Yes"):
+            terminal.press("Yes\n" if refused else "no\n")
+        elif refused:
+            terminal.press("Another title\n" if name == "title" else "\n")
+        elif name == "deployment" and asked.count("deployment") == 1:
+            terminal.press("<\n")
+        elif name == "deployment":
+            terminal.press("#1\n")
+        else:
+            terminal.press(f"{_answer(name).replace('T00:00:00Z', '')}\n")
+    assert terminal.end() == 0, terminal.shown
+    assert asked[:6] == ["id", "title", "deployment", "title", "deployment", "roles"]
+    assert "max_fee_gwei_at_most" not in asked
+    assert "= 2027-03-31 00:00:00 UTC" in terminal.shown
+    plan = parse_plan((tmp_path / "plan.toml").read_bytes())
+    assert (plan.id, plan.title, list(plan.steps)) == ("desk-2027", "Another title", ["desk-2027"])
+    assert plan.deployment == DEPLOYMENT.name
+
+
+@half
+@pytest.mark.parametrize("answered", [0, 1, 7, 11, 100])
 def test_ctrl_c_leaves_nothing_behind(program: Path, tmp_path: Path, answered: int) -> None:
     terminal = Terminal(program, "plan", "new", "-o", tmp_path / "plan.toml")
     while (question := terminal.until_question()) is not None:

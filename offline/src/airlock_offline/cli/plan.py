@@ -16,7 +16,7 @@ from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 
-plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.")
+plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins())
 
 
 @plan.command("draft")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.errors import Declined, ExitCode, PlanError, UsageError
+from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import MAX_BYTES, parse_plan
@@ -19,9 +19,13 @@ from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import columns, safe
 
 if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.plan.known import KnownValues
     from airlock_shared.plan.mistakes import Mistake
+    from airlock_shared.plan.prompts import GivenAnswers
 
 _QUOTED = 70
+DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``meta``, how its deployments are read
 
 
 @click.command("show")
@@ -128,14 +132,14 @@ def _mistake_json(mistake: Mistake) -> dict[str, object]:
 def new_plan(output: Path, as_json: bool) -> None:
     r"""Write a plan by asking: the ceremony, its limits, who signs, and each step with its fields.
 
-    Every answer is checked at once. The plan is written after it was shown and confirmed with Yes; before that, Ctrl-C
-    leaves nothing behind.
+    Every answer is checked at once; < goes back to the question before. The plan is written after it was shown and
+    confirmed with Yes. After no, each question offers your answer again. Ctrl-C leaves nothing behind.
 
     \b
     Example:
       PROGRAM plan new -o plan.toml
     """
-    from airlock_shared.plan.prompts import People
+    from airlock_shared.plan.prompts import GivenAnswers, People
     from airlock_shared.plan.wizard import ask_plan
     from airlock_shared.plan.writer import write_plan
 
@@ -143,12 +147,15 @@ def new_plan(output: Path, as_json: bool) -> None:
     if not output.parent.is_dir():
         raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
     try:
-        table = ask_plan(People(_ask, say, _explained))
-        text = write_plan(table)
-        plan = parse_plan(text.encode())
-        for line in plan_lines(plan):
-            say(line)
-        _ask_to_write(output)
+        answers = GivenAnswers()
+        known = _known()
+        written = False
+        while not written:
+            text = write_plan(ask_plan(People(_ask, say, _explained, answers), known))
+            plan = parse_plan(text.encode())
+            for line in plan_lines(plan):
+                say(line)
+            written = _is_to_be_written(output, answers)
     except KeyboardInterrupt:
         say("\nInterrupted. Nothing was written.")
         finish(ExitCode.INTERRUPTED)
@@ -165,12 +172,34 @@ def _ask(question: str) -> str:
     return ask(question, piped=False)  # a plan is what everything else is judged by: people write it, at a terminal
 
 
-def _ask_to_write(output: Path) -> None:
-    """Ask for a Yes, again after what was neither Yes nor no: so many answers are not lost for a small letter."""
-    question = f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to discard it: "
+def _is_to_be_written(output: Path, answers: GivenAnswers) -> bool:
+    """Ask for a Yes, again after what was neither Yes, no nor back: so many answers are not lost for a small letter."""
+    question = (
+        f"Write this plan to {safe(output.name)}?\nType Yes to write it, no to change answers, < to go back by one: "
+    )
     while (answer := _ask(question)) != "Yes":
+        if answer.strip() == "<":
+            answers.back()
+            return False
         if answer.strip().lower() in ("no", "n"):
-            raise Declined("not confirmed: the answer was no", do="nothing was written; run plan new again")
+            answers.restart()
+            say("Not written. Your answers are kept: Enter takes each as it was. Ctrl-C discards them.")
+            return False
+    return True
+
+
+def _known() -> KnownValues:
+    """Return what this machine's folder knows; what cannot be read there is not offered, and said by ``doctor``."""
+    from airlock_shared.plan.known import NOTHING, known_from
+
+    context = click.get_current_context()
+    deployments = context.meta.get(DEPLOYMENTS)
+    if deployments is None:
+        return NOTHING
+    try:
+        return known_from(deployments(context.obj), context.obj.transcript.entries())
+    except AirlockError:
+        return NOTHING
 
 
 def _explained(error: PlanError) -> None:
@@ -178,6 +207,11 @@ def _explained(error: PlanError) -> None:
     say(explain(error))
 
 
-def plan_group(does: str) -> click.Group:
-    """Return the group of a half, which ``does`` this."""
-    return click.Group("plan", commands=[show_plan, check_plan, new_plan], help=does)
+def plan_group(does: str, deployments: Callable[[Any], list[Deployment]]) -> click.Group:
+    """Return the group of a half, which ``does`` this; ``deployments`` gives those that a half's folder knows."""
+
+    @click.pass_context
+    def begin(context: click.Context) -> None:
+        context.meta[DEPLOYMENTS] = deployments
+
+    return click.Group("plan", commands=[show_plan, check_plan, new_plan], help=does, callback=begin)

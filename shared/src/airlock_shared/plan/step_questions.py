@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from airlock_shared.catalogue.actions import Action, Parameter
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.examples import literal
+from airlock_shared.plan.known import Offered
 from airlock_shared.plan.model import Limits, Signer
 from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.prompts import People, Question, answer_to
 from airlock_shared.plan.values import plan_error, read_values
-from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S
+from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
 
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
 _BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
 
 
-def ask_fields(people: People, action: Action, signer: Signer, limits: Limits) -> dict[str, Any]:
-    """Ask for the fields of a step, and return them as a plan holds them."""
+def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> dict[str, Any]:
+    """Ask for the fields of a step, and return them as a plan holds them; what is known is offered where it fits."""
     fields: dict[str, Any] = {}
     for parameter in _in_order(action):
         wanted = _wanted(parameter, fields)
         if wanted is not None:
-            value = _field(people, action, parameter, signer, limits, required=wanted)
+            question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
+            value = _field(people, question, action, parameter, limits, required=wanted)
+            if isinstance(value, datetime):
+                people.tell(f"    = {utc_text(int(value.timestamp()) * 1000)}")
             if value is not None:
                 fields[parameter.name] = value
     read_values(action, fields, "fields")
@@ -51,7 +56,7 @@ def _wanted(parameter: Parameter, fields: dict[str, Any]) -> bool | None:
 
 
 def _field(
-    people: People, action: Action, parameter: Parameter, signer: Signer, limits: Limits, *, required: bool
+    people: People, question: Question, action: Action, parameter: Parameter, limits: Limits, *, required: bool
 ) -> Any:
     alone = action._replace(name="", parameters=(parameter,))
 
@@ -66,7 +71,7 @@ def _field(
             read_values(alone._replace(parameters=(parameter._replace(name="tradeIndex"),)), {"tradeIndex": value}, "")
         return value
 
-    return answer_to(people, _question(parameter, signer, required=required), read)
+    return answer_to(people, question, read)
 
 
 def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Question:
@@ -79,6 +84,8 @@ def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Questi
         meaning += f"; one of {', '.join(parameter.choices)}"
     if parameter.unit.is_amount and not required:
         meaning += "; LOW..HIGH, ..HIGH or LOW.. gives bounds for the builder's choice"
+    if parameter.unit in (UNIX_S, UNIX_MS):
+        meaning += "; a date alone, such as 2027-03-31, is its beginning, 00:00:00 UTC"
     return Question(f"{parameter.name}{unit}", meaning, literal(parameter).strip('"'), default)
 
 
@@ -88,9 +95,10 @@ def _unit(parameter: Parameter) -> str:
 
 def _value(parameter: Parameter, text: str) -> Any:
     """Return an answer as a plan holds it: a time, a count, bounds, or the text itself."""
-    if parameter.unit in (UNIX_S, UNIX_MS) and _TIME.fullmatch(text):
+    if parameter.unit in (UNIX_S, UNIX_MS) and (_TIME.fullmatch(text) or _DATE.fullmatch(text)):
         try:
-            return datetime.fromisoformat(text)
+            when = datetime.fromisoformat(text)
+            return when if when.tzinfo else when.replace(tzinfo=UTC)
         except ValueError as error:
             raise plan_error("PLAN-FIELD", "no such time", "", got=text, expected="2027-03-31T00:00:00Z") from error
     bounds = _BOUNDS.fullmatch(text) if parameter.unit.is_amount and not parameter.required else None

@@ -1,6 +1,7 @@
 """A plan written by asking: one question after another, each answer checked at once as the reader of plans will check it.
 
 The answers are collected in a table as ``tomllib`` would read it. Nothing is written before the end: half a plan is no plan.
+What an action cannot use is not asked: a limit is asked for by the first step that it binds.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
+from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.plan.examples import example_at
+from airlock_shared.plan.known import NOTHING, KnownValues
 from airlock_shared.plan.model import APART, Signer
-from airlock_shared.plan.prompts import People, Question, answer_to
+from airlock_shared.plan.prompts import Back, GivenAnswers, People, Question, answer_to
 from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields
 from airlock_shared.plan.values import LINE, plan_error
@@ -28,34 +32,66 @@ LIMITS = {
 DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 
-def ask_plan(people: People) -> dict[str, Any]:
-    """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it."""
-    people.tell("Enter takes the value in [ ]. Type ? for an example. Ctrl-C ends.")
+def ask_plan(people: People, known: KnownValues = NOTHING) -> dict[str, Any]:
+    """Ask for a whole plan, and return it as the table that ``tomllib`` would read. ``ask`` may raise to end it.
+
+    ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
+    """
+    answers = people.answers or GivenAnswers()
+    tell = people.tell
+    people = people._replace(answers=answers, tell=lambda line: None if answers.replays else tell(line))
+    answers.begin()
+    people.tell("Enter takes the value in [ ]. Type ? for an example, < to go back. Ctrl-C ends.")
     people.tell("Nothing is written before the end, after you have seen the plan.")
-    ceremony = {name: _ceremony_text(people, name, meaning) for name, meaning in (
-        ("id", "a short name of the ceremony: small letters, digits, dashes"),
-        ("title", "its purpose, in one line"),
-        ("deployment", "the name of the pinned deployment that it is for"),
+    while True:
+        answers.begin()
+        try:
+            return _ask_all(people, known)
+        except Back:
+            if not answers.back():
+                people.tell("    This is the first question.")
+
+
+def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
+    deployments = tuple((name, "") for name in known.pairs)
+    ceremony = {name: _ceremony_text(people, name, meaning, offered) for name, meaning, offered in (
+        ("id", "a short name of the ceremony: small letters, digits, dashes", ()),
+        ("title", "its purpose, in one line", ()),
+        ("deployment", "the name of the pinned deployment that it is for", deployments),
     )}  # fmt: skip
     roles = _roles(people)
     table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
-    table["limits"] = {}
-    for name in LIMITS:
-        if (value := _limit(people, name, table["limits"])) is not None:
-            table["limits"][name] = value
-    table["signers"] = {}
-    table["steps"] = []
+    table |= {"limits": {}, "signers": {}, "steps": []}
+    asked: dict[str, str | None] = {}
     while action := _action(people, more=bool(table["steps"])):
-        table["steps"].append(_step(people, action, table))
+        for name in _limits_of(action):
+            if name not in asked:
+                asked[name] = _limit(people, name, {name: text for name, text in asked.items() if text is not None})
+        table["limits"] = {name: asked[name] for name in LIMITS if asked.get(name) is not None}
+        table["steps"].append(_step(people, action, table, known))
     return table
+
+
+def _limits_of(action: Action) -> list[str]:
+    """Return the plan's limits that can bind this action, in the order in which they are asked for."""
+    intent = None if action.call else CATALOGUE[action.primary_type]
+    slippage = action.parameter("slippagePercent") is not None
+    timed = intent is not None and bool(intent.deadline)
+    binds = {
+        "deadline_at_most": timed,
+        "slippage_percent_at_most": slippage,
+        "max_fee_gwei_at_most": intent is None,
+        "remaining_at_least": timed,
+    }
+    return [name for name in LIMITS if binds[name]]
 
 
 # ---- the ceremony and its limits ------------------------------------------------------------------------------------
 
 
-def _ceremony_text(people: People, name: str, meaning: str) -> str:
+def _ceremony_text(people: People, name: str, meaning: str, offered: tuple[tuple[str, str], ...]) -> str:
     pattern = LINE if name == "title" else NAME
-    question = Question(name, meaning, example_at(f"ceremony.{name}").partition(" = ")[2].strip('"'))
+    question = Question(name, meaning, example_at(f"ceremony.{name}").partition(" = ")[2].strip('"'), known=offered)
     text: str = answer_to(people, question, lambda text: read_text({name: text}, "ceremony", name, pattern))
     return text
 
@@ -112,7 +148,7 @@ def _action(people: People, *, more: bool) -> Action | None:
     return chosen
 
 
-def _step(people: People, action: Action, table: dict[str, Any]) -> dict[str, Any]:
+def _step(people: People, action: Action, table: dict[str, Any], known: KnownValues) -> dict[str, Any]:
     people.tell(f"{action.title}:")
     taken = [step["id"] for step in table["steps"]]
 
@@ -127,19 +163,28 @@ def _step(people: People, action: Action, table: dict[str, Any]) -> dict[str, An
     step_id = answer_to(
         people, Question("id", "a name for this step that no other step has", "desk-key", default), read_id
     )
-    signer = _signer(people, table["signers"])
+    signer = _signer(people, table["signers"], known, may_be_delegate=_delegates_may(action))
     return {
         "id": step_id,
         "action": action.name,
         "signer": signer.name,
-        "fields": ask_fields(people, action, signer, read_limits(table["limits"])),
+        "fields": ask_fields(
+            people, action, signer, read_limits(table["limits"]), known.of(table["ceremony"]["deployment"])
+        ),
     }
 
 
-def _signer(people: People, signers: dict[str, Any]) -> Signer:
+def _delegates_may(action: Action) -> bool:
+    """Tell whether a delegate's key may sign this for an account."""
+    if action.call:
+        return CALLS[action.call].delegable
+    return CATALOGUE[action.primary_type].signer_rule == "trader-or-delegate"
+
+
+def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_be_delegate: bool) -> Signer:
     """Ask which signer signs; one that the plan does not have yet is described by the next answers."""
-    known = next(iter(signers), None)
-    question = Question("signer", "a short name of the key that signs; a new name adds a key", "treasury", known)
+    first = next(iter(signers), None)
+    question = Question("signer", "a short name of the key that signs; a new name adds a key", "treasury", first)
     name: str = answer_to(people, question, lambda text: read_text({"name": text}, "signers", "name", NAME))
     if name not in signers:
         good: dict[str, Any] = {"address": f"0x{'11' * 20}", "path": DEFAULT_PATH}
@@ -148,9 +193,17 @@ def _signer(people: People, signers: dict[str, Any]) -> Signer:
             ("path", "its derivation path", DEFAULT_PATH),
             ("delegate_of", "the account for which this key acts as a delegate; none: it signs for its own", "none"),
         ):
+            if member == "delegate_of" and not may_be_delegate:
+                continue
+            if member == "path":
+                default = known.paths.get(good["address"], default)
             example = example_at(f"signers.{name}.{member}").partition(" = ")[2].strip('"')
             value = answer_to(
-                people, Question(f"{name}: {member}", meaning, example, default), _member_reader(name, member, good)
+                people,
+                Question(
+                    f"{name}: {member}", meaning, example, default, known=() if member == "path" else known.addresses
+                ),
+                _member_reader(name, member, good),
             )
             if value != "none":
                 good[member] = value
