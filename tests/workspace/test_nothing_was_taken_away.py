@@ -37,7 +37,15 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-online resolve --note",
         "airlock-online resolve --by",
     },
-    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT", "PLAN-PEOPLE"},
+    "checks": {
+        "AIRGAP-SECCOMP",
+        "DIGEST-OPINION",
+        "NONCE-REPLACES",
+        "PIN-HEAD",
+        "PLAN-OWN-LIMIT",
+        "PLAN-PEOPLE",
+        "PLAN-WIDTH",
+    },
     "exit_codes": set(),
     "formats": {"airlock/kept-payload@1"},
 }

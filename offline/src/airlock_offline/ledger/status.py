@@ -29,6 +29,10 @@ class AppTooOld(DeviceError):
     """The Ethereum app is older than the oldest version that we sign with."""
 
 
+class NotReleased(DeviceError):
+    """The Ethereum app is a development build."""
+
+
 class RefusedOnDevice(Declined):
     """The person pressed reject on the device."""
 
@@ -91,6 +95,10 @@ class DeviceNotFound(DeviceError):
 
 class TooLargeForDevice(DeviceError):
     """The typed data has more structs, elements or bytes than we let a Ledger be asked to show."""
+
+
+class NoSuchWidth(DeviceError):
+    """The typed data has integers of a width that the app refuses."""
 
 
 class Meaning(NamedTuple):
