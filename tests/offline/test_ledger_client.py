@@ -121,9 +121,11 @@ def test_another_app_is_refused(name: bytes) -> None:
         open_app(Scripted(app_named(name, b"1.22.0")))
 
 
-def test_the_home_screen_is_named() -> None:
+@pytest.mark.parametrize("name", [b"BOLOS", b"OLOS", b"OLOS\0"])
+@pytest.mark.parametrize("version", [b"1.1.0", b"1.22.0", b"2.2.3-rc1"])
+def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
     with pytest.raises(AppClosed, match="home screen"):
-        open_app(Scripted(app_named(b"BOLOS", b"1.1.0")))
+        open_app(Scripted(app_named(name, version)))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 APP_NAME = "Ethereum"
-HOME_SCREEN = "BOLOS"  # the name that the home screen answers
+HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
 CHAIN_CODE_BYTES = 32
@@ -101,7 +101,7 @@ class EthereumApp:
 
         A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
         """
-        if found.name == HOME_SCREEN:
+        if found.name.rstrip("\0") in HOME_SCREENS:
             raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
         if found.name != APP_NAME:
             raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
