@@ -84,3 +84,54 @@ def test_a_struct_that_is_named_like_a_type_is_not_pinned_and_not_hashed(desk: B
     desk.path("typed.json").write_text(json.dumps(document))
     ended = desk.offline("digest", desk.path("typed.json"))
     assert (ended.code, "TYPES-FORM" in ended.err, ended.out) == (3, True, "")
+
+
+WIDE = "MoveReq(address trader,uint256 until,uint256 nonce,uint24 fee,int40 tick)"
+PLAN = """format = "airlock/plan@1"
+
+[ceremony]
+id = "move-2026"
+title = "Move"
+deployment = "rehearsal"
+
+[signers.treasury]
+address = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+path = "m/44'/60'/0'/0/0"
+
+[[steps]]
+id = "move"
+action = "custom"
+signer = "treasury"
+fields = { struct = "MoveReq", trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", fee = "1" }
+"""
+
+
+def _check(desk: BothMachines, text: str = PLAN) -> FinishedCommand:
+    desk.path("move.plan.toml").write_text(text)
+    return desk.offline("plan", "check", desk.path("move.plan.toml"), "--json")
+
+
+def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_when_a_plan_is_checked(
+    desk: BothMachines,
+) -> None:
+    assert _check(desk).code == 0
+    ended = _trust(desk, WIDE)
+    assert (ended.code, ended.json()["refused_by_ledger"]) == (0, ["MoveReq.fee (uint24)", "MoveReq.tick (int40)"])
+    said = " ".join(ended.err.split())
+    assert "takes integers of 8, 16, 32, 64, 128, 256 bits alone, and not MoveReq.fee (uint24)" in said
+    assert "Raw messages" not in said
+    checked = _check(desk)
+    assert checked.code == 2, checked.err
+    [mistake] = checked.json()["mistakes"]
+    assert (mistake["check"], mistake["line"], mistake["got"]) == (
+        "PLAN-WIDTH", 16, "MoveReq.fee (uint24), MoveReq.tick (int40)"
+    )  # fmt: skip
+    by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
+    assert _check(desk, by_hashes).code == 0
+    assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 0
+
+
+def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
+    ended = _trust(desk, TEXT.replace(")", ",uint8 a,int16 b,uint32 c,int64 d,uint128 e,int256 f)"))
+    assert (ended.code, ended.json()["refused_by_ledger"], "NOTE: the Ethereum app" in ended.err) == (0, [], False)
+    assert _check(desk).code == 0

@@ -25,6 +25,7 @@ from airlock_offline.ledger.status import (
     AppTooOld,
     DeviceLost,
     Locked,
+    NoSuchWidth,
     NotSupported,
     PathNotAllowed,
     RefusedOnDevice,
@@ -87,7 +88,7 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
     try:
         signature = open_app(ledger).sign_typed_data(PATH, values)
-    except TooLargeForDevice:
+    except (TooLargeForDevice, NoSuchWidth):
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
     assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)

@@ -6,17 +6,22 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.device_connection import Device
 from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import (
     AppClosed,
     AppFault,
     AppTooOld,
+    NoSuchWidth,
+    NotReleased,
     TooLargeForDevice,
     WrongAnswer,
     WrongApp,
 )
-from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow
+from airlock_offline.ledger.typed_data import INTEGER_BITS, MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow, refused_integers
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.checks.payload import definitions
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from offline.recordings import Scripted, answering, recorded
@@ -77,9 +82,31 @@ def test_an_integer_takes_as_few_bytes_as_it_needs(number: int, wire: str) -> No
 # ---- the app that is open -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.0-dev", b"1.22.1", b"1.23.0-dev", b"2.0.0"])
+@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.1", b"1.23.0", b"2.0.0"])
 def test_a_new_enough_app_is_accepted(version: bytes) -> None:
     assert isinstance(open_app(Scripted(app_named(b"Ethereum", version))), EthereumApp)
+
+
+@pytest.mark.parametrize("version", [b"1.22.0-dev", b"1.23.0-dev", b"1.22.0-rc.1", b"2.0.0-0"])
+def test_a_development_build_is_refused_but_in_a_rehearsal(version: bytes) -> None:
+    with pytest.raises(NotReleased, match="development build") as caught:
+        open_app(Scripted(app_named(b"Ethereum", version)))
+    assert "install the released app" in caught.value.do
+    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version)), rehearsal=True), EthereumApp)
+
+
+@pytest.mark.parametrize("version", [b"1.21.9-dev", b"1.21.9"])
+def test_an_older_build_is_refused_in_a_rehearsal_too(version: bytes) -> None:
+    with pytest.raises(AppTooOld):
+        open_app(Scripted(app_named(b"Ethereum", version)), rehearsal=True)
+
+
+def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Scripted(app_named(b"Ethereum", b"1.22.0-dev"))
+    monkeypatch.setattr(Device, "_open", lambda self: answer)
+    assert isinstance(Device(9999, None).app(), EthereumApp)
+    with pytest.raises(NotReleased):
+        Device(None, None).app()
 
 
 @pytest.mark.parametrize("version", [b"1.21.9", b"1.10.4", b"0.99.99", b"", b"1.22", b"latest", b"v1.22.0", b"1.22.0 "])
@@ -94,9 +121,11 @@ def test_another_app_is_refused(name: bytes) -> None:
         open_app(Scripted(app_named(name, b"1.22.0")))
 
 
-def test_the_home_screen_is_named() -> None:
+@pytest.mark.parametrize("name", [b"BOLOS", b"OLOS", b"OLOS\0"])
+@pytest.mark.parametrize("version", [b"1.1.0", b"1.22.0", b"2.2.3-rc1"])
+def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
     with pytest.raises(AppClosed, match="home screen"):
-        open_app(Scripted(app_named(b"BOLOS", b"1.1.0")))
+        open_app(Scripted(app_named(name, version)))
 
 
 @pytest.mark.parametrize(
@@ -240,3 +269,36 @@ def test_a_definition_longer_than_an_apdu_is_refused() -> None:
 
 def test_the_largest_arrays_are_not_refused() -> None:
     sent(typed({"a": "bool[][]"}, {"a": [[True] * MAX_ARRAY_COUNT] * (MAX_LEAVES // MAX_ARRAY_COUNT)}))
+
+
+# ---- integer widths -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent(kind: str) -> None:
+    for bits in range(8, 257, 8):
+        typed_data, transport = typed({"price": f"{kind}{bits}"}, {"price": 1}), Scripted(b"")
+        if bits in INTEGER_BITS:
+            fields_flow(PATH, typed_data)
+            continue
+        with pytest.raises(NoSuchWidth, match=rf"Order\.price \({kind}{bits}\)") as caught:
+            EthereumApp(transport).sign_typed_data(PATH, typed_data)
+        assert transport.sent == []
+        assert "Raw messages" not in caught.value.do
+
+
+@pytest.mark.parametrize("type_name", ["uint24[]", "int40[2][]"])
+def test_a_refused_width_is_found_in_arrays(type_name: str) -> None:
+    assert refused_integers(typed({"a": type_name}, {"a": []}).structs) == [f"Order.a ({type_name})"]
+
+
+def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_not_used() -> None:
+    inner = [{"name": "b", "type": "uint96"}]
+    with pytest.raises(NoSuchWidth, match=r"Inner\.b"):
+        sent(typed({"a": "Inner"}, {"a": {"b": 1}}, Inner=inner))
+    sent(typed({"a": "bool"}, {"a": True}, Unused=inner))
+
+
+def test_no_struct_of_the_catalogue_has_such_a_width() -> None:
+    assert len(CATALOGUE) > 10
+    assert [intent.name for intent in CATALOGUE.values() if refused_integers(definitions(intent).structs)] == []

@@ -14,6 +14,14 @@ EXPECTED = {
     0x6804: status.Locked,
     0x650F: status.AppClosed,
     0x6E00: status.WrongApp,
+    0x6982: status.Locked,
+    0x5502: status.NotSetUp,
+    0x6511: status.AppClosed,
+    0x6D02: status.AppClosed,
+    0x6E01: status.AppClosed,
+    0x6601: status.Busy,
+    0x6901: status.Busy,
+    0x5501: status.RefusedOnDevice,
     0x6985: status.RefusedOnDevice,
     0x6A80: status.SettingOff,
     0x6D00: status.NotSupported,
@@ -47,18 +55,34 @@ def test_an_unknown_word_is_named_as_unknown(sw: int) -> None:
     assert type(error(sw)) is status.UnknownStatus
 
 
-@pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw != 0x6985])
+@pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw not in (0x6985, 0x5501)])
 def test_a_failing_device_ends_with_exit_code_5(sw: int) -> None:
     assert isinstance(error(sw), DeviceError)
     assert error(sw).exit_code == ExitCode.DEVICE
 
 
-def test_a_person_who_says_no_ends_with_exit_code_6() -> None:
-    assert isinstance(error(0x6985), Declined)
-    assert error(0x6985).exit_code == ExitCode.DECLINED
+@pytest.mark.parametrize("sw", [0x6985, 0x5501])
+def test_a_person_who_says_no_ends_with_exit_code_6(sw: int) -> None:
+    assert isinstance(error(sw), Declined)
+    assert error(sw).exit_code == ExitCode.DECLINED
 
 
-@pytest.mark.parametrize("sw", [0x5515, 0x6B0C, 0x6804])
+@pytest.mark.parametrize("sw", [0x650F, 0x6511, 0x6D02, 0x6E01])
+def test_a_closed_app_is_named(sw: int) -> None:
+    assert "Ethereum app is not open" in str(error(sw))
+    assert "open the Ethereum app" in error(sw).do
+
+
+@pytest.mark.parametrize(
+    ("sw", "what", "do"),
+    [(0x6901, "menu", "leave that menu"), (0x6601, "opening or closing", "wait"), (0x5502, "no PIN", "not the Ledger")],
+)
+def test_what_the_device_answers_in_the_apps_place_has_its_own_advice(sw: int, what: str, do: str) -> None:
+    assert what in str(error(sw))
+    assert do in error(sw).do
+
+
+@pytest.mark.parametrize("sw", [0x5515, 0x6982, 0x6B0C, 0x6804])
 def test_a_locked_device_is_named(sw: int) -> None:
     assert "locked" in str(error(sw))
     assert "PIN" in error(sw).do

@@ -173,14 +173,14 @@ def test_nested_structs_arrays_of_two_levels_chunks_and_negative_numbers_are_sig
     typed_data, hashes = read_typed_data(NESTED)
     real_app.configure(raw_messages=True)
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app):
-        signature = open_app(transport).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
+        signature = open_app(transport, rehearsal=True).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
 
 
 def test_an_unplugged_real_app_is_named(real_app: RealApp) -> None:
     recording = next(r for r in FLEX if r.id == "a-flex-full-delegate")
     with closing(LoopbackTransport(real_app.port)) as transport:
-        app = open_app(transport)
+        app = open_app(transport, rehearsal=True)
         real_app.close()
         with pytest.raises(AirlockError, match=r"closed the connection|broke"):
             ask(recording, app)

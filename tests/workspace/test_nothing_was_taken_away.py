@@ -105,6 +105,15 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "PLAN-PEOPLE",
         "ROLE-WORDS",
     },
+    "checks": {
+        "AIRGAP-SECCOMP",
+        "DIGEST-OPINION",
+        "NONCE-REPLACES",
+        "PIN-HEAD",
+        "PLAN-OWN-LIMIT",
+        "PLAN-PEOPLE",
+        "PLAN-WIDTH",
+    },
     "exit_codes": set(),
     "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1", "airlock/people@1"},
 }

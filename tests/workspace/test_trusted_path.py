@@ -8,8 +8,11 @@ import pytest
 
 from workspace.trusted_path import OTHERS, PROGRAM, Module, Signing, loaded_by, part_of, trusted_path
 
-CEILING_LINES = 11_600
-"""Lines of our own that an ordinary signature loads. It may go down; whoever raises it says in the change what for."""
+CEILING_LINES = 11_750
+"""Lines of our own that an ordinary signature loads. It may go down; whoever raises it says in the change what for.
+
+Last raised by 150 lines for what a real Ledger on USB says and does (ADR 28).
+"""
 
 FOREIGN = (
     "airlock_online", "airlock_rehearsal", "airlock_offline.emulator", "airlock_offline.installation",

@@ -119,7 +119,7 @@ class Device:
                 from airlock_offline.ledger.apdu_log import LoggedTransport
 
                 self._transport = LoggedTransport(self._transport, self._log)
-            self._app = open_app(self._transport)
+            self._app = open_app(self._transport, rehearsal=self._emulator_port is not None)
         return self._app
 
     def _open(self) -> Transport:

@@ -8,15 +8,39 @@ import click
 
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
+from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
+from airlock_shared.errors import PlanError
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.values import plan_error
 from airlock_shared.text.safe import safe
 
-plan = plan_group("Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins())
+
+def ledger_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
+    """Return the steps whose pinned struct has integers that the Ethereum app refuses to show field by field."""
+    custom = [step for step in agreed.steps.values() if step.action.name == CUSTOM and step.signer.show == "fields"]
+    known = state.structs(agreed.deployment) if custom else {}
+    errors = []
+    for step in custom:
+        intent = known.get(step.action.primary_type)
+        refused = refused_integers(definitions(intent).structs) if intent else []
+        if refused:
+            where = f"steps[{list(agreed.steps).index(step.id)}].fields.struct"
+            got, expected = ", ".join(refused), WIDTHS
+            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where, got=got,
+                                     expected=expected, do=WIDTHS_DO))  # fmt: skip
+    return errors
+
+
+plan = plan_group(
+    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), ledger_faults
+)
 
 
 @plan.command("draft")

@@ -8,7 +8,9 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
 from airlock_shared.catalogue.pinned_structs import custom_intent
+from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
 
@@ -43,6 +45,9 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     pinned = [old for old in state.struct_pins(deployment) if custom_intent(old).name == intent.name]
     old = pinned[-1] if pinned else None
     known = old == pin
+    if refused := refused_integers(definitions(intent).structs):
+        say(f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:")
+        say(f"  {WIDTHS_DO}.")
     if known:
         say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
@@ -52,7 +57,8 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
         state.pin_struct(deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:
-        show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known})
+        show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known,
+                   "refused_by_ledger": refused})  # fmt: skip
 
 
 def _compared(deployment: str, name: str, pin: dict[str, str], old: dict[str, str] | None) -> Iterator[str]:

@@ -32,6 +32,7 @@ from airlock_offline.ledger.status import (
     SW_PARAMETER,
     AppClosed,
     AppTooOld,
+    NotReleased,
     WrongApp,
     error_for,
     wrong_answer,
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 APP_NAME = "Ethereum"
-HOME_SCREEN = "BOLOS"  # the name that the home screen answers
+HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
 CHAIN_CODE_BYTES = 32
@@ -64,13 +65,13 @@ _FLAG_BLIND_SIGNING = 0x01
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
-def open_app(transport: Transport) -> EthereumApp:
-    """Return a client when the Ethereum app is open and new enough.
+def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
+    """Return a client when the Ethereum app is open, new enough, and a release; a ``rehearsal`` takes any build.
 
-    Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``Locked``, or another ``DeviceError``.
+    Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``NotReleased``, ``Locked``, or another ``DeviceError``.
     """
     app = EthereumApp(transport)
-    app.require_supported(app.app_and_version())
+    app.require_supported(app.app_and_version(), rehearsal=rehearsal)
     return app
 
 
@@ -95,9 +96,12 @@ class EthereumApp:
         return AppAndVersion(name, version, number)
 
     @staticmethod
-    def require_supported(found: AppAndVersion) -> None:
-        """Raise ``AppClosed``, ``WrongApp`` or ``AppTooOld`` unless it is the Ethereum app, 1.22.0 or newer."""
-        if found.name == HOME_SCREEN:
+    def require_supported(found: AppAndVersion, *, rehearsal: bool = False) -> None:
+        """Raise ``AppClosed``, ``WrongApp``, ``AppTooOld`` or ``NotReleased`` unless the app is Ethereum's, 1.22.0 or newer.
+
+        A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
+        """
+        if found.name.rstrip("\0") in HOME_SCREENS:
             raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
         if found.name != APP_NAME:
             raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
@@ -106,6 +110,11 @@ class EthereumApp:
             raise AppTooOld(
                 f"the Ethereum app is {found.version!r}; we sign with {least} or newer",
                 do="update it with Ledger Wallet on another machine, then verify its address again",
+            )
+        if not (found.is_release or rehearsal):
+            raise NotReleased(
+                f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
+                do="install the released app with Ledger Wallet on another machine, then verify its address again",
             )
 
     def configuration(self) -> Configuration:

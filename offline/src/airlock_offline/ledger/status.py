@@ -1,7 +1,7 @@
 """What a Ledger can answer instead of a result: each status word as a named error that says what to do.
 
-Sources: the Ethereum app's recorded answers (``tests/vectors/ledger``), its protocol description, and, for a locked
-device and a closed app, the device SDK. The table is data; a test reads it.
+Sources: the Ethereum app's recorded answers (``tests/vectors/ledger``), its protocol description, and, for what the device
+answers in the app's place, the device SDK and reports of its users. The table is data; a test reads it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ class WrongApp(DeviceError):
 
 class AppTooOld(DeviceError):
     """The Ethereum app is older than the oldest version that we sign with."""
+
+
+class NotReleased(DeviceError):
+    """The Ethereum app is a development build."""
 
 
 class RefusedOnDevice(Declined):
@@ -81,6 +85,14 @@ class NotPermitted(DeviceError):
     """This account may not open the device: the udev rule is missing."""
 
 
+class Busy(DeviceError):
+    """The device shows something of its own: its menu, its settings, or an app that is being opened."""
+
+
+class NotSetUp(DeviceError):
+    """The device has no PIN, and so no keys of anybody."""
+
+
 class DeviceSilent(DeviceError):
     """The device did not answer in time."""
 
@@ -93,6 +105,10 @@ class TooLargeForDevice(DeviceError):
     """The typed data has more structs, elements or bytes than we let a Ledger be asked to show."""
 
 
+class NoSuchWidth(DeviceError):
+    """The typed data has integers of a width that the app refuses."""
+
+
 class Meaning(NamedTuple):
     """One row of the table: the error that a status word becomes, what happened, and what to do."""
 
@@ -103,19 +119,36 @@ class Meaning(NamedTuple):
 
 _UNLOCK = Meaning(Locked, "the Ledger is locked", "unlock it with its PIN, open the Ethereum app and try again")
 _OPEN = Meaning(AppClosed, "the Ethereum app is not open", "open the Ethereum app on the Ledger and try again")
+_REFUSED = Meaning(
+    RefusedOnDevice,
+    "refused on the Ledger; nothing was signed",
+    "sign again if it was refused by mistake, otherwise find out what did not match",
+)
 _FAULT = "close the Ethereum app, open it again and try again; if it happens again, note the app's version"
 
 STATUS_WORDS: dict[int, Meaning] = {
     0x5515: _UNLOCK,
     0x6B0C: _UNLOCK,
     0x6804: _UNLOCK,
-    0x650F: _OPEN,
-    0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
-    0x6985: Meaning(
-        RefusedOnDevice,
-        "refused on the Ledger; nothing was signed",
-        "sign again if it was refused by mistake, otherwise find out what did not match",
+    0x6982: _UNLOCK,
+    0x5502: Meaning(
+        NotSetUp, "the Ledger has no PIN", "this is not the Ledger that was prepared: find that one, or set this one up"
     ),
+    0x650F: _OPEN,
+    0x6511: _OPEN,
+    0x6D02: _OPEN,
+    0x6E01: _OPEN,
+    0x6601: Meaning(
+        Busy, "the Ledger is opening or closing an app", "wait until it shows the Ethereum app, and try again"
+    ),
+    0x6901: Meaning(
+        Busy,
+        "the Ledger shows a menu of its own, and takes no command there",
+        "leave that menu on the Ledger (settings, control centre, a question), open the Ethereum app and try again",
+    ),
+    0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
+    0x6985: _REFUSED,
+    0x5501: _REFUSED,
     0x6A80: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",

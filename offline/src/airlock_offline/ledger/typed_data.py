@@ -7,7 +7,7 @@ P2 = 01); tests compare every APDU with the recorded exchanges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from airlock_offline.ledger.apdu import (
     MAX_DATA,
@@ -24,7 +24,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.status import TooLargeForDevice
+from airlock_offline.ledger.status import NoSuchWidth, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member, Value, atomic_kind, split_array
 from airlock_shared.records import NamedTuple
@@ -32,6 +32,9 @@ from airlock_shared.records import NamedTuple
 MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device
 MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes
+
+INTEGER_BITS = (8, 16, 32, 64, 128, 256)
+"""The app answers 6A80 to any other width, as if a setting were off; measured on the real app."""
 
 _ARRAY_FLAG = 0x80
 _SIZE_FLAG = 0x40
@@ -72,14 +75,30 @@ def domain_members(typed_data: TypedData) -> tuple[Member, ...]:
 def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
     """Return every APDU with which the device signs ``typed_data`` field by field.
 
-    Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed.
+    Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed, ``NoSuchWidth``.
     """
     structs = streamed_structs(typed_data)
+    if refused := refused_integers(structs):
+        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
     definitions = [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
     values = _root(DOMAIN_TYPE) + _values(leaves(typed_data, DOMAIN_TYPE))
     values += _root(typed_data.primary_type) + _values(leaves(typed_data, typed_data.primary_type))
     sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
     return FieldsFlow(definitions, values, sign)
+
+
+WIDTHS = f"integers of {', '.join(map(str, INTEGER_BITS))} bits"
+WIDTHS_DO = (
+    'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
+    "sign this struct with a Ledger"
+)
+
+
+def refused_integers(structs: Mapping[str, tuple[Member, ...]]) -> list[str]:
+    """Return the members whose integers have a width that the app refuses, as ``Order.price (uint24)``."""
+    bases = ((name, member, member.type.partition("[")[0]) for name, members in structs.items() for member in members)
+    sized = ((f"{name}.{member.name} ({member.type})", atomic_kind(base)) for name, member, base in bases)
+    return [said for said, kind in sized if kind and kind[0] in ("int", "uint") and kind[1] not in INTEGER_BITS]
 
 
 def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:

@@ -121,6 +121,8 @@ FAMILIES: dict[str, Family] = {
         "PLAN-OWN-LIMIT": Info("the plan breaks its own limits", "A limit that people rely on and that has no effect.", PLAN),
         "PLAN-CODE": Info("not a referral code", "A code that pads or reads differently.", PLAN),
         "PLAN-SIGNER": Info("no such signer in the plan", "A step without a signer.", PLAN),
+        "PLAN-WIDTH": Info("the Ledger takes no integers of this width", "A ceremony that ends at the Ledger, which names a setting.",
+                           "Sign this struct by its hashes, or not with a Ledger: no setting of the app changes it."),
     }),
     "ROLE": Family("The people of a ceremony", {
         "ROLE-TEXT": Info("a name or a reason that is empty, too long or not readable", "A record that people cannot read, or that changes the screen.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,23 +55,40 @@ def _as_json(plan: Plan) -> dict[str, object]:
 # ---- check ----------------------------------------------------------------------------------------------------------
 
 
-@click.command("check")
-@click.argument("file", type=INPUT)
-@json_option
-def check_plan(file: Path, as_json: bool) -> None:
-    r"""Explain every mistake of the plan in FILE, each by its line and column.
+MachineFaults = Callable[[Any, Plan], list[PlanError]]
+"""What a half knows against a plan by itself, from the command's context object and a plan that can be read."""
 
-    Exit code 2 when there is one. The other commands can read a plan without mistakes. Only people can tell whether it
-    says what they mean: plan show.
 
-    \b
-    Example:
-      PROGRAM plan check plan.toml
-    """
-    from airlock_shared.plan.mistakes import find_mistakes
+def _none(_state: Any, _plan: Plan) -> list[PlanError]:
+    return []
 
-    data = read_input(file, max_bytes=MAX_BYTES)
-    mistakes = find_mistakes(data)
+
+def check_command(machine_faults: MachineFaults = _none) -> click.Command:
+    """Return ``plan check``, which also tells what ``machine_faults`` finds in a plan without another mistake."""
+
+    @click.command("check")
+    @click.argument("file", type=INPUT)
+    @json_option
+    @click.pass_context
+    def check(context: click.Context, file: Path, as_json: bool) -> None:
+        r"""Explain every mistake of the plan in FILE, each by its line and column.
+
+        Exit code 2 when there is one. The other commands can read a plan without mistakes. Only people can tell whether
+        it says what they mean: plan show.
+
+        \b
+        Example:
+          PROGRAM plan check plan.toml
+        """
+        from airlock_shared.plan.mistakes import find_mistakes
+
+        data = read_input(file, max_bytes=MAX_BYTES)
+        _tell(file, data, find_mistakes(data, partial(machine_faults, context.obj)), as_json)
+
+    return check
+
+
+def _tell(file: Path, data: bytes, mistakes: list[Mistake], as_json: bool) -> None:
     if as_json:
         plan = {} if mistakes else _as_json(parse_plan(data))
         show_json({**plan, "ok": not mistakes, "file": str(file), "mistakes": [_mistake_json(m) for m in mistakes]})
@@ -207,11 +225,16 @@ def _explained(error: PlanError) -> None:
     say(explain(error))
 
 
-def plan_group(does: str, deployments: Callable[[Any], list[Deployment]]) -> click.Group:
-    """Return the group of a half, which ``does`` this; ``deployments`` gives those that a half's folder knows."""
+def plan_group(
+    does: str, deployments: Callable[[Any], list[Deployment]], machine_faults: MachineFaults = _none
+) -> click.Group:
+    """Return the group of a half, which ``does`` this; ``deployments`` gives those that a half's folder knows.
+
+    ``check`` also tells what a half's machine alone can know.
+    """
 
     @click.pass_context
     def begin(context: click.Context) -> None:
         context.meta[DEPLOYMENTS] = deployments
 
-    return click.Group("plan", commands=[show_plan, check_plan, new_plan], help=does, callback=begin)
+    return click.Group("plan", commands=[show_plan, check_command(machine_faults), new_plan], help=does, callback=begin)

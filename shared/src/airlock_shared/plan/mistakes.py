@@ -14,7 +14,7 @@ from typing import Any
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.examples import example_at
-from airlock_shared.plan.model import CUSTOM, Limits, Signer
+from airlock_shared.plan.model import CUSTOM, Limits, Plan, Signer
 from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.reader import (
     CEREMONY_MEMBERS,
@@ -53,8 +53,11 @@ class Mistake(NamedTuple):
     example: str
 
 
-def find_mistakes(data: bytes) -> list[Mistake]:
-    """Return the mistakes of a plan in the order of its lines, at most ``MAX_MISTAKES``; none when it can be used."""
+def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]] = lambda _: []) -> list[Mistake]:
+    """Return the mistakes of a plan in the order of its lines, at most ``MAX_MISTAKES``; none when it can be used.
+
+    ``machine_faults`` looks at a plan without mistakes: what only the machine that checks it can know.
+    """
     try:
         table = read_toml(data)
     except PlanError as error:
@@ -62,7 +65,7 @@ def find_mistakes(data: bytes) -> list[Mistake]:
     errors = list({error.where: error for error in reversed(list(_mistakes(table)))}.values())
     if not errors:
         try:
-            parse_plan(data)
+            errors = machine_faults(parse_plan(data))
         except PlanError as error:
             errors = [error]
     text = data.decode()
