@@ -31,6 +31,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline forget --transcript",
         "airlock-online forget",
         "airlock-online forget --json",
+        "airlock-online deployment fetch --device-metadata",
         "airlock-online resolve --tracking-id",
         "airlock-online resolve --transaction",
         "airlock-online resolve --search",

@@ -10,6 +10,7 @@ from airlock_shared.errors import AirlockError, Declined, DeviceError
 from airlock_shared.records import NamedTuple
 
 SW_OK = 0x9000
+SW_DATA = 0x6A80
 SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering
 
 
@@ -93,6 +94,10 @@ class TooLargeForDevice(DeviceError):
     """The typed data has more structs, elements or bytes than we let a Ledger be asked to show."""
 
 
+class TokenRefused(DeviceError):
+    """The app does not accept the record by which it was told of a token."""
+
+
 class Meaning(NamedTuple):
     """One row of the table: the error that a status word becomes, what happened, and what to do."""
 
@@ -116,7 +121,7 @@ STATUS_WORDS: dict[int, Meaning] = {
         "refused on the Ledger; nothing was signed",
         "sign again if it was refused by mistake, otherwise find out what did not match",
     ),
-    0x6A80: Meaning(
+    SW_DATA: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",
         "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more",
