@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from eth_account import Account
@@ -11,8 +12,10 @@ from eth_account import Account
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.catalogue.eip1559 import raw_transaction
 from airlock_shared.documents.requests import Transaction
+from airlock_shared.ethereum.addresses import checksum_address
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 
 @pytest.fixture
@@ -42,6 +45,46 @@ def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_name
     words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", ledger.port)
     ended = desk.offline(*words, typed="Yes\n" * 3)
     assert (ended.code, "Blind signing" in ended.err) == (5, True), ended.err
+    assert not desk.path("out.json").exists()
+
+
+def told_deployment(desk: BothMachines, record: bytes) -> Path:
+    """Pin a deployment on Ethereum, whose USDC a Ledger is told of."""
+    document = json.loads(desk.path("deployment.json").read_bytes())
+    document |= {"name": "told", "chain_id": 1, "device_metadata": {"usdc": "0x" + record.hex()}}
+    document["contracts"]["usdc"] = checksum_address(MAINNET_USDC)
+    for domain in document["domains"].values():
+        domain["chainId"] = 1
+    desk.path("told.json").write_text(json.dumps(document))
+    assert desk.offline("trust", desk.path("told.json"), typed="Yes\n").code == 0
+    return desk.path("told.json")
+
+
+def test_an_approval_of_a_told_token_is_shown_and_signed_with_blind_signing_off(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, requests, unsigned = write_transaction(desk.folder, told_deployment(desk, USDC_RECORD))
+    output = desk.path("keeper.signatures.json")
+    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert ended.code == 0, ended.err
+    assert "Approve | 2500.5 USDC" in ended.err
+    assert "Approve to | 0x" in ended.err
+    assert "leave Blind signing off" in " ".join(ended.err.split())
+    assert "Blind signing ahead" not in ended.err
+    item = json.loads(output.read_text())["signatures"][0]
+    raw = raw_transaction(unsigned, Transaction(**FILLED), bytes.fromhex(item["signature"][2:]))
+    assert Account.recover_transaction(raw) == TRADER
+
+
+def test_a_record_that_the_device_refuses_ends_before_the_transaction_is_sent(
+    desk: BothMachines, blind: Ledger
+) -> None:
+    forged = USDC_RECORD[:-1] + bytes((USDC_RECORD[-1] ^ 1,))
+    plan, requests, _ = write_transaction(desk.folder, told_deployment(desk, forged))
+    words = ("sign", requests, "--plan", plan, "-o", desk.path("out.json"), "--emulator", blind.port)
+    ended = desk.offline(*words, typed="Yes\n" * 3)
+    assert (ended.code, "does not accept the pinned record" in ended.err) == (5, True), ended.err
     assert not desk.path("out.json").exists()
 
 

@@ -38,7 +38,7 @@ def write_transaction(folder: Path, pinned: Path, amount_raw: int = 2_500_500_00
     deployment = parse_deployment(pinned.read_bytes())
     contracts = deployment.document["contracts"]
     plan_path, requests_path = folder / "keeper.plan.toml", folder / "keeper.requests.json"
-    text = PLAN.replace("SPENDER", contracts["tradingStorage"])
+    text = PLAN.replace("SPENDER", contracts["tradingStorage"]).replace('"rehearsal"', f'"{deployment.name}"')
     plan_path.write_text(text)
     arguments = encode(["address", "uint256"], [contracts["tradingStorage"], amount_raw])
     payload = {

@@ -206,11 +206,11 @@ def test_a_truncated_transaction_is_answered_with_success_and_nothing() -> None:
 def test_an_unknown_network_is_a_number_and_its_unit_is_unknown() -> None:
     shown: list[Page] = []
     ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
-    fields = "8203e7" + "80" + "01" + "01" + "825208" + "94" + "11" * 20 + "8829a2241af62c0000" + "80" + "c0"
+    fields = "8203e9" + "80" + "01" + "01" + "825208" + "94" + "11" * 20 + "8829a2241af62c0000" + "80" + "c0"
     length = len(fields) // 2
     EthereumApp(ledger).sign_transaction(PATH, bytes.fromhex("02" + f"{0xC0 + length:02x}" + fields))
     assert ["Amount", "3 ???"] in shown
-    assert ["Network", "999"] in shown
+    assert ["Network", "1001"] in shown
 
 
 def test_a_path_outside_ethereum_is_named() -> None:

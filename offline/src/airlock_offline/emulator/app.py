@@ -12,6 +12,7 @@ from airlock_offline.emulator import authorizations, keys, status_words
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.status_words import Failed
+from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.emulator.typed_flow import TypedFlow
 from airlock_offline.emulator.uploads import Uploads
 from airlock_offline.ledger.apdu import (
@@ -37,6 +38,7 @@ Screens = Callable[[list[Page]], bool]
 _OLD_VERSION = "1.10.4"
 _ALWAYS_SET = 0x02  # in the configuration's flags, as recorded
 _SIGNING = (Ins.EIP712_VALUE, Ins.SIGN_EIP712, Ins.SIGN_TRANSACTION, Ins.SIGN_PERSONAL_MESSAGE, Ins.SIGN_AUTHORIZATION)
+_FORGETTING = (Ins.ADDRESS, Ins.SIGN_PERSONAL_MESSAGE, Ins.SIGN_EIP712)  # commands that begin without any token
 _OTHER_APPS = {"wrong-app": ("Bitcoin", "2.4.0"), "app-closed": ("BOLOS", "1.6.0")}
 
 
@@ -69,7 +71,8 @@ class SoftwareLedger:
         self._faults = faults
         self._screens = screens
         self._typed = TypedFlow(model, settings)
-        self._uploads = Uploads(model, settings, self._account)
+        self._tokens = Tokens()
+        self._uploads = Uploads(model, settings, self._account, self._tokens)
         for fault in faults & {"left-in-message", "left-in-definitions"}:
             self._typed.leave_half_way(in_message=fault == "left-in-message")
 
@@ -84,6 +87,7 @@ class SoftwareLedger:
         """Forget what was begun, as when the app is closed and opened again."""
         self._typed.forget()
         self._uploads.forget()
+        self._tokens.forget()
 
     def _answer(self, apdu: bytes) -> bytes:
         if "lock" in self._faults:
@@ -104,6 +108,7 @@ class SoftwareLedger:
         answering: dict[int, Callable[[int, int, bytes], bytes]] = {
             Ins.ADDRESS: self._address,
             Ins.CONFIGURATION: self._configuration,
+            Ins.TOKEN: self._tokens.provide,
             Ins.EIP712_DEFINITION: self._typed.define,
             Ins.EIP712_VALUE: self._typed.value,
         }
@@ -113,6 +118,8 @@ class SoftwareLedger:
             Ins.SIGN_EIP712: self._typed.finish,
             Ins.SIGN_AUTHORIZATION: self._authorization,
         }
+        if ins in _FORGETTING:
+            self._tokens.forget()
         if ins in answering:
             return answering[ins](p1, p2, data)
         if ins not in signing:

@@ -7,10 +7,11 @@ contract with 6A80.
 from __future__ import annotations
 
 from airlock_offline.emulator.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_review
-from airlock_offline.ledger.typed_data_screens import Review, ScreenField
+from airlock_offline.emulator.tokens import Tokens
+from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction
 from airlock_shared.records import NamedTuple
 
+_MOST_OF_A_TOKEN_CALL = 4 + 4 * 32  # what follows its two arguments may be two words long
 FIELDS = {  # the fields before the access list, in order
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),
     2: ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data"),
@@ -18,10 +19,13 @@ FIELDS = {  # the fields before the access list, in order
 
 
 class ReceivedTransaction(NamedTuple):
-    """What is known of a transaction so far: the fields that are complete, and where it ends when all of it is there."""
+    """What is known of a transaction so far: the fields that are complete, and where it ends when all of it is there.
+
+    ``blind``: it has calldata that the app does not read itself.
+    """
 
     fields: dict[str, bytes]
-    has_calldata: bool
+    blind: bool
     end: int | None
 
     def number(self, name: str) -> int:
@@ -36,19 +40,19 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
         raise Failed(TRANSACTION_TYPE)
     outer = _header(data, 1)
     if outer is None:
-        return ReceivedTransaction({}, has_calldata=False, end=None)
+        return ReceivedTransaction({}, blind=False, end=None)
     is_list, at, length = outer
     if not is_list:
         raise Failed(BAD_DATA)
     end = at + length
     fields: dict[str, bytes] = {}
-    has_calldata = False
+    blind = False
     for name in FIELDS[kind]:
         header = _header(data, at)
         if header is None:
             break
         is_list, start, length = header
-        has_calldata = name == "data" and length > 0
+        blind = name == "data" and length > 0 and data[start : start + 4] not in TOKEN_CALLS
         if is_list or start + length > end:
             raise Failed(BAD_DATA)
         if start + length > len(data):
@@ -58,7 +62,7 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
     complete = len(data) >= end
     if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) != 20):
         raise Failed(BAD_DATA)
-    return ReceivedTransaction(fields, has_calldata, end if complete else None)
+    return ReceivedTransaction(fields, blind, end if complete else None)
 
 
 def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
@@ -78,13 +82,13 @@ def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:
     return is_list, at + 1 + size, int.from_bytes(data[at + 1 : at + 1 + size], "big")
 
 
-def review_of(
-    transaction: ReceivedTransaction, sender: str, digest: bytes, model: str
-) -> tuple[Review, list[ScreenField]]:
-    """Return the frame and the fields with which a transaction is shown."""
+def shown_of(transaction: ReceivedTransaction, sender: str, digest: bytes, tokens: Tokens) -> ShownTransaction:
+    """Return what decides the pages of a whole transaction. Raises ``Failed`` for a call of ERC-20 that the app refuses."""
     number = transaction.number
-    fee_wei = number("gas_price") * number("gas")
     to, data = transaction.fields["to"], transaction.fields["data"]
-    return transaction_review(
-        ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest), model
-    )
+    fee_wei = number("gas_price") * number("gas")
+    token = tokens.at(to)
+    shown = ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest, token)
+    if shown.token_call and (shown.value_wei or len(data) > _MOST_OF_A_TOKEN_CALL):
+        raise Failed(BAD_DATA)
+    return shown

@@ -8,7 +8,9 @@ from airlock_offline.emulator import transactions
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.keys import DerivedKey, read_path
 from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
+from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
+from airlock_offline.ledger.transaction_screens import transaction_review
 from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.records import NamedTuple
@@ -25,10 +27,13 @@ class _Upload(NamedTuple):
 class Uploads:
     """The app's state between the pieces. Every method raises ``Failed`` for what the app refuses."""
 
-    def __init__(self, model: str, settings: AppSettings, account: Callable[[tuple[int, ...]], DerivedKey]) -> None:
+    def __init__(
+        self, model: str, settings: AppSettings, account: Callable[[tuple[int, ...]], DerivedKey], tokens: Tokens
+    ) -> None:
         self._model = model
         self._settings = settings
         self._account = account
+        self._tokens = tokens
         self._upload: _Upload | None = None
 
     def forget(self) -> None:
@@ -50,14 +55,17 @@ class Uploads:
         """Take a piece of a transaction; None while more has to come (garbage keeps it waiting, and answers 9000)."""
         upload = self._received(Ins.SIGN_TRANSACTION, p1, data)
         transaction = transactions.read_so_far(upload.data)
-        if transaction.has_calldata and not self._settings.blind_signing:
+        if transaction.blind and not self._settings.blind_signing:
             raise Failed(BAD_DATA)
         if transaction.end is None:
             self._upload = upload
             return None
         digest = keccak256(upload.data[: transaction.end])
-        sender = self._account(upload.path).address
-        return SigningRequest(upload.path, digest, 0, *transactions.review_of(transaction, sender, digest, self._model))
+        shown = transactions.shown_of(transaction, self._account(upload.path).address, digest, self._tokens)
+        self._tokens.forget()
+        if shown.blind and not self._settings.blind_signing:
+            raise Failed(BAD_DATA)
+        return SigningRequest(upload.path, digest, 0, *transaction_review(shown, self._model))
 
     def personal_message(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
         """Take a piece of a personal message; None while more has to come."""

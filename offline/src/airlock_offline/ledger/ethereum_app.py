@@ -7,6 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
@@ -28,11 +29,13 @@ from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceA
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
+    SW_DATA,
     SW_OK,
     SW_PARAMETER,
     AppClosed,
     AppTooOld,
     NotReleased,
+    TokenRefused,
     WrongApp,
     error_for,
     wrong_answer,
@@ -43,6 +46,9 @@ from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.token_metadata import TokenMetadata
 
 __all__ = [
     "AppAndVersion",
@@ -184,6 +190,25 @@ class EthereumApp:
             )
         payload = encode_path(path) + unsigned_transaction
         return self._in_chunks(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
+
+    def provide_token(self, token: TokenMetadata) -> None:
+        """Tell the app of a token, for the next transaction alone: it then shows amounts of it.
+
+        Raises ``TokenRefused`` when the app does not accept the record, which it does not show.
+        """
+        doing = "tell the Ledger of the token"
+        self.may_have_signed = False
+        apdu = ethereum_apdu(Ins.TOKEN, 0, 0, token.record)
+        reply, sw = self._transport.exchange(apdu.encode(), person=False)
+        if sw == SW_DATA:
+            raise TokenRefused(
+                f"the Ledger does not accept the pinned record of {token.ticker}: its signature or its network",
+                do="pin a deployment with a newer record, or without one: an approval is then signed blind",
+            )
+        if sw != SW_OK:
+            raise error_for(sw, doing=doing)
+        if len(reply) != 1:
+            raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
 
     def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
         """Sign a personal message (EIP-191, version 0x45)."""

@@ -10,6 +10,7 @@ from airlock_shared.errors import AirlockError, Declined, DeviceError
 from airlock_shared.records import NamedTuple
 
 SW_OK = 0x9000
+SW_DATA = 0x6A80
 SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering
 
 
@@ -109,6 +110,10 @@ class NoSuchWidth(DeviceError):
     """The typed data has integers of a width that the app refuses."""
 
 
+class TokenRefused(DeviceError):
+    """The app does not accept the record by which it was told of a token."""
+
+
 class Meaning(NamedTuple):
     """One row of the table: the error that a status word becomes, what happened, and what to do."""
 
@@ -149,7 +154,7 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
     0x6985: _REFUSED,
     0x5501: _REFUSED,
-    0x6A80: Meaning(
+    SW_DATA: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",
         "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more",

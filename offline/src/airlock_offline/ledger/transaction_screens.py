@@ -5,14 +5,29 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 
 from __future__ import annotations
 
+from airlock_offline.ledger.drawing.network_names import NETWORKS
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
+from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.records import NamedTuple
-from airlock_shared.units import NATIVE, to_human
+from airlock_shared.units import NATIVE, Unit, to_human
 
-NETWORKS = {1: "Ethereum", 8453: "Base", 84532: "Base Sepolia"}
-APPROVE = bytes.fromhex("095ea7b3")  # ERC-20 approve(address,uint256)
+
+class TokenCall(NamedTuple):
+    """A call of ERC-20 that the app reads itself: how it names it, its amount and its address."""
+
+    name: str
+    amount: str
+    address: str
+
+
+TOKEN_CALLS = {  # by selector: approve(address,uint256) and transfer(address,uint256)
+    bytes.fromhex("095ea7b3"): TokenCall("approve", "Approve", "Approve to"),
+    bytes.fromhex("a9059cbb"): TokenCall("send", "Send", "To"),
+}
+TOKEN_CALL_BYTES = 4 + 32 + 32
+_UNLIMITED = 2**256 - 1
 
 PLAIN = Review(
     Frame(("Review transaction",), ("Sign transaction",)),
@@ -23,17 +38,23 @@ BLIND = Review(
     Frame(("Review transaction",), ("Accept risk and ", "sign transaction")),
     Frame(("Review transaction",), ("Accept risk and sign ", "transaction?")),
 )
-APPROVAL = Review(
-    Frame(("Review transaction to ", "approve ERC20 token"), ("Accept risk and ", "sign transaction")),
-    Frame(
-        ("Review transaction to ", "approve ERC20 token"),
-        ("Accept risk and sign ", "transaction to approve ", "ERC20 token?"),
-    ),
-)
+
+
+def token_review(call: TokenCall, *, blind: bool) -> Review:
+    """Return the frame of a call of ERC-20, which names the kind of contract."""
+    first = ("Review transaction to ", f"{call.name} ERC20 token")
+    kind = f"{call.name} ERC20 token?"
+    if blind:
+        accept = Frame(first, ("Accept risk and sign ", "transaction to ", kind))
+        return Review(Frame(first, ("Accept risk and ", "sign transaction")), accept)
+    return Review(Frame(first, ("Sign transaction",)), Frame(first, ("Sign transaction to ", kind)), blind=False)
 
 
 class ShownTransaction(NamedTuple):
-    """What decides the pages: who sends what where, fees in wei, and the 32-byte hash that is signed."""
+    """What decides the pages: who sends what where, fees in wei, and the 32-byte hash that is signed.
+
+    ``token`` is what the device was told of a token before.
+    """
 
     sender: str
     chain_id: int
@@ -42,24 +63,39 @@ class ShownTransaction(NamedTuple):
     fee_wei: int
     data: bytes
     digest: bytes
+    token: TokenMetadata | None = None
+
+    @property
+    def token_call(self) -> TokenCall | None:
+        """The call of ERC-20 that the app takes this for, None of anything else."""
+        return TOKEN_CALLS.get(self.data[:4])
+
+    @property
+    def blind(self) -> bool:
+        """Whether the device signs it blind: with calldata that it does not show."""
+        known = self.token is not None and self.token.address == self.to
+        return bool(self.data) and not (known and self.token_call and len(self.data) == TOKEN_CALL_BYTES)
 
 
 def amount(wei: int, chain_id: int) -> str:
     """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    return f"{to_human(wei, NATIVE)} {'ETH' if chain_id in NETWORKS else '???'}"
+    known = NETWORKS.get(chain_id)
+    return f"{to_human(wei, NATIVE)} {known.ticker if known else '???'}"
 
 
 def network(chain_id: int) -> str:
     """Return a network's name as the device shows it: its number when it is unknown."""
-    return NETWORKS.get(chain_id, str(chain_id))
+    known = NETWORKS.get(chain_id)
+    return known.name if known else str(chain_id)
 
 
 def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which a transaction is shown."""
     networks = [ScreenField("Network", network(shown.chain_id))] if shown.chain_id != 1 else []
     fees = ScreenField("Max fees", amount(shown.fee_wei, shown.chain_id))
-    if shown.data.startswith(APPROVE):
-        return APPROVAL, [ScreenField("From", shown.sender), *networks, fees]
+    if call := shown.token_call:
+        clear = _token_fields(call, shown)
+        return token_review(call, blind=shown.blind), [ScreenField("From", shown.sender), *clear, *networks, fees]
     amounts = [ScreenField("Amount", amount(shown.value_wei, shown.chain_id))]
     fields = [
         ScreenField("From", shown.sender),
@@ -72,6 +108,18 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         return PLAIN, fields
     title = screen_of(model).wording.transaction_hash
     return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
+
+
+def _token_fields(call: TokenCall, shown: ShownTransaction) -> list[ScreenField]:
+    """Return amount and address of a call of a token that the device was told of; nothing of another one."""
+    if shown.token is None or shown.blind:
+        return []
+    address, raw = shown.data[16:36], int.from_bytes(shown.data[36:68], "big")
+    number = "Unlimited" if raw == _UNLIMITED else to_human(raw, Unit(shown.token.ticker, shown.token.decimals))
+    return [
+        ScreenField(call.amount, f"{number} {shown.token.ticker}"),
+        ScreenField(call.address, checksum_address(address)),
+    ]
 
 
 def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:

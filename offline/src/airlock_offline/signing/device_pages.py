@@ -17,4 +17,5 @@ def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
 
     to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
     sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas if filled else 0
-    return transaction_pages(ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest), model)
+    shown = ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest, case.told_token)
+    return transaction_pages(shown, model)

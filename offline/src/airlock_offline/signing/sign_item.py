@@ -261,6 +261,8 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
 
         if filled is None:
             raise ValueError("a call is signed as the transaction that was filled in")
+        if token := case.told_token:
+            app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"

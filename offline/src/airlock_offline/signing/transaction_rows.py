@@ -38,9 +38,14 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction."""
-    yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
+    told = case.told_token is not None
+    if not told:
+        yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":
-        yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
+        if told:
+            yield "The Ledger is told of the token and shows spender and amount: leave Blind signing off."
+        else:
+            yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."
         if case.step.values["amountUsdc"].text == "unlimited":
             yield "UNLIMITED approval: the spender may take everything, forever. The plan asks for it."
     if case.call.call.pending:

@@ -14,12 +14,13 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
+from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.services import BUILDER, SERVICES
-from airlock_shared.host.files import require_new, write_new
+from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import to_json
@@ -43,9 +44,23 @@ def _service_options(command: F) -> F:
 @click.option("--name", required=True, help="Its name in plans, such as mainnet.")
 @_service_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
+@click.option(
+    "--device-metadata",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file of Ledger's token records: an approval of USDC is then shown in full, with Blind signing off.",
+)
 @json_option
 @click.pass_obj
-def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: bool, **others: str | None) -> None:
+def fetch(
+    home: OnlineHome,
+    /,
+    name: str,
+    builder: str,
+    output: Path,
+    device_metadata: Path | None,
+    as_json: bool,
+    **others: str | None,
+) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
     Airlock trusts nothing in it until people have compared its fingerprint on the offline machine.
@@ -56,6 +71,7 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
         --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
+    records = None if device_metadata is None else read_input(device_metadata, max_bytes=MAX_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     with working("Waiting for the builder"), connections(home) as http:
@@ -63,7 +79,8 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
         meta = client.meta()
         pairs = read_pairs(client, config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    data = to_json(deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta))
+    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
+    data = to_json(document if records is None else add_device_metadata(document, records))
     fetched = parse_deployment(data)
     write_new(output, data)
     home.keep_deployment(fetched, data)

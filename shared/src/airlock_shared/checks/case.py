@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airlock_shared.catalogue.intents import Field, Intent
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.documents.requests import Request
+    from airlock_shared.documents.token_metadata import TokenMetadata
     from airlock_shared.ethereum.eip712 import Hashes
     from airlock_shared.plan.decisions import Decision
     from airlock_shared.plan.model import Plan, Step
@@ -137,6 +138,12 @@ class CallCase(NamedTuple):
     call: Decoded
     decisions: list[Decision]
     digest: bytes = b""
+
+    @property
+    def told_token(self) -> TokenMetadata | None:
+        """The token of which a Ledger is told before it shows this call: of an approval the pinned one, else None."""
+        direct = self.call.call.name == "approve" and self.call.delegated_for is None
+        return self.situation.deployment.token if direct else None
 
     @property
     def fields(self) -> tuple[Field, ...]:

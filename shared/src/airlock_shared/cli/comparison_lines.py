@@ -23,6 +23,8 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"  contract {checksum_address(domain.contract)}"
     for name, address in sorted(deployment.contracts.items()):
         yield f"contract {safe(name)}: {checksum_address(address)}"
+    if deployment.token is not None:
+        yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airlock_shared.documents.services import SERVICES
 from airlock_shared.errors import DocumentError, Refusal
@@ -20,6 +20,9 @@ from airlock_shared.records import NamedTuple
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats
 from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.token_metadata import TokenMetadata
 
 FORMAT = "airlock/deployment@1"
 MAX_BYTES = 4 << 20
@@ -55,7 +58,7 @@ class Pair(NamedTuple):
 
 
 class Deployment(NamedTuple):
-    """A pinned deployment and its fingerprint."""
+    """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is."""
 
     name: str
     rehearsal: bool
@@ -70,6 +73,7 @@ class Deployment(NamedTuple):
     fetched_at: str
     fingerprint: str
     document: dict[str, Any]
+    token: TokenMetadata | None = None
 
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
@@ -106,6 +110,7 @@ def read_deployment(value: Any) -> Deployment:
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
             "fetched_at": str,
         },
+        {"device_metadata": dict},
     )  # fmt: skip
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
@@ -134,6 +139,7 @@ def read_deployment(value: Any) -> Deployment:
         fetched_at=read_matching(value["fetched_at"], "fetched_at", _LABEL, "a time"),
         fingerprint=fingerprint(value),
         document=value,
+        token=_token(value, contracts),
     )
 
 
@@ -180,6 +186,14 @@ def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentEr
     error = DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do="ask the venue, and fetch it again")
     error.where = where
     return error
+
+
+def _token(value: dict[str, Any], contracts: dict[str, bytes]) -> TokenMetadata | None:
+    if "device_metadata" not in value:
+        return None
+    from airlock_shared.documents.token_metadata import read_pinned_token
+
+    return read_pinned_token(value["device_metadata"], value["chain_id"], contracts.get("usdc"))
 
 
 def _address(text: Any, where: str) -> bytes:

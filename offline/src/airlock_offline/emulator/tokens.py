@@ -1,0 +1,78 @@
+"""What the software Ledger was told of tokens (INS 0A): records that carry Ledger's own signature, and no others."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+
+from airlock_offline.emulator.status_words import BAD_DATA, Failed
+from airlock_offline.ledger.drawing.network_names import NETWORKS
+from airlock_shared.documents.token_metadata import TokenMetadata
+
+SIGNER = bytes.fromhex(  # the key that app 1.22.0 checks records with: data of LedgerHQ/app-ethereum, src/public_keys.h
+    "045e6c1020c14dc46442fe89f97c0b68cdb15976dc24f24c316e7b30fe4e8cc7"
+    "6b1489150c21514ebf440ff5dea5393d83de5358cd098fce8fd0f81daa94979183"
+)
+_KEPT = 5
+_MAX_TICKER = 50
+_FIXED = 20 + 4 + 4
+
+
+class Tokens:
+    """The tokens of which the app knows, at most five: a sixth takes the place of the first."""
+
+    def __init__(self) -> None:
+        self._kept: list[TokenMetadata | None] = [None] * _KEPT
+        self._next = 0
+
+    def forget(self) -> None:
+        """Forget all of them, as the app does after every request of a person."""
+        self._kept, self._next = [None] * _KEPT, 0
+
+    def provide(self, _p1: int, _p2: int, data: bytes) -> bytes:
+        """Take a record and answer its place. Raises ``Failed`` for what the app refuses."""
+        length = data[0] if data else 0
+        signed, signature = data[1 : 1 + length + _FIXED], data[1 + length + _FIXED :]
+        if not data or length > _MAX_TICKER or len(signed) < length + _FIXED:
+            raise Failed(BAD_DATA)
+        rest = signed[length:]
+        decimals, chain_id = int.from_bytes(rest[20:24], "big"), int.from_bytes(rest[24:28], "big")
+        if chain_id not in NETWORKS or not _is_ledgers(signed, signature):
+            raise Failed(BAD_DATA)
+        place = self._next
+        self._kept[place] = TokenMetadata(signed[:length].decode("latin-1"), rest[:20], decimals, chain_id, data)
+        self._next = (place + 1) % _KEPT
+        return bytes((place,))
+
+    def at(self, contract: bytes) -> TokenMetadata | None:
+        """Return the token of a contract, None when nobody told of it."""
+        return next((token for token in self._kept if token and token.address == contract), None)
+
+
+def _is_ledgers(signed: bytes, signature: bytes) -> bool:
+    """Tell whether this is Ledger's signature: the key that it recovers to, by either parity, is Ledger's."""
+    from coincurve import PublicKey
+
+    rs = _integers(signature)
+    digest = hashlib.sha256(signed).digest()
+    for parity in (0, 1):
+        with suppress(Exception):  # the library's own for what no key has signed
+            key = PublicKey.from_signature_and_message(rs + bytes((parity,)), digest, hasher=None)
+            if key.format(compressed=False) == SIGNER:
+                return True
+    return False
+
+
+def _integers(der: bytes) -> bytes:
+    """Return r and s of 32 bytes each; zeros, which nothing recovers from, for another form."""
+    nothing = bytes(64)
+    if len(der) < 2 or der[0] != 0x30 or der[1] != len(der) - 2:
+        return nothing
+    found, at = b"", 2
+    while at < len(der):
+        end = at + 2 + der[at + 1] if at + 1 < len(der) else at
+        number = int.from_bytes(der[at + 2 : end], "big")
+        if der[at] != 0x02 or not at + 2 < end <= len(der) or number >= 1 << 256:
+            return nothing
+        found, at = found + number.to_bytes(32, "big"), end
+    return found if len(found) == 64 else nothing

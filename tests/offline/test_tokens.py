@@ -1,0 +1,153 @@
+"""A Ledger that was told of a token: an approval is shown with spender and amount while Blind signing is off."""
+
+from __future__ import annotations
+
+import pytest
+
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.apdu import Ins, ethereum_apdu
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.documents.token_metadata import TokenMetadata, read_token_metadata
+from airlock_shared.ethereum.keccak import keccak256
+from offline.recordings import SIGNER, recovered
+from shared.token_records import MAINNET_USDC, USDC_RECORD, published
+
+PATH = "m/44'/60'/0'/0/0"
+USDC = read_token_metadata(USDC_RECORD)
+SPENDER = bytes.fromhex("11" * 20)
+FEE_WEI = 60_000 * 2_000_000_000
+
+
+def call(selector: str = "095ea7b3", amount: int = 2500 * 10**6, more: bytes = b"") -> bytes:
+    return bytes.fromhex(selector) + bytes(12) + SPENDER + amount.to_bytes(32, "big") + more
+
+
+def transaction(data: bytes, to: bytes = MAINNET_USDC, value: int = 0) -> bytes:
+    """Return an unsigned EIP-1559 transaction on Ethereum."""
+    from rlp import encode
+
+    return b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, to, value, data, []]))
+
+
+class Desk:
+    """A Flex with Blind signing off unless asked for, and the pages that it has shown."""
+
+    def __init__(self, *, blind_signing: bool = False) -> None:
+        self.shown: list[Page] = []
+        self.device = SoftwareLedger(
+            model="flex", settings=AppSettings(blind_signing=blind_signing), screens=self._approve
+        )
+        self.app = EthereumApp(self.device)
+
+    def _approve(self, pages: list[Page]) -> bool:
+        self.shown += pages
+        return True
+
+
+def listed(data: bytes, digest: bytes, token: TokenMetadata | None = USDC) -> list[Page]:
+    return transaction_pages(ShownTransaction(SIGNER, 1, MAINNET_USDC, 0, FEE_WEI, data, digest, token), "flex")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (call(), "2500 USDC"),
+        (call(amount=1), "0.000001 USDC"),
+        (call(amount=0), "0 USDC"),
+        (call(amount=2**256 - 1), "Unlimited USDC"),
+        (call("a9059cbb"), "2500 USDC"),
+    ],
+)
+def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: str) -> None:
+    desk, whole = Desk(), transaction(data)
+    desk.app.provide_token(USDC)
+    signature = desk.app.sign_transaction(PATH, whole)
+    assert recovered(signature, keccak256(whole)) == SIGNER
+    assert any(said in page for page in desk.shown)
+    assert desk.shown == listed(data, keccak256(whole))
+    assert "Blind signing ahead" not in desk.shown[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "to", "value"),
+    [
+        (call(), SPENDER, 0),
+        (call(), MAINNET_USDC, 1),
+        (call("12345678"), MAINNET_USDC, 0),
+        (call()[:4], MAINNET_USDC, 0),
+        (call(more=bytes(96)), MAINNET_USDC, 0),
+    ],
+    ids=["another token", "value", "another call", "no arguments", "more than the app keeps"],
+)
+def test_nothing_else_is_signed_with_blind_signing_off(data: bytes, to: bytes, value: int) -> None:
+    desk = Desk()
+    desk.app.provide_token(USDC)
+    with pytest.raises(SettingOff):
+        desk.app.sign_transaction(PATH, transaction(data, to, value))
+    assert desk.shown == []
+
+
+def test_what_is_told_of_one_token_says_nothing_of_another_contract() -> None:
+    shown = ShownTransaction(SIGNER, 1, SPENDER, 0, FEE_WEI, call(), bytes(32), USDC)
+    pages = transaction_pages(shown, "flex")
+    assert "Blind signing ahead" in pages[0]
+    assert not any("2500 USDC" in page for page in pages)
+
+
+def test_a_token_is_known_for_one_transaction_alone() -> None:
+    desk = Desk()
+    desk.app.provide_token(USDC)
+    desk.app.sign_transaction(PATH, transaction(call()))
+    with pytest.raises(SettingOff):
+        desk.app.sign_transaction(PATH, transaction(call()))
+
+
+def test_a_question_for_the_address_forgets_the_token() -> None:
+    desk = Desk()
+    desk.app.provide_token(USDC)
+    desk.app.address(PATH)
+    with pytest.raises(SettingOff):
+        desk.app.sign_transaction(PATH, transaction(call()))
+
+
+def test_without_a_token_the_approval_is_blind_as_before() -> None:
+    desk, whole = Desk(blind_signing=True), transaction(call())
+    desk.app.sign_transaction(PATH, whole)
+    assert desk.shown == listed(call(), keccak256(whole), token=None)
+    assert "Blind signing ahead" in desk.shown[0]
+
+
+@pytest.mark.parametrize("at", [0, 1, 8, 27, 31, 40, len(USDC_RECORD) - 1])
+def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
+    record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
+    desk = Desk()
+    with pytest.raises(TokenRefused, match="does not accept the pinned record"):
+        desk.app.provide_token(USDC._replace(record=record))
+    assert not desk.app.may_have_signed
+
+
+@pytest.mark.parametrize("record", [b"", USDC_RECORD[:-1], USDC_RECORD[:33], USDC_RECORD[:20], b"\x33" + bytes(200)])
+def test_what_is_no_record_is_refused_by_the_device(record: bytes) -> None:
+    assert SoftwareLedger().exchange(ethereum_apdu(Ins.TOKEN, 0, 0, record).encode()) == (b"", 0x6A80)
+
+
+def test_records_take_the_first_five_places_and_then_the_first_again() -> None:
+    device = SoftwareLedger()
+    answers = [device.exchange(ethereum_apdu(Ins.TOKEN, 0, 0, published()[n % 3]).encode())[0].hex() for n in range(6)]
+    assert answers == ["00", "01", "02", "03", "04", "00"]
+
+
+def test_an_answer_that_is_no_place_is_named() -> None:
+    class Silent:
+        def exchange(self, _apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+            return b"", 0x9000
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(WrongAnswer, match="0 bytes instead of 1"):
+        EthereumApp(Silent()).provide_token(USDC)

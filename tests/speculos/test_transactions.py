@@ -1,0 +1,99 @@
+"""Transactions on the real app: every kind, and random ones, on the pages that the review lists.
+
+``AIRLOCK_HELD_OUT=built-with`` (the default) or ``kept-back`` chooses the seeds, ``AIRLOCK_HELD_OUT_COUNT`` how many.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.models import DEVELOPMENT
+from airlock_offline.ledger.status import SettingOff, TokenRefused
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.documents.token_metadata import read_token_metadata
+from offline.recordings import SIGNER, recovered
+from shared.token_records import USDC_RECORD
+from speculos.device import Person, RealApp
+from speculos.transactions import BUILT_WITH, KEPT_BACK, RandomTransaction, transaction
+
+pytestmark = pytest.mark.speculos
+
+PATH = "m/44'/60'/0'/0/0"
+MODEL = f"flex-{DEVELOPMENT}"
+USDC = read_token_metadata(USDC_RECORD)
+SEEDS = KEPT_BACK if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else BUILT_WITH
+COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
+
+
+@pytest.fixture(scope="module")
+def one_app(elf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
+    """One app for all of them: nothing of a transaction is left when it is over."""
+    app = RealApp(elf, tmp_path_factory.mktemp("app"))
+    yield app
+    app.close()
+
+
+def listed(sent: RandomTransaction) -> list[Page]:
+    """What the review would have listed beforehand."""
+    fee_wei = sent.gas * sent.fee_per_gas
+    token = USDC if sent.told else None
+    shown = ShownTransaction(SIGNER, sent.chain_id, sent.to, sent.value_wei, fee_wei, sent.data, sent.digest, token)
+    return transaction_pages(shown, MODEL)
+
+
+def is_blind(sent: RandomTransaction) -> bool:
+    return bool(sent.data) and not sent.told
+
+
+@pytest.mark.parametrize("seed", SEEDS[:COUNT])
+def test_a_random_transaction_is_shown_as_listed_and_signed(one_app: RealApp, seed: int) -> None:
+    sent = transaction(seed)
+    one_app.configure(blind_signing=is_blind(sent))
+    with closing(LoopbackTransport(one_app.port)) as transport, Person(one_app) as person:
+        client = EthereumApp(transport)
+        if sent.told:
+            client.provide_token(USDC)
+        signature = client.sign_transaction(PATH, sent.unsigned)
+    assert recovered(signature, sent.digest) == SIGNER
+    assert person.pages == listed(sent)
+    assert person.pages == by_the_software_ledger(sent)
+
+
+def by_the_software_ledger(sent: RandomTransaction) -> list[Page]:
+    shown: list[Page] = []
+
+    def person(pages: list[Page]) -> bool:
+        shown.extend(pages)
+        return True
+
+    settings = AppSettings(blind_signing=is_blind(sent))
+    client = EthereumApp(SoftwareLedger(model=MODEL, settings=settings, screens=person))
+    if sent.told:
+        client.provide_token(USDC)
+    client.sign_transaction(PATH, sent.unsigned)
+    return shown
+
+
+def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_none(one_app: RealApp) -> None:
+    sent = next(sent for sent in map(transaction, BUILT_WITH) if sent.told)
+    one_app.configure(blind_signing=False)
+    with closing(LoopbackTransport(one_app.port)) as transport:
+        client = EthereumApp(transport)
+        for at in (8, 27, 31, 50, len(USDC_RECORD) - 1):
+            record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
+            with pytest.raises(TokenRefused):
+                client.provide_token(USDC._replace(record=record))
+        client.provide_token(USDC)
+        client.address(PATH)
+        with Person(one_app), pytest.raises(SettingOff):
+            client.sign_transaction(PATH, sent.unsigned)

@@ -1,0 +1,61 @@
+"""Random transactions to compare pages with: seeds to look at while building, and seeds that are kept back.
+
+Most of them carry calldata: calls of the catalogue with random arguments, approvals of a token that the device was told of
+or not, and bytes of nobody.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+from rlp import encode
+
+from airlock_shared.catalogue.calls import selectors
+from airlock_shared.ethereum.keccak import keccak256
+from shared.token_records import MAINNET_USDC
+
+BUILT_WITH, KEPT_BACK = range(100), range(100, 200)
+_CHAINS = (1, 1, 1, 10, 56, 137, 8453, 8453, 42161, 84532, 11155111, 31337, 999_999, 2**40 + 1)
+_APPROVE = bytes.fromhex("095ea7b3")
+
+
+class RandomTransaction(NamedTuple):
+    """What is sent, and whether the device is told of the token first."""
+
+    chain_id: int
+    to: bytes
+    value_wei: int
+    gas: int
+    fee_per_gas: int
+    data: bytes
+    told: bool
+    unsigned: bytes
+
+    @property
+    def digest(self) -> bytes:
+        """The hash that is signed."""
+        return keccak256(self.unsigned)
+
+
+def transaction(seed: int) -> RandomTransaction:
+    """Return the transaction of a seed, of type 2."""
+    draw = random.Random(f"airlock transaction {seed}")
+    kind = draw.choice(("plain", "plain", "call", "call", "approve", "told", "bytes"))
+    chain_id = 1 if kind == "told" else draw.choice(_CHAINS)
+    to = MAINNET_USDC if kind == "told" else draw.randbytes(20)
+    value = 0 if kind in ("approve", "told") else draw.choice((0, draw.getrandbits(draw.randrange(1, 90))))
+    gas, fee = draw.randrange(21_000, 5_000_000), draw.getrandbits(draw.randrange(1, 45))
+    data = _data(draw, kind)
+    fields = [chain_id, draw.getrandbits(draw.randrange(1, 20)), fee // 2, fee, gas, to, value, data, []]
+    return RandomTransaction(chain_id, to, value, gas, fee, data, kind == "told", b"\x02" + bytes(encode(fields)))
+
+
+def _data(draw: random.Random, kind: str) -> bytes:
+    if kind in ("approve", "told"):
+        amount = draw.choice((0, 1, 2**256 - 1, draw.getrandbits(40), draw.getrandbits(100), draw.getrandbits(256)))
+        return _APPROVE + bytes(12) + draw.randbytes(20) + amount.to_bytes(32, "big")
+    if kind == "call":
+        selector = draw.choice([known for known, name in sorted(selectors().items()) if name != "approve"])
+        return selector + draw.randbytes(32 * draw.randrange(0, 14))
+    return draw.randbytes(draw.randrange(4, 300)) if kind == "bytes" else b""
