@@ -52,7 +52,7 @@ test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 
 test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/erc7730/.done
 	@echo "== the online half, the rehearsal services, and the workspace itself"
-	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/erc7730 tests/workspace
+	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/campaign tests/erc7730 tests/workspace
 
 test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 	@echo "== both halves together, in a browser, and installed from a kit"
@@ -70,6 +70,11 @@ test-signing: $(VENVS)/dev/.done $(VENVS)/offline/.done ## The random tests of `
 		AIRLOCK_INTERLEAVINGS=50 AIRLOCK_ALTERED=6000 AIRLOCK_ALTERED_INSTALLED=200 $(VENVS)/dev/bin/python -m pytest -q \
 		tests/offline/test_interleavings.py tests/offline/test_killed_while_signing.py tests/offline/test_sign_never_falls.py \
 		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py
+
+# CAMPAIGN="--seed 7 --kills 50 --started 5 ..." plays another one, or a part of it.
+.PHONY: campaign
+campaign: $(VENVS)/dev/.done ## 500 kills, 40 Ctrl-C, 300 broken answers, lost COMMITs, full disks: each order is sent once and told true
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m campaign.run --write $(CAMPAIGN)
 
 left-out: ## Say which tests were left out on this machine when they last ran, and why
 	@sh .ci/left-out "$(LEFT)"

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,12 +39,25 @@ def _user() -> list[str]:
     return [RUNUSER or "", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 
 
+def can_run() -> bool:
+    """Tell whether this machine has a server, and may run it."""
+    return _programs() is not None and (os.geteuid() != 0 or RUNUSER is not None)
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """Yield the address of a server, without the database's name."""
-    programs = _programs()
-    if programs is None or (os.geteuid() == 0 and RUNUSER is None):
+    if not can_run():
         pytest.skip("needs PostgreSQL: apt-get install postgresql")
+    with running_server() as address:
+        yield address
+
+
+@contextmanager
+def running_server() -> Iterator[str]:
+    """Run a server, and yield its address without a database's name."""
+    programs = _programs()
+    assert programs is not None
     with TemporaryDirectory(prefix="airlock-postgres-") as name:
         data, port = Path(name) / "data", closed_port()
         if os.geteuid() == 0:
@@ -68,12 +82,17 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> str:
     """Return the address of a new and empty database."""
+    return new_database(postgres_server)
+
+
+def new_database(server: str) -> str:
+    """Make an empty database on a server, and return its address."""
     import psycopg
 
     database = f"journal_{next(_numbers)}"
-    with psycopg.connect(postgres_server.replace("+psycopg", "") + "/postgres", autocommit=True) as connection:
+    with psycopg.connect(server.replace("+psycopg", "") + "/postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {database}")
-    return f"{postgres_server}/{database}"
+    return f"{server}/{database}"
 
 
 def _run(command: list[str], folder: str) -> None:

@@ -1,0 +1,128 @@
+"""One signed order for each sending route, and a machine's folder that holds one of them, bound for the venue.
+
+The payloads are built by the rehearsal's builder and judged by ``prepare``; the services that are sent to are not its.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from airlock_online.home import OnlineHome
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import DEFAULT_TRADER
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from online.online_command import sign
+from shared.world import to_bytes
+
+SERVICES = ("builder", "batched_market", "relayer", "twap", "core_api")
+FAR = "\ndeadlineMs = 2099-01-01T00:00:00Z"
+_HEAD = f"""\
+format = "airlock/plan@1"
+[ceremony]
+id = "campaign"
+title = "What is sent in the campaign"
+deployment = "rehearsal"
+roles = ["signer"]
+[limits]
+deadline_at_most = "30000d"
+slippage_percent_at_most = "1"
+max_fee_gwei_at_most = "50"
+[signers.treasury]
+address = "{DEFAULT_TRADER}"
+path = "m/44'/60'/0'/0/0"
+"""
+_TRIGGER = f"""trader = "{DEFAULT_TRADER}"
+pair = "ETH/USD"
+tradeIndex = 0
+kind = "take_profit"
+side = "short"
+coinExposure = "0.1"
+price = "3000"
+"""
+_STEPS = {
+    "batched-market": ("open", f"""trader = "{DEFAULT_TRADER}"
+pair = "SOL/USD"
+side = "long"
+collateralUsdc = "100"
+leverage = "5"
+orderType = "market"
+openPrice = {{ at_least = "1", at_most = "100000" }}{FAR}"""),
+    "relayer": ("referral-set-code", f'referee = "{DEFAULT_TRADER}"\ncode = "DESK"{FAR}'),
+    "twap": ("twap-cancel", f'trader = "{DEFAULT_TRADER}"\ntwapId = 41{FAR}'),
+    "core-api-post": ("tpsl-partial", _TRIGGER),
+    "core-api-put": ("tpsl-partial", _TRIGGER + 'replaces = "e-1"\n'),
+    "relay": ("token-approve", f'trader = "{DEFAULT_TRADER}"\nspender = "STORAGE"\namountUsdc = "250"'),
+    "rpc": ("token-approve", f'trader = "{DEFAULT_TRADER}"\nspender = "STORAGE"\namountUsdc = "251"'),
+}  # fmt: skip
+WAYS = tuple(_STEPS)
+
+
+class Order(NamedTuple):
+    """A signed order: its digest and signature, and the documents that it came in."""
+
+    way: str
+    digest: str
+    signature: str
+    deployment: bytes
+    requests: bytes
+    signatures: bytes
+
+
+def make_orders(program: Path) -> dict[str, Order]:
+    """Prepare and sign one order for each way, with the installed program and the rehearsal's builder."""
+    with TemporaryDirectory(prefix="airlock-campaign-") as name, RehearsalServices() as services:
+        folder = Path(name)
+
+        def run(*words: object) -> None:
+            command = [str(program), "--home", str(folder / "home"), *map(str, words)]
+            ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+            if ended.returncode:
+                raise RuntimeError(ended.stderr)
+
+        others = {"batched-market": "batched", "relayer": "relayer", "twap": "twap", "core-api": "core"}
+        words = [word for option, its in others.items() for word in (f"--{option}", services.urls[its])]
+        deployment = folder / "deployment.json"
+        run("deployment", "fetch", "--name", "rehearsal", "--builder", services.builder_url, *words, "-o", deployment)
+        (folder / "home/config.toml").write_text(f'[rpc]\nurl = "{services.rpc_url}"\n')
+        pinned = deployment.read_bytes()
+        storage = json.loads(pinned)["contracts"]["tradingStorage"]
+        made = {}
+        for way, (action, fields) in _STEPS.items():
+            plan, requests = folder / f"{way}.toml", folder / f"{way}.json"
+            told = fields.replace("STORAGE", storage)
+            plan.write_text(
+                f'{_HEAD}[[steps]]\nid = "{way}"\naction = "{action}"\nsigner = "treasury"\n[steps.fields]\n{told}\n'
+            )
+            run("prepare", plan, "-o", requests)
+            header, items, fingerprint = parse_requests(requests.read_bytes())
+            signed = sign(items[0])
+            head = SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, "00" * 32, header.created_ms)
+            made[way] = Order(
+                way, signed.digest, signed.signature, pinned, requests.read_bytes(), write_signatures(head, [signed])
+            )
+        return made
+
+
+def lay_out(order: Order, home: Path, base_url: str) -> Path:
+    """Write what a machine has of an order whose services are at an address; return its signatures document."""
+    home.mkdir(mode=0o700)
+    state = OnlineHome(home)
+    pinned = to_bytes({**json.loads(order.deployment), "base_urls": dict.fromkeys(SERVICES, base_url)})
+    deployment = parse_deployment(pinned)
+    state.keep_deployment(deployment, pinned)
+    document: dict[str, Any] = json.loads(order.requests)
+    requests = to_bytes({**document, "header": {**document["header"], "deployment": deployment.fingerprint}})
+    fingerprint = parse_requests(requests)[2]
+    state.keep_requests(fingerprint, requests)
+    answer: dict[str, Any] = json.loads(order.signatures)
+    file = home / "signatures.json"
+    file.write_bytes(to_bytes({**answer, "header": {**answer["header"], "requests": fingerprint}}))
+    if order.way == "rpc":
+        (home / "config.toml").write_text(f'[rpc]\nurl = "{base_url}/rpc"\n')
+    return file
