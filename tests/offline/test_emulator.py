@@ -18,6 +18,7 @@ from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.accounts import WrongDevice, require_account
+from airlock_offline.ledger.apdu import Ins, encode_path
 from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import (
@@ -187,8 +188,8 @@ def test_an_unknown_model_or_fault_is_refused(model: str, fault: str) -> None:
         ("e00c000115058000002c8000003c800000000000000000000000", 0x6980),
         ("e00c000215058000002c8000003c800000000000000000000000", 0x6B00),
         ("e00480000100", 0x6980),
-        ("e004000016058000002c8000003c800000000000000000000000c0", 0x6501),
-        ("e004000016058000002c8000003c80000000000000000000000004", 0x6501),
+        ("e004000016058000002c8000003c800000000000000000000000c0", 0x6A80),
+        ("e004000016058000002c8000003c80000000000000000000000003", 0x6501),
         ("e01a00010161", 0x6B00),
         ("e01a00ff0161", 0x6A80),
     ],
@@ -228,9 +229,9 @@ def test_hashes_are_not_signed_with_the_advised_settings() -> None:
         open_app(SoftwareLedger()).sign_hashes(PATH, bytes(32), bytes(32))
 
 
-def test_a_transaction_that_is_not_simulated_is_named() -> None:
+def test_a_type_of_transaction_that_the_app_does_not_know_is_named() -> None:
     with pytest.raises(NotSupported):
-        open_app(SoftwareLedger()).sign_transaction(PATH, b"\x04\xc0")
+        EthereumApp(SoftwareLedger())._in_chunks(Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
 
 
 @pytest.mark.parametrize("garbage", ["01", "8101", "80ff", "c0ff", "05" + "ff" + "41", "420141" + "00", "0003414243"])

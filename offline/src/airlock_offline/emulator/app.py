@@ -176,7 +176,7 @@ class SoftwareLedger:
             return b""
         digest = keccak256(asked.digest) if "wrong-hash" in self._faults else asked.digest
         parity, rs = keys.sign(self._account(asked.path).private_key, digest, high_s="high-s" in self._faults)
-        return bytes((asked.first_v + parity,)) + rs
+        return bytes(((asked.first_v + parity) & 0xFF,)) + rs
 
     def _authorization(self, p1: int, _p2: int, data: bytes) -> SigningRequest:
         if p1 != P1_AUTHORIZATION_FIRST:

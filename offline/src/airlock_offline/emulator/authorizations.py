@@ -73,7 +73,7 @@ def read_authorization(data: bytes) -> Authorization:
 
 def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization is shown."""
-    where = network(authorization.chain_id)
+    where = network(authorization.chain_id) if authorization.chain_id else "All"
     fields = [ScreenField("Account", account)]
     if authorization.contract == _NOBODY:
         return REVOKE, [*fields, ScreenField("Revoke on network", where)]

@@ -15,7 +15,7 @@ TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it 
 OTHER_SEED = "abandon " * 11 + "about"  # the first test phrase of BIP-39's reference: public too
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # SEC 2, secp256k1
 HARDENED = 1 << 31
-_PURPOSE, _COIN_TYPES = 44 + HARDENED, (60 + HARDENED, 1 + HARDENED)  # BIP-44; SLIP-44: Ethereum, test networks
+_PATHS = ((44 + HARDENED, 60 + HARDENED), (45 + HARDENED,))  # with what a path begins: BIP-44 for Ethereum, and BIP-45
 _MAX_LEVELS = 10
 
 
@@ -35,7 +35,7 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
     if not 1 <= count <= _MAX_LEVELS or len(data) < end:
         raise Failed(BAD_DATA)
     numbers = tuple(int.from_bytes(data[at : at + 4], "big") for at in range(1, end, 4))
-    if numbers[0] != _PURPOSE or len(numbers) < 2 or numbers[1] not in _COIN_TYPES:
+    if not any(numbers[: len(known)] == known for known in _PATHS):
         raise Failed(PATH)
     return numbers, data[end:]
 

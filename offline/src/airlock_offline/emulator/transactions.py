@@ -1,7 +1,7 @@
 """Transactions as the software Ledger reads them: RLP that arrives in pieces, and what is shown of it.
 
-Types 1 (EIP-2930) and 2 (EIP-1559) are simulated; legacy transactions and type 4 are answered with 6501, the creation of a
-contract with 6A80.
+Legacy ones (EIP-155) and types 1 (EIP-2930), 2 (EIP-1559) and 4 (EIP-7702) are simulated. Not simulated: calls of ERC-20
+with more than two words, and the contracts of staking that the app reads itself.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction
 from airlock_shared.records import NamedTuple
 
+LEGACY = -1  # a transaction without a type: its first byte begins a list
+_LAST_TYPE = 0x7F  # EIP-2718
 _MOST_OF_A_TOKEN_CALL = 4 + 4 * 32  # what follows its two arguments may be two words long
+_FEES = ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data")
 FIELDS = {  # the fields before the access list, in order
+    LEGACY: ("nonce", "gas_price", "gas", "to", "value", "data", "chain_id"),
     1: ("chain_id", "nonce", "gas_price", "gas", "to", "value", "data"),
-    2: ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data"),
+    2: _FEES,
+    4: _FEES,
 }
 
 
@@ -27,6 +32,13 @@ class ReceivedTransaction(NamedTuple):
     fields: dict[str, bytes]
     blind: bool
     end: int | None
+    legacy: bool
+
+    @property
+    def first_v(self) -> int:
+        """The lower value of v: of a legacy one the low byte of what EIP-155 asks for, by the chain's first four bytes."""
+        chain = int.from_bytes(self.fields["chain_id"][:4], "big")
+        return (chain * 2 + 35) & 0xFF if self.legacy else 0
 
     def number(self, name: str) -> int:
         """Return a field as an integer."""
@@ -36,13 +48,14 @@ class ReceivedTransaction(NamedTuple):
 def read_so_far(data: bytes) -> ReceivedTransaction:
     """Read the pieces that have come in. Raises ``Failed`` for a type that is not simulated, or what is not RLP."""
     kind = data[0] if data else 0
+    kind = LEGACY if kind > _LAST_TYPE else kind
     if kind not in FIELDS:
         raise Failed(TRANSACTION_TYPE)
-    outer = _header(data, 1)
+    outer = _header(data, 0 if kind == LEGACY else 1)
     if outer is None:
-        return ReceivedTransaction({}, blind=False, end=None)
+        return ReceivedTransaction({}, blind=False, end=None, legacy=kind == LEGACY)
     is_list, at, length = outer
-    if not is_list:
+    if not is_list or not length:
         raise Failed(BAD_DATA)
     end = at + length
     fields: dict[str, bytes] = {}
@@ -52,17 +65,18 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
         if header is None:
             break
         is_list, start, length = header
-        blind = name == "data" and length > 0 and data[start : start + 4] not in TOKEN_CALLS
+        if name == "data" and length > 0 and fields["to"]:  # the code of a new contract is judged when all is there
+            blind = data[start : start + 4] not in TOKEN_CALLS
         if is_list or start + length > end:
             raise Failed(BAD_DATA)
         if start + length > len(data):
             break
         fields[name] = data[start : start + length]
         at = start + length
-    complete = len(data) >= end
-    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) != 20):
+    complete = len(data) >= end and (kind != LEGACY or "chain_id" in fields)  # without one the app waits for more
+    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) not in (0, 20)):
         raise Failed(BAD_DATA)
-    return ReceivedTransaction(fields, blind, end if complete else None)
+    return ReceivedTransaction(fields, blind, end if complete else None, kind == LEGACY)
 
 
 def _header(data: bytes, at: int) -> tuple[bool, int, int] | None:

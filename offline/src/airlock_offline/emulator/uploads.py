@@ -65,7 +65,7 @@ class Uploads:
         self._tokens.forget()
         if shown.blind and not self._settings.blind_signing:
             raise Failed(BAD_DATA)
-        return SigningRequest(upload.path, digest, 0, *transaction_review(shown, self._model))
+        return SigningRequest(upload.path, digest, transaction.first_v, *transaction_review(shown, self._model))
 
     def personal_message(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
         """Take a piece of a personal message; None while more has to come."""

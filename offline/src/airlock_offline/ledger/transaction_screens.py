@@ -53,7 +53,7 @@ def token_review(call: TokenCall, *, blind: bool) -> Review:
 class ShownTransaction(NamedTuple):
     """What decides the pages: who sends what where, fees in wei, and the 32-byte hash that is signed.
 
-    ``token`` is what the device was told of a token before.
+    ``to`` is empty when a contract is created; ``token`` is what the device was told of a token before.
     """
 
     sender: str
@@ -68,7 +68,7 @@ class ShownTransaction(NamedTuple):
     @property
     def token_call(self) -> TokenCall | None:
         """The call of ERC-20 that the app takes this for, None of anything else."""
-        return TOKEN_CALLS.get(self.data[:4])
+        return TOKEN_CALLS.get(self.data[:4]) if self.to else None
 
     @property
     def blind(self) -> bool:
@@ -100,7 +100,7 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
     fields = [
         ScreenField("From", shown.sender),
         *(amounts if shown.value_wei or not shown.data else []),
-        ScreenField("To", checksum_address(shown.to)),
+        ScreenField("To", checksum_address(shown.to) if shown.to else "Contract"),
         fees,
         *networks,
     ]
