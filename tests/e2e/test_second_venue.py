@@ -251,3 +251,48 @@ def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger
     told = " ".join((ended.out + ended.err).split())
     assert (ended.code != 0, "the reply says 'success' at data.status" in told) == (True, True), told
     assert "no final answer within 2 s; the last answer: the reply says 'success'" in told
+
+
+# ---- an API key ------------------------------------------------------------------------------------------------------
+
+KEY = "kV7pQ2mZ9xRt4LsWc8Yd"
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER, KEY) as running:
+        made = Desk(tmp_path, running)
+        file = made.path("key")
+        file.write_text(KEY)
+        file.chmod(0o600)
+        config = f'{CONFIG}\n[api_key]\nheader = "X-Venue-Key"\nfile = "{file}"\naddresses = "{running.url}"\n'
+        made.path("online/config.toml").write_text(config)
+        yield made
+
+
+def test_a_venue_that_wants_a_key_gets_it_at_every_service_and_no_screen_does(keyed: Desk, ledger: Ledger) -> None:
+    keyed.pin()
+    ended = keyed.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert {asked.headers.get("x-venue-key") for asked in keyed.venue.asked} == {KEY}
+    written = [path for path in keyed.path("online").rglob("*") if path.is_file()]
+    assert [path.name for path in written if KEY.encode() in path.read_bytes()] == []
+    shown = keyed.online("config", "show", "--json")
+    assert (shown.code, KEY in shown.out) == (0, False)
+
+
+def test_a_key_that_the_venue_echoes_is_left_out_of_what_is_shown(keyed: Desk) -> None:
+    keyed.venue.key = "another"
+    ended = keyed.fetch()
+    assert ended.code == 8, ended.err
+    assert ("NO_KEY" in ended.err, KEY in ended.out + ended.err, "a secret of this machine" in ended.err) == (
+        True,
+        False,
+        True,
+    )
+
+
+def test_a_key_that_others_can_read_is_not_used(keyed: Desk) -> None:
+    keyed.path("key").chmod(0o644)
+    ended = keyed.fetch()
+    assert (ended.code, "chmod 600" in ended.err, keyed.venue.asked) == (2, True, []), ended.err

@@ -60,6 +60,14 @@ class RelayerTemplate(NamedTuple):
     }
 
 
+class ApiKeySettings(NamedTuple):
+    """A venue's API key: the header's name, the file with its value, and the origins it is for, separated by blanks."""
+
+    header: str = ""
+    file: str = ""
+    addresses: str = ""
+
+
 class RequestBodies(NamedTuple):
     """Bodies of requests that no specification documents. Empty: as comparable venues take it."""
 
@@ -127,6 +135,7 @@ class OnlineConfig(NamedTuple):
     http: HttpSettings = HttpSettings()
     builder: BuilderMembers = BuilderMembers()
     bodies: RequestBodies = RequestBodies()
+    api_key: ApiKeySettings = ApiKeySettings()
 
 
 def read_config(path: Path) -> OnlineConfig:

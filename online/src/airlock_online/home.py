@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
+API_KEY_VARIABLE = "AIRLOCK_API_KEY"
 SENDING, OUTCOME = "sending", "outcome"
 """Events of the transcript."""
 _UNSENT = frozenset({"PREPARED", "REJECTED"})
@@ -76,6 +78,10 @@ class OnlineHome:
         config = read_config(self.folder / "config.toml")
         node = os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
+
+    def api_key(self) -> ApiKey | None:
+        """Return the venue's API key; ``AIRLOCK_API_KEY`` stands in for its file. Raises ``UsageError`` for a wrong one."""
+        return read_api_key(self.config().api_key, os.environ.get(API_KEY_VARIABLE, ""))
 
     def journal_url(self) -> str:
         """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""

@@ -8,7 +8,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from airlock_online.home import HOME_VARIABLE, JOURNAL_VARIABLE, RPC_VARIABLE, OnlineHome, default_home
+from airlock_online.home import (
+    API_KEY_VARIABLE,
+    HOME_VARIABLE,
+    JOURNAL_VARIABLE,
+    RPC_VARIABLE,
+    OnlineHome,
+    default_home,
+)
 from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
@@ -40,7 +47,8 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
     journal = os.environ.get(JOURNAL_VARIABLE)
     place = _without_key(journal) if journal and "://" in journal else journal or str(home.folder / "journal.sqlite3")
     yield Setting("machine", "journal", place, f"{ENVIRONMENT} {JOURNAL_VARIABLE}" if journal else DEFAULT)
-    variables = {("rpc", "url"): RPC_VARIABLE} if os.environ.get(RPC_VARIABLE) else {}
+    known = {("rpc", "url"): RPC_VARIABLE, ("api_key", "file"): API_KEY_VARIABLE}
+    variables = {place: variable for place, variable in known.items() if os.environ.get(variable)}
     for setting in settings_of(home.folder / FILE, home.config(), variables):
         hidden = (setting.section, setting.name) == ("rpc", "url") and setting.value
         yield setting._replace(value=_without_key(setting.value)) if hidden else setting

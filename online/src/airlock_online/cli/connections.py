@@ -18,5 +18,5 @@ def connections(home: OnlineHome, timeouts: Timeouts = Timeouts()) -> Iterator[H
     settings = home.config().http
     if settings.plain_http:
         say(PLAIN)
-    with Http(timeouts, **settings._asdict()) as http:
+    with Http(timeouts, **settings._asdict(), api_key=home.api_key()) as http:
         yield http

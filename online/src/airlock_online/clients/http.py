@@ -3,8 +3,9 @@
 A request is sent once, on a connection of its own: an idle connection that the server has just closed would make it
 unknown whether an order was taken. Only what is asked again and again has connections that are kept (:meth:`Http.poll`). No
 retry (but for a read that is told to wait, or whose kept connection was closed), no redirect, no netrc, no cookie, no
-credential, and of the environment nothing; every wait and every size is bounded, of a reply's head as of its body. A foreign
-error leaves as ``ServiceError``; whether anything was sent is asked of the connection, never of the error.
+credential but the API key that the configuration names, and of the environment nothing else; every wait and every size is
+bounded, of a reply's head as of its body. A foreign error leaves as ``ServiceError``; whether anything was sent is asked of
+the connection, never of the error.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import h11
 import httpcore
@@ -39,6 +40,9 @@ from airlock_online.clients.http_messages import (
 from airlock_online.clients.kept import Gone, KeptLines, Line, connect
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_online.clients.api_key import ApiKey
 
 __all__ = [
     "EVENT_STREAM",
@@ -94,7 +98,7 @@ class Timeouts(NamedTuple):
 class Http:
     """The connections of one command. Use it as a context manager, or close it.
 
-    ``ca_file``, ``proxy`` and ``plain_http`` are those of ``config.HttpSettings``.
+    ``ca_file``, ``proxy`` and ``plain_http`` are those of ``config.HttpSettings``; ``api_key`` goes to its origins alone.
     """
 
     def __init__(
@@ -104,11 +108,13 @@ class Http:
         ca_file: str = "",
         proxy: str = "",
         plain_http: bool = False,
+        api_key: ApiKey | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.timeouts = timeouts
         self._ca_file, self._proxy, self._plain_http = ca_file, proxy, plain_http
+        self._api_key = api_key
         self._monotonic = monotonic
         self._sleep = sleep
         self._open: set[Exchange] = set()
@@ -197,8 +203,10 @@ class Http:
                 do="use its https address; or set [http] plain_http = true, and every command will say so",
             )
         timeouts = {"connect": self.timeouts.connect, "read": silence, "write": silence, "pool": self.timeouts.connect}
+        origin = (url.scheme.decode(), host.lower(), url.port or (443 if url.scheme == b"https" else 80))
+        key = [] if self._api_key is None else self._api_key.headers_for(origin)
         return httpcore.Request(
-            call.method, url, headers=built.headers.raw, content=call.body, extensions={"timeout": timeouts}
+            call.method, url, headers=[*built.headers.raw, *key], content=call.body, extensions={"timeout": timeouts}
         )
 
     @contextmanager

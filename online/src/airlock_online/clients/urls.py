@@ -24,7 +24,7 @@ def join(base_url: str, path: str) -> str:
     if base.username is not None or base.password is not None or base.query or base.fragment:
         raise UsageError(
             f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
-            do="give only the address; no service here takes credentials",
+            do="give only the address; an API key has its section [api_key] in config.toml",
         )
     odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in path.split("/")[1:])
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or odd:

@@ -175,7 +175,8 @@ class Finding(NamedTuple):
     """What a check found.
 
     ``ok`` is None for what this machine could not judge; ``what`` then says why. ``got`` and ``expected`` are plain
-    values, or functions that make one: a text that nobody reads is never made.
+    values, or functions that make one: a text that nobody reads is never made. ``form``: the two differ in nothing but
+    how the same value is written.
     """
 
     ok: bool | None
@@ -183,6 +184,7 @@ class Finding(NamedTuple):
     expected: object
     where: str = ""
     what: str = ""
+    form: bool = False
 
 
 NOT_REACHED = Finding(None, "", "")
@@ -202,6 +204,10 @@ class Info(NamedTuple):
 REBUILD = "Build the request again on the online machine; if it is refused again, stop and find out who altered it."
 STOP = "Stop. Somebody or something altered the payload. Keep the file, and find out where before you continue."
 PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
+FORM = (
+    "Airlock takes one spelling of this value. If the venue has always written it so, ask it to write it as expected. "
+    "If it wrote it otherwise before, stop and find out who altered it."
+)
 COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
 """What to do, where several checks ask for the same."""
 
@@ -246,9 +252,9 @@ def verdict_of(check: Check, finding: Finding | None) -> Verdict:
         return Verdict(check.id, "not-applicable")
     if finding is NOT_REACHED:
         return Verdict(check.id, "not-reached")
-    ok, got, expected, where, what = finding
+    ok, got, expected, where, what, form = finding
     got, expected = got() if callable(got) else got, expected() if callable(expected) else expected
     if ok:
         return Verdict(check.id, "pass", got, expected)
     result = "refused" if ok is False else "not-judged"
-    return Verdict(check.id, result, got, expected, where, what or check.info.refusal, check.info.do)
+    return Verdict(check.id, result, got, expected, where, what or check.info.refusal, FORM if form else check.info.do)

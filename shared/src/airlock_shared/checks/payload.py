@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
 from airlock_shared.checks.case import (
+    FORM,
     NAMED,
     READ,
     RECEIVED,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _DOMAIN_SET = frozenset(_DOMAIN_NAMES)
+_CHAIN_IN_HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 
 
 def definitions(intent: Intent) -> Definitions:
@@ -90,7 +93,16 @@ def types_are_pinned(case: Named) -> Finding:
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
     same = types == (_listed_types(text) if DOMAIN_TYPE in types else types_of_text(text))
-    return Finding(same, "as pinned" if same else types, text)
+    return Finding(same, "as pinned" if same else types, text, form=not same and _differs_in_form(types, text))
+
+
+def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
+    """Tell whether it is the pinned definition, with the domain's own fields listed in another order."""
+    listed = types.get(DOMAIN_TYPE)
+    rest = {name: members for name, members in types.items() if name != DOMAIN_TYPE}
+    if type(listed) is not list or rest != types_of_text(encode_type):
+        return False
+    return len(listed) == len(DOMAIN_DEFINITION) and all(member in listed for member in DOMAIN_DEFINITION)
 
 
 @cache
@@ -122,7 +134,8 @@ def domain_name(case: Named) -> Finding:
 def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
-    return Finding(type(got) is str and got == expected, got, expected)
+    same = type(got) is str and got == expected
+    return Finding(same, got, expected, form=type(got) is int and str(got) == expected)
 
 
 @check(
@@ -137,7 +150,8 @@ def domain_chain(case: Named) -> Finding:
     try:
         return Finding(read_integer(got) == expected, got, expected)
     except Refusal:
-        return Finding(False, got, expected)
+        in_hex = type(got) is str and _CHAIN_IN_HEX.fullmatch(got) is not None and int(got, 16) == expected
+        return Finding(False, got, expected, form=in_hex)
 
 
 @check(
@@ -197,7 +211,8 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
 def digest_matches(case: ReadIntent) -> Finding:
     """The digest recomputed under the pinned domain is the payload's."""
     got, expected = case.request.payload["digest"], "0x" + case.hashes.digest.hex()
-    return Finding(got == expected or got.lower() == expected, got, expected)
+    same = got == expected or got.lower() == expected
+    return Finding(same, got, expected, form=not same and "0x" + got.lower() == expected)
 
 
 @check(
@@ -207,16 +222,17 @@ def digest_matches(case: ReadIntent) -> Finding:
 def encoding_matches(case: ReadIntent) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
     got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent, case.message).hex()
-    return Finding(got == expected or got.lower() == expected, got, expected)
+    same = got == expected or got.lower() == expected
+    return Finding(same, got, expected, form=not same and "0x" + got.lower() == expected)
 
 
 _ONE_SPELLING = "A value with several spellings, which two programs could read differently."
 _MSG = {
     "MSG-FIELDS": Info("fields missing or too many", "A field that is shown but not signed, or signed but not shown.", STOP),
     "MSG-STRUCT": Info("not an object", "A nested struct replaced by something else.", STOP),
-    "MSG-INT": Info("an integer that is not in the accepted form", _ONE_SPELLING, STOP),
+    "MSG-INT": Info("an integer that is not in the accepted form", _ONE_SPELLING, FORM),
     "MSG-RANGE": Info("an integer outside its type", "A number that wraps around into another.", STOP),
-    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', STOP),
+    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', FORM),
     "MSG-ADDRESS": Info("not an address, or its checksum is wrong", "An address mistyped or altered.", STOP),
     "MSG-BYTES": Info("not bytes of the type's length", _ONE_SPELLING, STOP),
     "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", STOP),
