@@ -15,7 +15,6 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
-from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import require_new, write_new
@@ -57,7 +56,7 @@ def fetch(home: OnlineHome, /, name: str, builder: str, output: Path, as_json: b
     require_new(output)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
-    with working("Waiting for the builder"), connections(home) as http:
+    with connections(home) as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
         pairs = client.read(config.reads.pairs)

@@ -97,6 +97,7 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
 
             def told() -> None:
                 until_answered.close()
+                until_answered.enter_context(working(f"    {request.step}: waiting for its outcome"))
                 answered()
 
             context = desk.context(request.step, delivery.digest, told)
