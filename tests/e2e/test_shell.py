@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -336,13 +337,35 @@ def test_a_terminal_of_another_encoding_ends_nothing(program: Path, tmp_path: Pa
 def test_a_service_that_does_not_answer_is_told_while_it_is_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/builder"
+        terminal = Terminal(ONLINE, "ready", "--builder", url)
+        asked, _ = silent.accept()
+        while "Waiting for 127.0.0.1 ... (1 s)" not in terminal.shown:
+            assert terminal.more(), terminal.shown
+        asked.close()
+    assert terminal.end() == 8
+
+
+def test_nothing_of_a_wait_reaches_a_pipe() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/builder"
         process = subprocess.Popen([str(ONLINE), "ready", "--builder", url], stderr=subprocess.PIPE, text=True)
         asked, _ = silent.accept()
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith("Waiting for the builder ... (1 s)")
+        time.sleep(1.6)
         asked.close()
-    assert process.wait(60) == 8
-    process.stderr.close()
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, "Waiting" in said, " s)" in said) == (8, False, False)
+
+
+def test_a_person_is_told_that_the_ledger_waits_for_them(tmp_path: Path) -> None:
+    """A Ledger that is silent: the command waits for it, says so, and goes on saying nothing to a pipe."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        terminal = Terminal(OFFLINE, "--home", tmp_path / "home", "address", "--emulator", port)
+        asked, _ = silent.accept()
+        while "Waiting for the Ledger ... (1 s)" not in terminal.shown:
+            assert terminal.more(), terminal.shown
+        asked.close()
+    assert terminal.end() == 5
 
 
 # ---- configuration ----------------------------------------------------------------------------------------------------

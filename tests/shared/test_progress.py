@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -22,6 +23,22 @@ class Said:
         self.lines.append(text)
         if len(self.lines) >= self.wanted:
             self.enough.set()
+
+
+@pytest.fixture(autouse=True)
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+
+def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    before = threading.active_count()
+    with working("Drawing", first_s=0.0, again_s=0.0):
+        assert threading.active_count() == before
+        assert not said.enough.wait(0.2)
+    assert said.lines == []
 
 
 def test_a_long_wait_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan, Signer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+Around = Callable[["Transport"], "Transport"]
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
@@ -95,13 +96,20 @@ def choose_signer(plan: Plan, name: str | None) -> Signer:
 class Device:
     """A Ledger that is opened when it is first needed, and then kept until the command ends."""
 
-    def __init__(self, emulator_port: int | None, ledger_path: str | None, log: Path | None = None) -> None:
+    def __init__(
+        self,
+        emulator_port: int | None,
+        ledger_path: str | None,
+        log: Path | None = None,
+        around: Around = lambda it: it,
+    ) -> None:
         """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists."""
         if log is not None:
             require_new(log)
         self._emulator_port = emulator_port
         self._ledger_path = ledger_path
         self._log = log
+        self._around = around
         self._app: EthereumApp | None = None
         self._transport: Transport | None = None
         self.model = ""
@@ -119,7 +127,7 @@ class Device:
                 from airlock_offline.ledger.apdu_log import LoggedTransport
 
                 self._transport = LoggedTransport(self._transport, self._log)
-            self._app = open_app(self._transport, rehearsal=self._emulator_port is not None)
+            self._app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
         return self._app
 
     def _open(self) -> Transport:
@@ -142,10 +150,10 @@ class Device:
 
 
 @contextmanager
-def opened(emulator_port: int | None, ledger_path: str | None) -> Iterator[Device]:
-    """Give a device for the length of a command; its exchanges are logged when ``--apdu-log`` was given."""
+def opened(emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it) -> Iterator[Device]:
+    """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged."""
     context = click.get_current_context(silent=True)
-    device = Device(emulator_port, ledger_path, context.meta.get(APDU_LOG) if context else None)
+    device = Device(emulator_port, ledger_path, context.meta.get(APDU_LOG) if context else None, around)
     try:
         yield device
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
@@ -55,7 +56,7 @@ def show_account(
       airlock-offline accounts show
       airlock-offline accounts show --as page
     """
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
     transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")

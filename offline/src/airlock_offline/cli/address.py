@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import choose_signer, device_options, opened
 from airlock_offline.home import OfflineHome
@@ -49,7 +50,7 @@ def address(
         say(f"expected  {checksum_address(signer.address)}  ({signer.name}, {signer.path})")
     if confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
         if signer:
             found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -103,7 +104,7 @@ def prove_command(
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
     state.record_unenforced(now_ms())
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
         app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))
         signature = app.sign_personal_message(path, challenge.text()).rsv

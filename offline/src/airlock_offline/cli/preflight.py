@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
@@ -22,6 +23,7 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.console import ask, finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
 from airlock_shared.host.machine import page_lines
@@ -80,9 +82,10 @@ def preflight(
     clock = _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path, record)
-    say("Looking at every installed file ...")
-    installation = examine_installation()
-    examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
+    with working("Looking at every installed file"):
+        installation = examine_installation()
+    with working("Looking at every file of the kit"):
+        examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
     told = PreflightInputs(
         now_ms(), clock, valid_ms, device, udev_rule(), software, installation, examined, state.confinement
@@ -154,7 +157,7 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
 
 
 def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> dict[str, Any]:
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
         if record is None:
             return report_or_error(device)
         software = emulator_port is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import choose_signer, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -90,7 +91,7 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, app, model, piped=isolation.is_rehearsal())) is None:
             pass

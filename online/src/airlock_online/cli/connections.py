@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import say
+from airlock_shared.cli.progress import working
+from airlock_shared.text.safe import safe
 
 PLAIN = "NOTE: [http] plain_http = true: what goes to an http:// address can be read and changed on its way."
 
 
 @contextmanager
-def connections(home: OnlineHome, timeouts: Timeouts = Timeouts()) -> Iterator[Http]:  # noqa: B008 (frozen)
-    """Yield a command's connections. Raises ``UsageError`` for a wrong configuration."""
+def connections(
+    home: OnlineHome,
+    timeouts: Timeouts = Timeouts(),  # noqa: B008 (frozen)
+    waiting: Callable[[str], AbstractContextManager[None]] = lambda host: working(
+        f"Waiting for {safe(host, limit=60)}"
+    ),
+) -> Iterator[Http]:
+    """Yield a command's connections; people are told what each waits for.
+
+    Raises ``UsageError`` for a wrong configuration.
+    """
     settings = home.config().http
     if settings.plain_http:
         say(PLAIN)
-    with Http(timeouts, **settings._asdict(), api_key=home.api_key()) as http:
+    with Http(timeouts, **settings._asdict(), api_key=home.api_key(), waiting=waiting) as http:
         yield http

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -258,7 +258,10 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
 @contextmanager
 def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
-    with connections(home) as http, open_journal(home.journal_url(), now_ms) as journal:
+    with (
+        connections(home, waiting=lambda _host: nullcontext()) as http,
+        open_journal(home.journal_url(), now_ms) as journal,
+    ):
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk

@@ -17,7 +17,6 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
-from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import read_input, require_new, write_new
@@ -74,7 +73,7 @@ def fetch(
     records = None if device_metadata is None else read_input(device_metadata, max_bytes=MAX_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
-    with working("Waiting for the builder"), connections(home) as http:
+    with connections(home) as http:
         client = BuilderClient(builder, http)
         meta = client.meta()
         pairs = read_pairs(client, config.reads.pairs)

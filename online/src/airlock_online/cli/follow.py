@@ -12,6 +12,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
 from airlock_shared.cli.console import finish, json_option, say, worst
+from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode
 
 
@@ -43,7 +44,8 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
             if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted = [ExitCode.UNKNOWN]
-        codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
+        with working(f"Waiting for the outcome of {len(chosen)}"):
+            codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Mapping, Sequence
 
 from airlock_online.clock import now_ms
@@ -21,11 +19,12 @@ from airlock_online.preparing.prepare import (
 from airlock_shared.catalogue.intents import CATALOGUE, leaf
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.console import paint, say
+from airlock_shared.cli.console import say
+from airlock_shared.cli.progress import count_down
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Expired, Refusal
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.units import span_text, utc_text
+from airlock_shared.units import utc_text
 
 
 def prepare_plan(
@@ -115,19 +114,3 @@ def accepted(prepared: Prepared) -> Prepared:
         refusal.where = verdict.where
         raise refusal
     return prepared
-
-
-def count_down(seconds: int, why: str) -> None:
-    """Wait, and show on a terminal how long it still takes; in a file it is one line."""
-    say(why)
-    live = sys.stderr.isatty()
-    if not live:
-        say(f"Waiting {span_text(seconds)}, then it goes on.")
-    try:
-        for left in range(seconds, 0, -1):
-            if live:
-                paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
-            time.sleep(1)
-    finally:
-        if live:
-            paint("\r\x1b[K", err=True, end="")

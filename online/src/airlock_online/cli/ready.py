@@ -11,7 +11,6 @@ from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.cli.progress import working
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -31,7 +30,7 @@ def ready(home: OnlineHome, builder: str | None, name: str | None, as_json: bool
     if builder is not None and name is not None:
         raise UsageError("--builder and --deployment name two builders", do="give one of them")
     url = builder or home.choose_deployment(name).base_urls["builder"]
-    with working("Waiting for the builder"), connections(home) as http:
+    with connections(home) as http:
         readiness = BuilderClient(url, http).ready()
     if as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})

@@ -84,7 +84,8 @@ def submit(
             if by_rpc and delivery.route == RELAY:
                 delivery = _by_rpc(delivery, whole.deployment, desk)
             jobs.append(_job(delivery, request, desk))
-        codes += run_parallel(jobs, in_turn=True)
+        with working(f"Waiting for {len(jobs)} outcome{'s' if len(jobs) > 1 else ''}"):  # one word for all of them
+            codes += run_parallel(jobs, in_turn=True)
     finish(worst(codes))
 
 

@@ -18,7 +18,6 @@ from airlock_online.clients.echo import named, require_named
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import json_option, rows, say, show, show_json
-from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -39,7 +38,7 @@ def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     """Open the builder of the deployment of this name, or of the only one. Raises ``UsageError`` when there is none."""
     deployment = home.choose_deployment(name)
     config = home.config()
-    with working("Waiting for the builder"), connections(home) as http:
+    with connections(home) as http:
         builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
         yield VenueBuilder(deployment, builder, config)
 

@@ -15,7 +15,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cached_property, lru_cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -99,6 +99,7 @@ class Http:
     """The connections of one command. Use it as a context manager, or close it.
 
     ``ca_file``, ``proxy`` and ``plain_http`` are those of ``config.HttpSettings``; ``api_key`` goes to its origins alone.
+    ``waiting`` is entered with the host's name while a reply is waited for: of a stream, until its head is there.
     """
 
     def __init__(
@@ -111,12 +112,14 @@ class Http:
         api_key: ApiKey | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        waiting: Callable[[str], AbstractContextManager[None]] = lambda _host: nullcontext(),
     ) -> None:
         self.timeouts = timeouts
         self._ca_file, self._proxy, self._plain_http = ca_file, proxy, plain_http
         self._api_key = api_key
         self._monotonic = monotonic
         self._sleep = sleep
+        self._waiting = waiting
         self._open: set[Exchange] = set()
         self._kept = KeptLines(monotonic)
         self._question = lru_cache(QUESTIONS)(self._build_question)  # to build one takes as long as to ask it
@@ -161,8 +164,11 @@ class Http:
         tunnel = bool(self._proxy) and request.url.scheme == b"https"
         exchange = Exchange(self._monotonic, began + self.timeouts.head, tunnel=tunnel, ending=lambda: self._closed)
         request.extensions["trace"] = exchange.trace
-        with self._connection(call, request, exchange) as connection:
+        with ExitStack() as waited, self._connection(call, request, exchange) as connection:
+            waited.enter_context(self._waiting(request.url.host.decode("ascii")))
             response = self._send(call, request, connection, exchange)
+            if stream:
+                waited.close()
             exchange.head_bytes = None
             exchange.until = began + (self.timeouts.stream_total if stream else self.timeouts.total)
             try:

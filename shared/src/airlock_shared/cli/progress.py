@@ -1,13 +1,18 @@
-"""A word about a wait: who looks at a silent screen for over a second is told what it is for, and since when."""
+"""A word about a wait: who looks at a silent screen for over a second is told what it is for, and since when.
+
+People at a terminal are told, and nobody else: nothing of this reaches a pipe or a file.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 
-from airlock_shared.cli.console import say
+from airlock_shared.cli.console import paint, say
+from airlock_shared.units import span_text
 
 FIRST_S = 1.0
 AGAIN_S = 10.0
@@ -17,8 +22,11 @@ AGAIN_S = 10.0
 def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) -> Iterator[None]:
     """Say ``what`` on stderr when the work inside lasts longer than ``first_s`` seconds, and every ``again_s`` after that.
 
-    Plain lines, the same in a terminal and in a file; nothing for work that is quick. ``what`` has been made safe.
+    Plain lines, on a terminal alone; nothing for work that is quick. ``what`` has been made safe.
     """
+    if not sys.stderr.isatty():
+        yield
+        return
     done = threading.Event()
     begun = monotonic()
 
@@ -35,3 +43,19 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) ->
     finally:
         done.set()
         teller.join()
+
+
+def count_down(seconds: int, why: str) -> None:
+    """Wait, and show on a terminal how long it still takes; in a file it is one line."""
+    say(why)
+    live = sys.stderr.isatty()
+    if not live:
+        say(f"Waiting {span_text(seconds)}, then it goes on.")
+    try:
+        for left in range(seconds, 0, -1):
+            if live:
+                paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
+            sleep(1)
+    finally:
+        if live:
+            paint("\r\x1b[K", err=True, end="")

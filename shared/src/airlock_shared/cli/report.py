@@ -11,6 +11,7 @@ import click
 
 from airlock_shared.cli.console import INPUT, json_option, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.progress import working
 from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
@@ -123,7 +124,8 @@ def verify_report(
 
 def _printed(folder: Path, printing: Printing) -> bool:
     say("Printing it as PDF ...")
-    why = printing(folder / HTML, folder / PDF)
+    with working("Printing the page"):
+        why = printing(folder / HTML, folder / PDF)
     if why:
         say(f"No {PDF}: {safe_again(why)}. {HTML} can be printed from any browser.")
     return not why
