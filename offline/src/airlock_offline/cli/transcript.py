@@ -90,7 +90,7 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, model) as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, app, model, piped=isolation.is_rehearsal())) is None:
             pass
