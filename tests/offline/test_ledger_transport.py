@@ -100,7 +100,23 @@ def test_a_person_is_waited_for_longer_than_a_machine() -> None:
     opened = opened_on(device)
     opened.exchange(APDU, person=True)
     opened.exchange(APDU, person=False)
-    assert device.waited_ms == [600_000, 20_000, 20_000]
+    assert set(device.waited_ms) == {1000}
+
+
+@pytest.mark.parametrize(("person", "seconds"), [(True, 90), (False, 20)])
+def test_silence_is_waited_for_in_slices_of_a_second(person: bool, seconds: int) -> None:
+    silent = FakeHid([])
+    opened = HidTransport(device=lambda: silent, plugged=lambda: [ONE], review_s=90)
+    with pytest.raises(DeviceSilent, match=f"within {seconds} s") as caught:
+        opened.exchange(APDU, person=person)
+    assert silent.waited_ms == [1000] * seconds
+    assert "review_minutes" in caught.value.do
+
+
+def test_two_people_have_half_an_hour_unless_the_settings_say_otherwise() -> None:
+    silent = FakeHid([])
+    with pytest.raises(DeviceSilent, match="within 1800 s"):
+        HidTransport(device=lambda: silent, plugged=lambda: [ONE]).exchange(APDU, person=True)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +156,20 @@ def test_an_unplugged_device_is_lost(failure: Exception) -> None:
 
     with pytest.raises(DeviceLost, match="broke"):
         opened_on(Failed([])).exchange(APDU, person=False)
+
+
+def test_after_ctrl_c_no_late_answer_is_taken_for_the_next_one() -> None:
+    class Interrupted(FakeHid):
+        def read(self, size: int, timeout_ms: int) -> list[int]:
+            raise KeyboardInterrupt
+
+    device = Interrupted([])
+    opened = opened_on(device)
+    with pytest.raises(KeyboardInterrupt):
+        opened.exchange(APDU, person=True)
+    assert device.closed
+    with pytest.raises(DeviceLost, match="earlier failure"):
+        opened.exchange(APDU, person=False)
 
 
 def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:

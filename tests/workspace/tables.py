@@ -162,7 +162,8 @@ def models() -> str:
         if model.offered:
             option = f"`{model.name}`" if model.screen else "none"
             compared = "yes" if model.screen and model.proved else "screenshots alone" if model.screen else "no"
-            lines += [f"| {model.product} | {option} | {compared} | {model.usb_product:02x}xx | {model.advice} |"]
+            usb = f"{model.usb_product:02x}xx" + (f", {model.usb_legacy:04x}" if model.usb_legacy is not None else "")
+            lines += [f"| {model.product} | {option} | {compared} | {usb} | {model.advice} |"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,15 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
+from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 from airlock_shared.records import NamedTuple
 
+MAX_REVIEW_MINUTES = 240
+
 
 class LedgerSettings(NamedTuple):
-    """The Ledger of this machine: its model, which decides how its screens are told in the review."""
+    """The Ledger of this machine: its model, which decides how its screens are told in the review.
+
+    ``review_minutes``: how long people may read on the device before the command gives up.
+    """
 
     model: str = DEFAULT_MODEL
+    review_minutes: int = REVIEW_S // 60
 
 
 class OfflineConfig(NamedTuple):
@@ -28,6 +35,9 @@ def read_config(path: Path) -> OfflineConfig:
     config = read_settings(path, OfflineConfig())
     if config.ledger.model not in shown_models():
         raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {shown_models()}")
+    if not 1 <= config.ledger.review_minutes <= MAX_REVIEW_MINUTES:
+        got = config.ledger.review_minutes
+        raise UsageError(f"{path} [ledger] review_minutes is {got}", do=f"give 1 to {MAX_REVIEW_MINUTES} minutes")
     return config
 
 

@@ -11,7 +11,10 @@ import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
-from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
+from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, shown_models
+from airlock_offline.ledger.status import WrongModel
+from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.cli.console import say
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.host.files import require_new
@@ -102,8 +105,15 @@ class Device:
         ledger_path: str | None,
         log: Path | None = None,
         around: Around = lambda it: it,
+        *,
+        told_for: str = "",
+        review_s: int = REVIEW_S,
     ) -> None:
-        """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists."""
+        """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists.
+
+        ``told_for`` is the model whose pages people have before them, empty where none were told.
+        """
+        self._told_for, self._review_s = told_for, review_s
         if log is not None:
             require_new(log)
         self._emulator_port = emulator_port
@@ -118,7 +128,7 @@ class Device:
         """What USB says of the device; none before it is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
-        """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
+        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``."""
         if self._app is None:
             from airlock_offline.ledger.ethereum_app import open_app
 
@@ -136,11 +146,16 @@ class Device:
 
             airgap.allow_loopback(self._emulator_port)
             say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
-            return LoopbackTransport(self._emulator_port)
+            return LoopbackTransport(self._emulator_port, self._review_s)
         from airlock_offline.ledger.usb import HidTransport
 
-        opened = HidTransport(self._ledger_path)
+        opened = HidTransport(self._ledger_path, review_s=self._review_s)
         self.plugged, self.model = opened.ledger, opened.ledger.model
+        try:
+            _require_model(self.model, self._told_for)
+        except WrongModel:
+            opened.close()
+            raise
         return opened
 
     def close(self) -> None:
@@ -149,11 +164,37 @@ class Device:
             self._transport.close()
 
 
+def _require_model(found: str, told_for: str) -> None:
+    """Raise ``WrongModel`` when USB names another model than the one whose pages were told; an unknown one may be either."""
+    if not (found and told_for) or found == told_for:
+        return
+    do = f"run it again with --model {found}" if found in shown_models() else f"use one of {', '.join(shown_models())}"
+    raise WrongModel(
+        f"the Ledger is a {MODELS[found].product}, and the pages were listed for a {MODELS[told_for].product}", do=do
+    )
+
+
+def _review_s(context: click.Context | None) -> int:
+    """Return how long people may read on the device, in seconds, as this machine's settings say."""
+    state = context.find_root().obj if context else None
+    if not isinstance(state, OfflineHome) or not state.settings_file.exists():
+        return REVIEW_S
+    from airlock_offline.config import read_config
+
+    return 60 * read_config(state.settings_file).ledger.review_minutes
+
+
 @contextmanager
-def opened(emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it) -> Iterator[Device]:
-    """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged."""
+def opened(
+    emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it, *, told_for: str = ""
+) -> Iterator[Device]:
+    """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged.
+
+    ``told_for`` is the model whose pages the command lists.
+    """
     context = click.get_current_context(silent=True)
-    device = Device(emulator_port, ledger_path, context.meta.get(APDU_LOG) if context else None, around)
+    log = context.meta.get(APDU_LOG) if context else None
+    device = Device(emulator_port, ledger_path, log, around, told_for=told_for, review_s=_review_s(context))
     try:
         yield device
     finally:

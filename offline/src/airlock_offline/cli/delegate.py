@@ -104,7 +104,7 @@ def prove_command(
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
     state.record_unenforced(now_ms())
-    with opened(emulator_port, ledger_path, ToldTransport) as device:
+    with opened(emulator_port, ledger_path, ToldTransport, told_for=model) as device:
         app = isolation.guarded(device.app)()
         require_account(app, path, parse_address(challenge.delegate))
         signature = app.sign_personal_message(path, challenge.text()).rsv

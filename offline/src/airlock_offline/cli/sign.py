@@ -130,7 +130,7 @@ def sign(
     state.record_unenforced(now_ms())
     begun = asked | {"ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
-    with opened(emulator_port, ledger_path) as device:
+    with opened(emulator_port, ledger_path, told_for=model) as device:
         ask = partial(ask_yes, piped=isolation.is_rehearsal())
         app = isolation.guarded(device.app)
         results, stopped = _sign_all(items, situation, state, nonces_of(entries), app, model, ask)

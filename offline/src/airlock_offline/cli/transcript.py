@@ -91,7 +91,7 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path, ToldTransport) as device:
+    with opened(emulator_port, ledger_path, ToldTransport, told_for=model) as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, app, model, piped=isolation.is_rehearsal())) is None:
             pass

@@ -94,8 +94,8 @@ class Model(NamedTuple):
     ``proved``: its pages were compared with recordings of the real app, and not computed by the device's rules alone.
     ``offered``: people may choose it; a development build of the app is for tests.
 
-    ``usb_product`` is the high byte of the USB product id; the low byte says which interfaces there are. Source: the product
-    ids of Ledger's own ``@ledgerhq/devices``.
+    ``usb_product`` is the high byte of the USB product id; the low byte says which interfaces there are. ``usb_legacy`` is
+    the whole id under older firmware. Source: the product ids of Ledger's own ``@ledgerhq/devices``.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Model(NamedTuple):
     usb_product: int
     advice: str
     screen: Screen | None = None
+    usb_legacy: int | None = None
     proved: bool = True
     offered: bool = True
 
@@ -195,6 +196,7 @@ _RECORDS = (
         0x50,
         "three lines a page; compare every page, and never join the pages of a number",
         _NANO_SCREEN,
+        usb_legacy=0x0005,
     ),
     Model(
         "flex",
@@ -202,18 +204,20 @@ _RECORDS = (
         0x70,
         "open More for long texts; a text of twelve lines lacks its last one there",
         _touch_screen(_FLEX),
+        usb_legacy=0x0007,
     ),
     Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
-          _NANO_SCREEN, proved=False),
+          _NANO_SCREEN, usb_legacy=0x0004, proved=False),
     Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; open More for long texts",
-          _touch_screen(_STAX), proved=False),
+          _touch_screen(_STAX), usb_legacy=0x0006, proved=False),
     Model("apexp", "Nano Gen5", 0x80, "shows what a Flex shows, in narrower lines; open More for long texts",
-          _touch_screen(_APEX), proved=False),
+          _touch_screen(_APEX), usb_legacy=0x0008, proved=False),
     Model(
         "nanos",
         "Nano S",
         0x10,
         "Ledger has stopped its updates; the app may never reach the version that Airlock needs",
+        usb_legacy=0x0001,
     ),
     Model(
         f"flex-{DEVELOPMENT}",
@@ -243,7 +247,10 @@ def screen_of(name: str) -> Screen:
 
 def model_of_product(product_id: int) -> str:
     """Return the name of the model with this USB product id, empty when it is not known."""
-    return next((model.name for model in MODELS.values() if model.usb_product == product_id >> 8), "")
+    high = product_id >> 8
+    return next(
+        (name for name, model in MODELS.items() if high == model.usb_product or product_id == model.usb_legacy), ""
+    )
 
 
 def advice_for(name: str) -> str:

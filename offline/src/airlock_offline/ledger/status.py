@@ -98,6 +98,14 @@ class DeviceSilent(DeviceError):
     """The device did not answer in time."""
 
 
+class NotOnThisSystem(DeviceError):
+    """A Ledger on USB is used on Linux alone."""
+
+
+class WrongModel(DeviceError):
+    """The Ledger is of another model than the one whose pages were told."""
+
+
 class DeviceNotFound(DeviceError):
     """No Ledger, or not the one asked for, or more than one."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 MACHINE_TIMEOUT_S = 20  # nobody has to press anything
-PERSON_TIMEOUT_S = 600  # a person may be reading the device's screen
+REVIEW_S = 1800  # two people may be reading 31 pages on the device aloud; `[ledger] review_minutes` sets it
 MAX_REPLY = 512  # bytes; an APDU answer of this app has at most 256
 
 REPLUG = "unplug the Ledger, plug it in again, unlock it, open the Ethereum app and sign again"
@@ -40,14 +40,12 @@ class Transport(Protocol):
         """Let go of the device."""
 
 
-def timeout_s(person: bool) -> int:
-    """Return the seconds that an answer may take: long while a person reads, short for the machine alone."""
-    return PERSON_TIMEOUT_S if person else MACHINE_TIMEOUT_S
-
-
-def silent(person: bool) -> DeviceSilent:
-    """Return the error of a device that did not answer in time."""
-    return DeviceSilent(f"the Ledger did not answer within {timeout_s(person)} s", do=REPLUG)
+def silent(waited_s: int) -> DeviceSilent:
+    """Return the error of a device that did not answer in ``waited_s`` seconds."""
+    return DeviceSilent(
+        f"the Ledger did not answer within {waited_s} s",
+        do=f"{REPLUG}; if people need longer for a review, raise [ledger] review_minutes in config.toml",
+    )
 
 
 def gone() -> DeviceLost:
@@ -61,9 +59,11 @@ def gone() -> DeviceLost:
 class LoopbackTransport:
     """The software Ledger or Speculos on 127.0.0.1. Never a real device."""
 
-    def __init__(self, port: int) -> None:
-        """Connect to ``port`` on 127.0.0.1. Raises ``DeviceNotFound``."""
+    def __init__(self, port: int, review_s: int = REVIEW_S) -> None:
+        """Connect to ``port`` on 127.0.0.1; ``review_s`` is how long people may read. Raises ``DeviceNotFound``."""
         import socket
+
+        self._review_s = review_s
 
         try:
             connection = socket.create_connection((LOOPBACK, port), timeout=MACHINE_TIMEOUT_S)
@@ -77,9 +77,10 @@ class LoopbackTransport:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
         if self._connection is None:
             raise gone()
-        deadline_s = time.monotonic() + timeout_s(person)
+        wait_s = self._review_s if person else MACHINE_TIMEOUT_S
+        deadline_s = time.monotonic() + wait_s
         try:
-            self._connection.settimeout(timeout_s(person))
+            self._connection.settimeout(wait_s)
             self._connection.sendall(len(apdu).to_bytes(4, "big") + apdu)
             length = int.from_bytes(self._receive(4, deadline_s), "big")
             if length > MAX_REPLY:
@@ -87,7 +88,7 @@ class LoopbackTransport:
             reply = self._receive(length + 2, deadline_s)
         except TimeoutError as error:  # a late reply would be taken for the next one's
             self.close()
-            raise silent(person) from error
+            raise silent(wait_s) from error
         except OSError as error:
             self.close()
             raise DeviceLost("the connection to the Ledger broke", do=REPLUG) from error

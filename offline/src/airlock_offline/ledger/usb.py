@@ -16,14 +16,14 @@ from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
     DeviceLost,
     DeviceNotFound,
-    DeviceSilent,
     HeldByAnother,
+    NotOnThisSystem,
     NotPermitted,
     Replugged,
     Unplugged,
     WrongAnswer,
 )
-from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, gone, silent, timeout_s
+from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, gone, silent
 from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, port_of
 from airlock_shared.records import NamedTuple
 
@@ -31,6 +31,7 @@ LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101
 LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
 PACKET_SIZE = 64  # bytes of one HID report
+SLICE_MS = 1000  # no read of hidapi is longer: Python sees Ctrl-C between two of them
 
 
 class HidDevice(Protocol):
@@ -63,11 +64,17 @@ class PluggedLedger(NamedTuple):
 
 
 def hidapi() -> Any:
-    """Return hidapi's module: on Linux the one for ``/dev/hidraw*``, which takes neither a socket nor a second thread.
+    """Return hidapi's module for ``/dev/hidraw*``, which takes neither a socket nor a second thread.
 
-    The other, over libusb, listens for the kernel's messages on a netlink socket. Raises ``ImportError``.
+    The one over libusb listens for the kernel's messages on a netlink socket. Raises ``ImportError``, or ``NotOnThisSystem``
+    elsewhere than on Linux: what keeps a signing machine isolated, and what tells Ledgers apart, is Linux' own.
     """
-    return import_module("hidraw" if sys.platform.startswith("linux") else "hid")
+    if not sys.platform.startswith("linux"):
+        raise NotOnThisSystem(
+            f"a Ledger on USB is used on Linux alone, and this system is {sys.platform}",
+            do="sign on a machine with Linux; plans and reports can be checked here",
+        )
+    return import_module("hidraw")
 
 
 def plugged_ledgers() -> list[PluggedLedger]:
@@ -120,6 +127,14 @@ def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotP
     )
 
 
+def _packet(device: HidDevice, wait_s: int) -> bytes:
+    """Return the next report, waited for in slices of a second. Raises ``DeviceSilent``."""
+    for _ in range(wait_s):
+        if packet := device.read(PACKET_SIZE, SLICE_MS):
+            return bytes(packet)
+    raise silent(wait_s)
+
+
 class HidTransport:
     """A real Ledger on USB, locked for this process."""
 
@@ -127,13 +142,16 @@ class HidTransport:
         self,
         path: str | None = None,
         *,
+        review_s: int = REVIEW_S,
         device: Callable[[], HidDevice] | None = None,
         plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers,
     ) -> None:
         """Open the Ledger at ``path``, or the only one; ``device`` and ``plugged`` stand for hidapi.
 
-        Raises ``DeviceNotFound``, ``HeldByAnother``, ``NotPermitted`` or ``DeviceLost``.
+        ``review_s`` is how long people may read on the device. Raises ``DeviceNotFound``, ``HeldByAnother``,
+        ``NotPermitted``, ``NotOnThisSystem`` or ``DeviceLost``.
         """
+        self._review_s = review_s
         self._plugged = plugged
         self.ledger = choose_ledger(plugged(), path)
         self._lock = DeviceLock(self.ledger.path)
@@ -168,7 +186,7 @@ class HidTransport:
         except CommException as error:
             self.close()
             raise WrongAnswer("the Ledger's USB packets are out of order", do=REPLUG) from error
-        except (DeviceSilent, DeviceLost, WrongAnswer):  # a late reply would be taken for the next one's
+        except BaseException:  # also Ctrl-C: a late reply would be taken for the next one's
             self.close()
             raise
         return reply[:-2], int.from_bytes(reply[-2:], "big")
@@ -197,12 +215,9 @@ class HidTransport:
         from ledgerblue.ledgerWrapper import unwrapResponseAPDU
 
         received = bytearray()
-        wait_s = timeout_s(person)  # for the first packet; the others follow at once
+        wait_s = self._review_s if person else MACHINE_TIMEOUT_S  # for the first packet; the others follow at once
         while len(received) < MAX_REPLY + PACKET_SIZE:
-            packet = device.read(PACKET_SIZE, wait_s * 1000)
-            if not packet:
-                raise silent(person)
-            received += bytes(packet)
+            received += _packet(device, wait_s)
             reply = unwrapResponseAPDU(LEDGER_CHANNEL, bytes(received), PACKET_SIZE)
             if reply is not None:
                 if len(reply) < 2:

@@ -8,6 +8,7 @@ from pathlib import Path
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import Installation
+from airlock_offline.ledger.status import NotOnThisSystem
 from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
@@ -81,6 +82,9 @@ def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -
     except ImportError as error:
         yield fault("Ledger", "driver", f"hidapi cannot be loaded: {safe(str(error), limit=200)}",
                     "install its system libraries, or install again")  # fmt: skip
+        return
+    except NotOnThisSystem as error:
+        yield fault("Ledger", "Ledger", error.what, error.do, ExitCode.DEVICE)
         return
     if not found:
         yield Observed("Ledger", "Ledger", "none is plugged in", LOOK, "plug it in, unlock it, open the Ethereum app")

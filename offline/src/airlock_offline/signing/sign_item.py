@@ -212,6 +212,8 @@ def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[Devic
     try:
         return _ask_device(case, app)
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            station.tell("\nInterrupted. If the Ledger still shows the review, reject it there before you go on.")
         if app.may_have_signed:
             station.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:

@@ -1,0 +1,265 @@
+"""Ledgers on USB as people use them, through the product's transport: unplugged, locked, of another model, two at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.config import read_config
+from airlock_offline.device_connection import Device
+from airlock_offline.ledger import status, usb
+from airlock_offline.ledger.models import MODELS, model_of_product
+from airlock_offline.preflight.doctor import ledger_lines
+from airlock_offline.signing.sign_item import ItemResult, sign_item
+from airlock_shared.errors import AirlockError, UsageError
+from airlock_shared.host.observed import OK
+from offline.test_signing import SEED, Table, case, ledger
+from offline.usb_bus import UsbBus
+from shared.world import situation
+
+FIRST, SECOND = "/dev/hidraw93", "/dev/hidraw95"
+
+
+@pytest.fixture
+def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsbBus]:
+    """An empty bus in hidapi's place, and a folder of its own for locks."""
+    plugged = UsbBus()
+    monkeypatch.setattr(usb, "hidapi", lambda: plugged)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield plugged
+    assert all(device.closed for device in plugged.opened), "a Ledger was not let go"
+
+
+def told(path: str | None = None, model: str = "") -> AirlockError:
+    """Open a Ledger and return what is wrong with it."""
+    device = Device(None, path, told_for=model)
+    try:
+        with pytest.raises(AirlockError) as caught:
+            device.app()
+    finally:
+        device.close()
+    return caught.value
+
+
+# ---- what is plugged in --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("faults", "error", "said", "do"),
+    [
+        ({"lock"}, status.Locked, "is locked", "unlock it with its PIN"),
+        ({"wrong-app"}, status.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
+        ({"app-closed"}, status.AppClosed, "home screen", "open the Ethereum app"),
+        ({"old-version"}, status.AppTooOld, "'1.10.4'", "update it"),
+    ],
+    ids=["locked", "wrong app", "home screen", "wrong version"],
+)
+def test_a_ledger_that_is_not_ready_has_its_sentence(
+    bus: UsbBus, faults: set[str], error: type[AirlockError], said: str, do: str
+) -> None:
+    bus.plug(faults=frozenset(faults))
+    found = told()
+    assert (type(found), said in found.what, do in found.do) == (error, True, True)
+
+
+def test_a_development_build_is_not_signed_with(bus: UsbBus) -> None:
+    bus.plug(0x7011, model="flex-1.22.0-dev")
+    found = told()
+    assert (type(found), "development build" in found.what) == (status.NotReleased, True)
+
+
+def test_none_is_plugged_in(bus: UsbBus) -> None:
+    assert "no Ledger is plugged in" in told().what
+
+
+def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbBus) -> None:
+    first, second = bus.plug(0x5011, FIRST), bus.plug(0x7011, SECOND, model="flex")
+    found = told()
+    assert type(found) is status.DeviceNotFound
+    assert all(part in found.what for part in ("more than one", FIRST, SECOND))
+    assert "--ledger" in found.do
+    device = Device(None, SECOND, told_for="flex")
+    device.app()
+    device.close()
+    assert (first.apdus, bool(second.apdus), device.model) == ([], True, "flex")
+
+
+@pytest.mark.parametrize(
+    ("product_id", "told_for", "said", "do"),
+    [
+        (0x7011, "nanosp", "is a Flex, and the pages were listed for a Nano S Plus", "--model flex"),
+        (0x0007, "nanosp", "is a Flex", "--model flex"),
+        (0x0005, "flex", "is a Nano S Plus, and the pages were listed for a Flex", "--model nanosp"),
+        (0x0004, "nanosp", "is a Nano X", "--model nanox"),
+        (0x1015, "nanosp", "is a Nano S,", "use one of nanosp, flex"),
+    ],
+)
+def test_a_ledger_of_another_model_than_the_listed_pages_is_asked_for_nothing(
+    bus: UsbBus, product_id: int, told_for: str, said: str, do: str
+) -> None:
+    plugged = bus.plug(product_id)
+    found = told(model=told_for)
+    assert (type(found), said in found.what, do in found.do) == (status.WrongModel, True, True)
+    assert plugged.apdus == []
+
+
+@pytest.mark.parametrize(("product_id", "told_for"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
+def test_the_listed_model_and_one_that_nobody_knows_are_used(bus: UsbBus, product_id: int, told_for: str) -> None:
+    bus.plug(product_id)
+    device = Device(None, None, told_for=told_for)
+    device.app()
+    device.close()
+
+
+PRODUCTS = {
+    "nanos": (0x0001, 0x10), "nanox": (0x0004, 0x40), "nanosp": (0x0005, 0x50), "stax": (0x0006, 0x60),
+    "flex": (0x0007, 0x70), "apexp": (0x0008, 0x80),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None:
+    legacy, high = PRODUCTS[name]
+    assert model_of_product(legacy) == name
+    assert {model_of_product(high << 8 | low) for low in range(256)} == {name}
+
+
+@pytest.mark.parametrize("product_id", [0x0000, 0x0002, 0x0003, 0x0009, 0x00FF, 0x2011, 0x9011, 0xFFFF])
+def test_another_product_id_is_of_no_model(product_id: int) -> None:
+    assert model_of_product(product_id) == ""
+    assert set(PRODUCTS) == {model.name for model in MODELS.values() if model.offered}
+
+
+# ---- during a review -------------------------------------------------------------------------------------------------
+
+
+class AtTheTable:
+    """A table whose Ledger is on the bus."""
+
+    def __init__(self, bus: UsbBus, folder: Path) -> None:
+        self.table = Table(folder, ledger())
+        self.plugged = bus.plug(seed=SEED)
+        self._device = Device(None, None, told_for="nanosp")
+
+    def sign(self) -> ItemResult:
+        try:
+            return sign_item(case(), situation(), self.table.station._replace(app=self._device.app))
+        finally:
+            self._device.close()
+            self._device = Device(None, None, told_for="nanosp")
+
+
+@pytest.fixture
+def here(bus: UsbBus, tmp_path: Path) -> AtTheTable:
+    return AtTheTable(bus, tmp_path)
+
+
+def test_a_review_that_takes_a_quarter_of_an_hour_is_waited_for(here: AtTheTable) -> None:
+    here.plugged.during_review = [lambda: None] * 900
+    assert here.sign().signed.result == "signed"
+    assert here.plugged.reads_during_review == 900
+    assert here.table.events == ["signing", "signed"]
+
+
+def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwards(
+    bus: UsbBus, here: AtTheTable
+) -> None:
+    here.plugged.during_review = [lambda: None, bus.unplug]
+    with pytest.raises(status.Unplugged, match="the Ledger was unplugged") as caught:
+        here.sign()
+    assert "plug it in again" in caught.value.do
+    assert here.table.kept() == []
+    here.plugged = bus.plug(path=SECOND, seed=SEED)
+    assert here.sign().signed.result == "signed"
+
+
+def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, here: AtTheTable) -> None:
+    def replug() -> None:
+        bus.unplug()
+        bus.plug(path=SECOND, seed=SEED)
+
+    here.plugged.during_review = [replug]
+    with pytest.raises(status.Replugged, match="plugged in again, or an app was opened or closed"):
+        here.sign()
+    assert here.table.kept() == []
+    assert here.sign().signed.result == "signed"
+
+
+@pytest.mark.parametrize(
+    ("sw", "error", "said"),
+    [(0x5515, status.Locked, "is locked"), (0x6901, status.Busy, "menu"), (0x6E01, status.AppClosed, "not open")],
+)
+def test_locked_or_closed_during_a_review_nothing_was_signed(
+    here: AtTheTable, sw: int, error: type[AirlockError], said: str
+) -> None:
+    here.plugged.during_review = [lambda: here.plugged.answer_instead(sw)]
+    with pytest.raises(error, match=said):
+        here.sign()
+    assert here.table.events == ["signing", "not-signed"]
+    assert here.sign().signed.result == "signed"
+
+
+def test_refused_on_the_device_it_is_declined(here: AtTheTable) -> None:
+    here.plugged.during_review = [lambda: here.plugged.answer_instead(0x5501)]
+    assert here.sign().signed.result == "declined"
+
+
+def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: AtTheTable) -> None:
+    here.plugged.during_review = [lambda: None, lambda: os.kill(os.getpid(), signal.SIGINT), *[lambda: None] * 100]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            here.sign()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert here.plugged.reads_during_review == 2
+    said = " ".join(here.table.told)
+    assert "reject it there" in said
+    assert "not known whether the Ledger signed" in said
+    assert (here.table.events, here.table.kept()) == (["signing"], [])
+
+
+# ---- settings and systems ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "241", '"30"', "1.5", "true"])
+def test_a_time_for_a_review_that_is_none_is_refused(tmp_path: Path, minutes: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[ledger]\nreview_minutes = {minutes}\n")
+    with pytest.raises(UsageError, match="review_minutes"):
+        read_config(file)
+
+
+def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Path) -> None:
+    import click
+
+    from airlock_offline.device_connection import opened
+    from airlock_offline.home import OfflineHome
+
+    file = tmp_path / "config.toml"
+    for written, seconds in (("", 1800), ("[ledger]\nreview_minutes = 2\n", 120), ("[ledger]\n", 1800)):
+        if written:
+            file.write_text(written)
+        with click.Context(click.Command("sign"), obj=OfflineHome(tmp_path)), opened(None, None) as device:
+            assert device._review_s == seconds
+            plugged = bus.plug()
+            plugged.during_review = [lambda: None] * 5000
+            with pytest.raises(status.DeviceSilent, match=f"within {seconds} s"):
+                device.app().address("m/44'/60'/0'/0/0", confirm=True)
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32", "freebsd14"])
+def test_elsewhere_than_on_linux_a_sentence_says_so(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    found = told()
+    assert (type(found), platform in found.what) == (status.NotOnThisSystem, True)
+    assert "on Linux alone" in found.what
+    [line] = ledger_lines()
+    assert line.verdict != OK
+    assert "on Linux alone" in line.found
