@@ -21,7 +21,7 @@ MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
 .PHONY: help rehearse quick test test-offline test-online test-together test-newer check lint lock bench bench-qr docs mutate clean \
-        speculos offline-kit left-out
+        speculos offline-kit online-bundle left-out
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -78,8 +78,10 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 	@$(VENVS)/dev/bin/ruff check --quiet .
 	@$(VENVS)/dev/bin/ruff format --quiet --check .
 	@$(VENVS)/dev/bin/mypy
-	@MYPYPATH=offline/kit:shared/src:offline/src $(VENVS)/dev/bin/mypy --python-executable $(VENVS)/kit/bin/python \
-		offline/kit/build.py offline/kit/program/packages.py
+	@MYPYPATH=offline/kit:shared/packing:shared/src:offline/src $(VENVS)/dev/bin/mypy \
+		--python-executable $(VENVS)/kit/bin/python offline/kit/build.py offline/kit/program/packages.py
+	@MYPYPATH=online/bundle:shared/packing:shared/src $(VENVS)/dev/bin/mypy \
+		--python-executable $(VENVS)/kit/bin/python online/bundle/build.py
 	@$(VENVS)/dev/bin/lint-imports
 
 mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a tenth of them)
@@ -90,6 +92,7 @@ check: lint test ## Run everything that CI runs
 bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_delivery
+	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_many_orders
 
 bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded pictures, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/bench/bench_qr.py
@@ -103,7 +106,10 @@ speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## T
 	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
 
 offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/reference/kit.md)
-	@$(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
+	@PYTHONPATH=shared/packing $(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
+
+online-bundle: $(VENVS)/kit/.done ## Build what the online half is installed from (docs/reference/bundle.md)
+	@PYTHONPATH=shared/packing $(VENVS)/kit/bin/python online/bundle/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files
 	@sh .ci/lock $(VENVS)/dev/bin/uv
@@ -141,11 +147,11 @@ $(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml
 	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal -e offline
 	@touch $@
 
-# What builds the kit: it reads wheels and writes the bill of materials. Never on a signing machine.
-$(VENVS)/kit/.done: offline/kit/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
+# What builds the kit and the bundle: it reads wheels and writes the bill of materials. Never on a signing machine.
+$(VENVS)/kit/.done: shared/packing/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
 	@echo "Setting up the kit's workshop ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/kit
-	@$(VENVS)/kit/bin/python $(PINNED) offline/kit/requirements.txt
+	@$(VENVS)/kit/bin/python $(PINNED) shared/packing/requirements.txt
 	@$(VENVS)/kit/bin/python $(MEMBERS) -e shared -e offline
 	@touch $@
 

@@ -88,6 +88,7 @@ install() {
     rm -f -- "$packages"/*.dist-info/RECORD
     cp -- "$kit/program/airlock-offline" "$new/bin/airlock-offline"
     cp -R -- "$kit/KIT" "$kit/MANIFEST" "$kit/INSTALLED" "$kit/SYSTEM-LIBRARIES" "$kit/udev" "$kit/guides" "$papers/"
+    cp -R -- "$kit/share/." "$new/share/"
     printf '%s\n' "$fingerprint" >"$papers/FINGERPRINT"
     find "$new" -type d -exec chmod 755 {} +
     find "$new" -type f -exec chmod 644 {} +
@@ -105,6 +106,7 @@ install() {
     say "  2. As root: cp $target/share/airlock-offline/udev/*.rules /etc/udev/rules.d/ && udevadm control --reload"
     say "  3. Install the packages of $target/share/airlock-offline/SYSTEM-LIBRARIES that are missing."
     say "  4. $target/bin/airlock-offline preflight"
+    say "The manual: man -l $target/share/man/man1/airlock-offline.1"
 }
 
 # One line, and everything above it is functions: all is read before anything runs, and nothing is read afterwards.

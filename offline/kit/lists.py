@@ -1,20 +1,19 @@
-"""The kit's two lists, in the form of ``sha256sum``: MANIFEST of what is in it, INSTALLED of what installing it gives."""
+"""The list INSTALLED of the files that installing a kit gives, in the form of ``sha256sum``."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from sums import hash_tree, sha256
 from wheels import Wheel
 
 from airlock_offline.installation.manifest import PAPERS
 from airlock_shared.errors import UsageError
 
-_SAFE = re.compile(r"[A-Za-z0-9._+@=,~-][A-Za-z0-9._+@=,~ /-]*")
 _NEVER_KEPT = re.compile(r"[^/]+\.dist-info/RECORD|docs/.*")
 """Removed by ``install.sh``: RECORD names the folder of the installation, and INSTALLED stands for it; ``docs`` is put
 beside the packages by several of them, by mistake, each over the other's."""
@@ -29,22 +28,9 @@ class Copied(NamedTuple):
 
 COPIED = (
     Copied("program/airlock-offline", "bin/airlock-offline"),
+    Copied("share", "share"),
     *(Copied(name, f"{PAPERS}/{name}") for name in ("KIT", "SYSTEM-LIBRARIES", "udev", "guides")),
 )
-
-
-def sums(files: Mapping[str, str]) -> str:
-    """Return hashes by path as ``sha256sum`` writes them, sorted. Raises ``UsageError`` for a name that needs escaping."""
-    wrong = [path for path in files if not _SAFE.fullmatch(path) or ".." in path.split("/")]
-    if wrong:
-        raise UsageError(f"a file of the kit has an unusual name: {wrong[0]!r}", do="find out which package brings it")
-    return "".join(f"{digest}  {path}\n" for path, digest in sorted(files.items()))
-
-
-def hash_tree(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file below a folder, by path."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in paths}
 
 
 def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]:
@@ -71,10 +57,10 @@ def _unpacked(wheel: Wheel, site: str) -> dict[str, str]:
         for name in names:
             target = _target(name, site, wheel)
             if target and not _NEVER_KEPT.fullmatch(name):
-                files[target] = _sha256(archive.read(name))
+                files[target] = sha256(archive.read(name))
     (metadata,) = {name.split("/")[0] for name in names if re.match(r"[^/]+\.dist-info/METADATA$", name)}
-    files[f"{site}/{metadata}/INSTALLER"] = _sha256(b"pip\n")
-    files[f"{site}/{metadata}/REQUESTED"] = _sha256(b"")
+    files[f"{site}/{metadata}/INSTALLER"] = sha256(b"pip\n")
+    files[f"{site}/{metadata}/REQUESTED"] = sha256(b"")
     return files
 
 
@@ -88,7 +74,3 @@ def _target(name: str, site: str, wheel: Wheel) -> str:
     if scheme in ("purelib", "platlib"):
         return f"{site}/{below}"
     raise UsageError(f"{wheel.path.name} brings {scheme}", do="see whether the signing machine needs them")
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

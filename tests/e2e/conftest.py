@@ -50,10 +50,11 @@ class BothMachines:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def pin(self) -> None:
-        """Fetch the deployment and pin it."""
+    def pin(self, batched: str = "") -> None:
+        """Fetch the deployment and pin it; the batched market may be at another address."""
         urls = self.services
-        words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url, "--relayer", urls.relayer_url)
+        market = batched or urls.batched_url
+        words = ("--builder", urls.builder_url, "--batched-market", market, "--relayer", urls.relayer_url)
         assert (
             self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code
             == 0

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
+from airlock_shared.cli.lazy_commands import LazyCommands
 
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 WITHOUT_JSON = {
@@ -79,6 +80,22 @@ def test_the_list_of_commands_fits_80_columns_and_is_whole(name: str) -> None:
     assert max(map(len, shown.splitlines())) <= 80
     for command in PROGRAMS[name].list_commands(click.Context(PROGRAMS[name])):
         assert re.search(rf"(?m)^  {command} ", shown)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_command_stands_under_one_station_of_a_ceremony(name: str) -> None:
+    program = PROGRAMS[name]
+    assert isinstance(program, LazyCommands)
+    stations = program.by_station()
+    assert list(stations) == list(program.stations.values())
+    assert len(set(stations)) == len(stations) > 7
+    assert [command for rows in stations.values() for command in rows] == list(program.table)
+    assert max(len(rows) for rows in stations.values()) <= 7
+    shown = CliRunner().invoke(program, ["--help"], prog_name=name).output
+    sections = dict(re.findall(r"(?m)^([A-Z][^\n]*):\n((?:  .*\n)+)", shown))
+    for heading, rows in stations.items():
+        assert re.findall(r"(?m)^  ([a-z-]+) ", sections.pop(heading)) == list(rows)
+    assert list(sections) == ["Options"]
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,16 @@ def _change(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 
 def _sign(desk: BothMachines, ledger: Ledger, requests: Path, plan: Path, name: str) -> FinishedCommand:
     output = desk.path(f"{name}.json")
-    return desk.offline("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, typed=_ANSWERS)
+    words = ("--plan", plan, "-o", output, "--emulator", ledger.port, "--json")
+    return desk.offline("sign", requests, *words, typed=_ANSWERS)
 
 
-def _result(desk: BothMachines, name: str) -> tuple[str, str]:
-    signature = json.loads(desk.path(f"{name}.json").read_text())["signatures"][0]
-    return signature["result"], signature.get("why", "")
+def _result(ended: FinishedCommand) -> tuple[str, str]:
+    """Return what became of the only step. A file is written when it was signed, and only then."""
+    told = ended.json()
+    [step] = told["steps"]
+    assert (told["file"] is not None and Path(told["file"]).exists()) is (step["result"] == "signed")
+    return step["result"], step["why"]
 
 
 def _rows(ended: FinishedCommand) -> dict[str, str]:
@@ -54,7 +58,7 @@ def test_a_replacement_is_refused_by_sign_and_verify_while_the_first_may_execute
     ended = _sign(desk, ledger, changed, plan, "second")
     assert ended.code == 3, ended.err
     assert "NONCE-PENDING" in ended.err
-    assert _result(desk, "second") == ("refused", "NONCE-PENDING")
+    assert _result(ended) == ("refused", "NONCE-PENDING")
     told = desk.offline("verify", changed, "--plan", plan, "--json")
     assert told.code == 3
     rows = _rows(told)
@@ -75,14 +79,16 @@ def test_a_second_digest_with_a_signed_nonce_is_refused(desk: BothMachines, ledg
 
 def test_the_same_document_again_is_resumed(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
-    assert _sign(desk, ledger, requests, plan, "first").code == 0
+    first = _sign(desk, ledger, requests, plan, "first")
     told = desk.offline("verify", requests, "--plan", plan, "--json")
     assert told.code == 0, told.out
     assert [
         result for check, result in _rows(told).items() if check.startswith("NONCE-") and result != "not-applicable"
     ] == ["pass"] * 3
-    assert _sign(desk, ledger, requests, plan, "again").code == 0
-    assert _result(desk, "first") == _result(desk, "again") == ("signed", "")
+    again = _sign(desk, ledger, requests, plan, "again")
+    assert _result(first) == _result(again) == ("signed", "")
+    asked = "Is the requests fingerprint the same?"
+    assert (asked in first.err, asked in again.err) == (True, False)  # it was compared, and nothing changed
 
 
 def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
@@ -200,4 +206,4 @@ def test_a_code_in_look_alike_letters_is_refused_by_sign_and_verify(desk: BothMa
     told = desk.offline("verify", changed, "--plan", plan, "--json")
     assert (told.code, _rows(told)["TEXT-SCRIPT"], _rows(told)["PLAN-FIELD"]) == (3, "refused", "refused")
     ended = _sign(desk, ledger, changed, plan, "out")
-    assert (ended.code, "TEXT-SCRIPT" in ended.err, _result(desk, "out")[0]) == (3, True, "refused")
+    assert (ended.code, "TEXT-SCRIPT" in ended.err, _result(ended)[0]) == (3, True, "refused")

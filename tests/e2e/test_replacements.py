@@ -30,8 +30,9 @@ def _sign(
     desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str
 ) -> tuple[FinishedCommand, dict[str, Any]]:
     output = desk.path(f"{name}.json")
-    ended = desk.offline("sign", requests, "--plan", plan, "-o", output, "--emulator", ledger.port, typed="Yes\n" * 4)
-    return ended, json.loads(output.read_text())["signatures"][0] if output.exists() else {}
+    words = ("--plan", plan, "-o", output, "--emulator", ledger.port, "--json")
+    ended = desk.offline("sign", requests, *words, typed="Yes\n" * 4)
+    return ended, json.loads(output.read_text())["signatures"][0] if output.exists() else ended.json()["steps"][0]
 
 
 def _emergency(desk: BothMachines, named: str, ceremony: str = "emergency", **filled: int) -> tuple[Path, Path]:

@@ -32,6 +32,7 @@ from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make, verify
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from online.loopback import Wire, frame, stream
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, to_bytes, whole
 
 PEOPLE = (
@@ -48,7 +49,7 @@ class Day:
     def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
         self.desk, self.emulator = desk, ("--emulator", ledger.port)
         self.plan = desk.write_plan(ceremony)
-        lines = [line for line in self.plan.read_text().splitlines() if not line.startswith("roles = ")]
+        lines = [line for line in self.plan.read_text().splitlines() if not line.startswith(("roles = ", "witness = "))]
         self.plan.write_text("\n".join(lines).replace("[ceremony]", f"[ceremony]\nroles = {json.dumps(ROLES)}"))
         self.requests, self.signatures = desk.path("requests.json"), desk.path("signatures.json")
 
@@ -627,6 +628,32 @@ def test_an_unknown_outcome_is_incomplete_and_its_signature_stays_secret(desk: B
     assert "step market-close: its outcome is not known yet (UNKNOWN)" in ended.json()["missing"]
     assert not _has_secret(desk.path("evidence"), day.signatures)
     assert desk.online("report", "verify", desk.path("evidence")).code == 0
+
+
+def test_what_people_noted_and_ids_that_cannot_be_used_are_in_the_timeline_and_escaped(
+    tmp_path: Path, services: RehearsalServices, ledger: Ledger
+) -> None:
+    given, noted, name = "<img src=x onerror=alert(1)>\u202e", "seen <b>filled</b> & closed", "Ada </td>"
+    market = stream(frame("MarketOrderAccepted", {"trackingId": [given]}, 0))
+    with Wire({"POST /market/execute-batched": [market]}) as wire:
+        desk = BothMachines(tmp_path, services)
+        desk.pin(batched=wire.url)
+        day = _signed(desk, ledger)
+        assert desk.online("submit", day.signatures, "--patience", 0).code == 9
+        [sent] = desk.online("status", "--json").json()
+        assert desk.online("resolve", sent["digest"], "--note", noted, "--by", name).code == 9
+        assert day.report_online("evidence").code == 0
+    told = {event["kind"]: event for event in _report(day, "evidence")["steps"][0]["outcome"]["events"]}
+    unusable, note = told["unusable-id"], told["note"]
+    assert (unusable["type"], "onerror" in unusable["payload"][0]["value"]) == ("trackingId", True)
+    assert {row["name"]: row["value"] for row in note["payload"]} == {"text": noted, "by": name}
+    assert note["at"].endswith("UTC")
+    html = (desk.path("evidence") / "report.html").read_text()
+    assert "unusable-id: trackingId" in html
+    assert "seen &lt;b&gt;filled&lt;/b&gt; &amp; closed" in html
+    assert not any(raw in html for raw in ("<img", noted, name, "\u202e"))
+    for run in (desk.online, desk.offline):
+        assert run("report", "verify", desk.path("evidence")).code == 0
 
 
 @pytest.mark.parametrize(("fault", "state"), [("cancel-fill", "MARKET_DECLINED"), ("fail-terminal", "FAILED")])

@@ -100,7 +100,7 @@ def beside_each_other(desk: BothMachines, home: Path, plan: Path, documents: tup
     drawn = random.Random(seed)
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     signs = [
-        ("sign", requests, "--plan", plan, "-o", home / f"{name}.json", "--emulator", ledger.port)
+        ("sign", requests, "--plan", plan, "-o", home / f"{name}.json", "--emulator", ledger.port, "--json")
         for name, requests, ledger in zip(("one", "two"), documents, ledgers, strict=False)
     ]
     words: dict[str, tuple[tuple[object, ...], int]] = {
@@ -126,9 +126,12 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
         entries = [json.loads(line) for line in (home / "transcript.jsonl").read_text().splitlines()]
         for event in ("signing", "signed"):
             assert len({entry["data"]["digest"] for entry in entries if entry["event"] == event}) == 1, (seed, told)
-        results = [json.loads((home / f"{name}.json").read_text())["signatures"][0] for name in ("one", "two")]
+        results = [json.loads(ended[name].out)["steps"][0] for name in ("one", "two")]
+        assert [(home / f"{name}.json").exists() for name in ("one", "two")] == [
+            r["result"] == "signed" for r in results
+        ]
         assert sorted(result["result"] for result in results) == ["refused", "signed"], (seed, told)
-        assert {result.get("why") for result in results} == {None, "NONCE-PENDING"}
+        assert {result.get("why") for result in results} == {"", "NONCE-PENDING"}
         assert {ended[name].code for name in ("one", "two")} == {0, 3}, (seed, told)
         assert ended["confirm"].code == ended["preflight"].code == ended["seal"].code == 0, (seed, told)
         verified = subprocess.run(

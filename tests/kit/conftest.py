@@ -43,7 +43,7 @@ def clone(target: Path) -> Path:
 def build(out: Path, source: Path, python: str = OWN, machine: str = "x86_64", **more: str) -> FinishedCommand:
     """Build a kit in a clone of the workspace, with the clone's own modules; ``more`` are further variables."""
     environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | more
-    environment["PYTHONPATH"] = f"{source}/shared/src:{source}/offline/src"
+    environment["PYTHONPATH"] = f"{source}/shared/packing:{source}/shared/src:{source}/offline/src"
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return run_command(WORKSHOP, source / "offline/kit/build.py", out, python, machine, env=environment)
 

@@ -105,6 +105,7 @@ def test_every_kind_of_installed_file_is_looked_at(installed: Installed, kit: Ki
         next(str(p.relative_to(installed.folder)) for p in (installed.folder / site).glob("click-*.dist-info/METADATA")),
         "share/airlock-offline/KIT", "share/airlock-offline/SYSTEM-LIBRARIES", "share/airlock-offline/guides/kit.md",
         "share/airlock-offline/udev/70-airlock-ledger.rules",
+        "share/man/man1/airlock-offline.1", "share/bash-completion/completions/airlock-offline",
     }  # fmt: skip
     added = (
         "evil.pth",

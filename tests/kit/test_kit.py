@@ -213,7 +213,7 @@ def test_a_long_name_fits_into_the_tar(tmp_path: Path) -> None:
     wheel.parent.mkdir(parents=True)
     wheel.write_bytes(b"wheel")
     script = (
-        f"import sys; sys.path.insert(0, {str(ROOT / 'offline/kit')!r}); import archive; from pathlib import Path\n"
+        f"import sys; sys.path.insert(0, {str(ROOT / 'shared/packing')!r}); import archive; from pathlib import Path\n"
         "archive.pack(Path('kit'), Path('kit.tar'), 1)"
     )
     subprocess.run([WORKSHOP, "-c", script], cwd=tmp_path, check=True)

@@ -18,6 +18,7 @@ YES = "#!/bin/sh\necho EVIL >&2\nexit 0\n"
 FILES = {
     "program/airlock-offline": "#!/bin/sh\necho version\n", "program/packages.py": "", "KIT": "name=small\npython=3.11\n",
     "INSTALLED": "", "SYSTEM-LIBRARIES": "", "requirements.txt": "", "udev/a.rules": "#\n", "guides/kit.md": "#\n",
+    "share/man/man1/airlock-offline.1": "#\n",
     "wheels/pip-1-py3-none-any.whl": "pip",
 }  # fmt: skip
 

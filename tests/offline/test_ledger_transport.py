@@ -175,7 +175,7 @@ def test_only_the_interface_for_apdus_is_listed(monkeypatch: pytest.MonkeyPatch)
         {"path": b"/dev/hidraw94", "product_string": "Flex", "usage_page": 0xF1D0, "interface_number": 1},
     ]
     monkeypatch.setattr(usb.hidapi(), "enumerate", lambda vendor, product: entries if vendor == 0x2C97 else [])
-    assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex")]
+    assert plugged_ledgers() == [PluggedLedger("/dev/hidraw93", "Flex", "flex", 0x7011)]
 
 
 class Closed(FakeHid):

@@ -407,3 +407,23 @@ def test_a_no_at_the_question_reserves_nothing(tmp_path: Path) -> None:
     during(table, no)
     assert sign(table, case()).signed.result == "declined"
     assert table.events == ["declined"]
+
+
+def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the_yes(tmp_path: Path) -> None:
+    table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
+    names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
+    begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
+    over = {"ceremony": agreed.id, "complete": False, "missing": ["all"]}
+    table.state.transcript.record("ceremony-begun", begun, NOW_MS)
+    during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
+    result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
+    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
+    assert table.sent == []
+
+
+def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path: Path) -> None:
+    table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
+    names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
+    begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
+    table.state.transcript.record("ceremony-begun", begun, NOW_MS)
+    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.station).code == ExitCode.DONE

@@ -14,8 +14,8 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.polling import MISSING_AT_MOST
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
+from airlock_online.delivery.routes.polling import MISSING_AT_MOST, Pause
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, following, submit
 from airlock_online.journal.claims import let_go
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
@@ -405,6 +405,23 @@ def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
     with delivering_machine(path, silence_s=0.1) as desk:
         outcome, _ = deliver(desk, {SUBMIT: [Answer(stream(ACCEPTED).data, hold=True)], STATUS: [FILLED]})
     assert outcome.state is OrderState.FILLED
+
+
+def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: DeliveringMachine) -> None:
+    desk.world = desk.world._replace(stay=lambda: False)
+    held = Answer(stream(b": keep-alive\n\n", ACCEPTED).data, hold=True)  # as long as anybody reads it
+    outcome, wire = deliver(desk, {SUBMIT: [held], STATUS: [FILLED]})
+    assert (outcome.state, outcome.tracking_id) == (OrderState.FILLED, "t-1")
+    assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
+    assert [seen.method for seen in wire] == ["POST", "GET"]
+    assert "as many streams are read already as may be at once" in desk.notices
+
+
+def test_what_other_services_are_asked_holds_no_place_of_those_who_poll(desk: DeliveringMachine) -> None:
+    deliver(desk, {SUBMIT: [Answer(b"", reset=True)]})
+    [known] = desk.world.journal.submissions()
+    assert known.state is OrderState.UNKNOWN
+    assert next(following(known.record.digest, desk.world)) == Pause(0, aside=True)
 
 
 @pytest.mark.parametrize(

@@ -133,18 +133,17 @@ ROUTE_OF = {
 
 INTERRUPTED = """
 import sys, threading, signal
-from functools import partial
 from pathlib import Path
 from airlock_online.cli.delivery_context import open_desk
 from airlock_online.delivery.parallel import run_parallel
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
 from online.crash.orders import order
 home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
-def job(answered):
+def job(place):
     delivery = order(way, "https://a.example")._replace(base_url=url)
-    context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
-    return desk.run(delivery.step, delivery.digest, partial(submit, delivery, context))
+    context = desk.context(delivery.step, delivery.digest, place.answered)._replace(clock_ms=lambda: now_ms)
+    return desk.run(delivery.step, delivery.digest, submitting(delivery, context))
 try:
     with open_desk(home, 0, as_json=True) as desk:
         run_parallel([job], in_turn=True)

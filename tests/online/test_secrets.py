@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from airlock_online.cli.delivery_context import keep_signatures_secret, open_desk
 from airlock_online.cli.main import program
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.routes.polling import to_the_end
+from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.report_rows import timeline_of
 from airlock_shared.cli import console
 from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
@@ -22,10 +27,29 @@ from airlock_shared.text import secrets
 from airlock_shared.text.secrets import LEFT_OUT, keep_secret, redact
 from online.crash.orders import order
 from online.test_http import read_request, server
+from online.test_journal import DIGEST, NOW, put
 from shared.world import VECTORS
 
 GOOD = VECTORS / "signatures/good/every-struct.json"
 MOST_SEEN = 15  # characters in a row: what is shorter than a piece cannot be told from anything else
+_SIGNED = re.compile(r'"0x([0-9a-f]{130})"|"rawTransaction": ?"0x([0-9a-f]+)"')
+
+
+def bytes_of(body: str) -> bytes:
+    """Return the bytes of the signature, or of the signed transaction, in a request's body."""
+    found = _SIGNED.search(body)
+    assert found, body
+    return bytes.fromhex(found[1] or found[2])
+
+
+def base64_forms(data: bytes) -> Iterator[str]:
+    """Yield what data can be in base64, in both alphabets and wherever in a group it begins, whatever stands beside it."""
+    for before in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(bytes(before) + data).decode()
+            yield text[-(-before * 4 // 3) : len(text) // 4 * 4 - (4 if (before + len(data)) % 3 else 0)]
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "as it came": lambda body: body,
     "in capitals": str.upper,
@@ -33,6 +57,11 @@ FORMS: dict[str, Callable[[str], str]] = {
     "inside a text": lambda body: json.dumps({"error": {"code": "BAD", "message": f"cannot take <{body}>!"}}),
     "as the code": lambda body: json.dumps({"error": {"code": json.loads(body).get("signature", body)[-64:]}}),
     "inside words": lambda body: f"xx{body}yy",
+    "in base64": lambda body: json.dumps({"error": {"message": base64.b64encode(bytes_of(body)).decode()}}),
+    "in url-safe base64": lambda body: json.dumps({"got": base64.urlsafe_b64encode(b"?" + bytes_of(body)).decode()}),
+    "in base64 from within": lambda body: json.dumps({"sig=": base64.b64encode(b"??" + bytes_of(body)[5:]).decode()}),
+    "the body in base64": lambda body: base64.b64encode(body.encode()).decode(),
+    "the body in base64, later": lambda body: base64.urlsafe_b64encode(b"x" + body.encode()).decode(),
 }
 
 
@@ -47,8 +76,11 @@ def forgotten() -> Iterator[None]:
 def longest_shown(secret: str, text: str) -> int:
     """Return how many characters of a secret in a row a text shows, blanks and line ends aside."""
     text = re.sub(r"[\s]", "", text.lower())
-    sizes = range(len(secret), 0, -1)
-    return next((n for n in sizes if any(secret[i : i + n] in text for i in range(len(secret) - n + 1))), 0)
+    longest = 0
+    for start in range(len(secret)):
+        while start + longest < len(secret) and secret[start : start + longest + 1] in text:
+            longest += 1
+    return longest
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -66,13 +98,18 @@ def test_what_a_service_echoes_is_nowhere(
     with server(echo) as port, open_desk(home, 0, as_json=as_json) as desk:
         delivery = order(way, f"http://127.0.0.1:{port}")
         context = desk.context(delivery.step, delivery.digest)._replace(clock_ms=lambda: 1_790_000_000_000)
-        desk.run(delivery.step, delivery.digest, partial(submit, delivery, context))
+        to_the_end(desk.run(delivery.step, delivery.digest, submitting(delivery, context)), time.sleep)
     told = capsys.readouterr()
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file()).decode("latin-1")
     secret = delivery.signature[2:]
     assert longest_shown(secret, told.out + told.err) <= MOST_SEEN
     assert longest_shown(secret, kept) <= MOST_SEEN
-    assert LEFT_OUT in kept or way == "relayer"  # of whose answer the first 500 characters are kept
+    for written in (secret.encode(), bytes.fromhex(secret[:64]), bytes.fromhex(secret[64:])):
+        for encoded in base64_forms(written):
+            assert longest_shown(encoded.lower(), told.out + told.err) <= MOST_SEEN
+            assert longest_shown(encoded.lower(), kept) <= MOST_SEEN
+    # of an answer the first 500 characters are kept
+    assert LEFT_OUT in kept or way == "relayer" or form.startswith("the body in base64")
 
 
 @pytest.mark.parametrize("command", ["submit", "export"])
@@ -120,20 +157,74 @@ SINKS: dict[str, Callable[[str], None]] = {
 }
 
 
+IN_BASE64 = [form for written in (SECRET.encode(), bytes.fromhex(SECRET[2:])) for form in base64_forms(written)]
+
+
+def shown_at_most(text: str) -> int:
+    """Return how many characters of the secret in a row a text shows, in hexadecimal or in base64."""
+    return max(longest_shown(form.lower(), text) for form in (SECRET[2:], *IN_BASE64))
+
+
 @pytest.mark.parametrize("sink", SINKS)
 def test_every_way_to_the_screen_leaves_it_out(capsys: pytest.CaptureFixture[str], sink: str) -> None:
     keep_secret(SECRET)
-    SINKS[sink](f"it says {SECRET} and {SECRET[:-15].upper()}")
-    told = capsys.readouterr()
-    assert longest_shown(SECRET[2:], told.out + told.err) <= MOST_SEEN
+    for form in (SECRET, *IN_BASE64):
+        SINKS[sink](f"it says {form} and {form[:-15].upper() if form == SECRET else form[7:]}")
+        told = capsys.readouterr()
+        assert shown_at_most(told.out + told.err) <= MOST_SEEN
+        assert LEFT_OUT in " ".join((told.out + told.err).split())
 
 
 def test_rows_leave_it_out_before_they_break_it_into_lines() -> None:
     keep_secret(SECRET)
-    assert longest_shown(SECRET[2:], "".join(console.rows("", f"it says {SECRET}"))) <= MOST_SEEN
+    for form in (SECRET, *IN_BASE64):
+        assert shown_at_most("".join(console.rows("", f"it says {form}"))) <= MOST_SEEN
 
 
-def test_the_transcript_leaves_it_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
+def test_the_transcript_leaves_it_out(tmp_path: Path, form: str) -> None:
     keep_secret(SECRET)
-    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no {SECRET}"}, 1)
-    assert longest_shown(SECRET[2:], (tmp_path / "transcript.jsonl").read_text()) <= MOST_SEEN
+    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no {form}"}, 1)
+    kept = (tmp_path / "transcript.jsonl").read_text()
+    assert shown_at_most(kept) <= MOST_SEEN
+    assert LEFT_OUT in kept
+
+
+@pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
+def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: Path, form: str) -> None:
+    keep_secret(SECRET)
+    with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
+        put(journal, OrderState.SENDING)
+        journal.keep_unusable(DIGEST, f"entityId: {form}")
+        journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": [form]}))
+        journal.note(DIGEST, f"it says {form}", by=form)
+        journal.reject(DIGEST, 400, f"no {form}")
+        timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW, lambda _: None)
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
+    assert shown_at_most(kept) <= MOST_SEEN
+    assert shown_at_most(timeline.decode()) <= MOST_SEEN
+    assert timeline.decode().count(LEFT_OUT) == 6  # the refusal's reason is also the submission's note
+
+
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("wrap", ["{}", "sig={}==", "https://x/{}/y", "a-b_{}", '"{}"', "eyJh.{}.x"])
+def test_base64_is_found_within_whatever_surrounds_it(wrap: str, at: int) -> None:
+    keep_secret(SECRET)
+    for form in IN_BASE64:
+        assert longest_shown(form.lower(), redact(wrap.format("Zz9"[:at] + form[at:]))) <= MOST_SEEN
+        assert LEFT_OUT in redact(wrap.format("Zz9"[:at] + form[at : at + 24]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.b64encode(b"nothing of what is secret is in here, and it is long enough").decode(),
+        "https://market.example/tracking-id/0b5f6f0e-7d7c-4b0e-9f57-2f4d1c4a2a11/status",
+        "MarketOrderAccepted_IncreasePositionRequested",
+        "================",
+        "----------------/////+++++",
+    ],
+)
+def test_other_base64_is_left_as_it_is(text: str) -> None:
+    keep_secret(SECRET)
+    assert redact(text) == text

@@ -75,7 +75,8 @@ def test_every_check_that_runs_is_in_the_table() -> None:
     tabled = {check.id for check in TABLED} | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}
     assert tabled | known_elsewhere == ran
     of_documents = {
-        "PIN-DEPLOYMENT", "PIN-REHEARSAL", "PIN-HEAD", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-STEPS", "TIME-CLOCK",
+        "PIN-DEPLOYMENT", "PIN-REHEARSAL", "PIN-HEAD", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-PEOPLE", "PLAN-STEPS",
+        "TIME-CLOCK",
     }  # fmt: skip
     assert {check.id for check in ALL} == {check.id for check in TABLED} | known_elsewhere | of_documents
 
@@ -180,6 +181,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP",  # test_preflight.py
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
         "PIN-HEAD",  # tests/shared/test_signing_heads.py
+        "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit

@@ -9,7 +9,6 @@ import pytest
 
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import (
-    APART,
     MAX_NAME,
     NO_ROLES,
     NOT_BEGUN,
@@ -36,7 +35,7 @@ from airlock_shared.ceremony.sections import (
 from airlock_shared.cli.ceremony.status import record_lines, standing_json, standing_lines
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import APART, Plan
 from airlock_shared.plan.reader import parse_plan
 
 FIRST, SECOND = "0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000b2"

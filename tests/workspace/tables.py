@@ -6,16 +6,18 @@ import re
 from pathlib import Path
 
 from airlock_offline.ledger.models import MODELS
-from airlock_online.code_explanations import EXIT_CODES, everything
+from airlock_online.code_explanations import everything
 from airlock_online.delivery.final_evidence import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.catalogue import FAMILIES
+from airlock_shared.cli.explain.explanations import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from workspace import trusted_path
 from workspace.floors import write_floors
+from workspace.man_pages import write_files
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
 from workspace.wrong_page import when_it_goes_wrong
@@ -191,3 +193,4 @@ if __name__ == "__main__":
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
     write_floors()
+    write_files()

@@ -26,6 +26,10 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline transcript void-seal",
         "airlock-offline transcript void-seal --json",
         "airlock-offline report make --pdf",
+        "airlock-offline explain",
+        "airlock-offline explain --json",
+        "airlock-offline explain CODE",
+        "airlock-offline preflight --hardware-record",
         "airlock-offline forget",
         "airlock-offline forget --json",
         "airlock-offline forget --transcript",
@@ -37,9 +41,9 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-online resolve --note",
         "airlock-online resolve --by",
     },
-    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT"},
+    "checks": {"AIRGAP-SECCOMP", "DIGEST-OPINION", "NONCE-REPLACES", "PIN-HEAD", "PLAN-OWN-LIMIT", "PLAN-PEOPLE"},
     "exit_codes": set(),
-    "formats": {"airlock/kept-payload@1"},
+    "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1"},
 }
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ("requirements.txt", "offline/requirements.txt", "online/requirements.txt", "tests/requirements.txt",
          "offline/requirements-camera.txt", "online/rehearsal/requirements.txt",
          "tests/speculos/requirements.txt", "tests/erc7730/requirements.txt",
-         "offline/kit/requirements.txt")  # fmt: skip
+         "shared/packing/requirements.txt")  # fmt: skip
 
 OFFLINE_CLOSURE = {
     "annotated-types", "bitarray", "ckzg", "click", "coincurve", "cytoolz", "eth-abi", "eth-account", "eth-hash",
@@ -35,6 +35,11 @@ def _entries(name: str) -> dict[str, str]:
         assert match, entry[:80]
         entries[match[1]] = entry
     return entries
+
+
+def pinned_packages(name: str) -> set[str]:
+    """Return the names of the packages that a requirements file pins."""
+    return set(_entries(name))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
 import pytest
 
 from airlock_online.code_explanations import everything
+from e2e.test_help import COMMANDS
 from workspace.floors import ARCHITECTURE, with_floors
+from workspace.man_pages import ROOT, files
 from workspace.tables import GENERATED, PAGES, PARTS, parts_of
+
+FILES = files()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -26,6 +35,34 @@ def test_the_generated_part_of_a_page_says_what_the_code_says(page: str, part: s
 def test_the_floors_of_the_architecture_are_the_contracts() -> None:
     text = ARCHITECTURE.read_text()
     assert text == with_floors(text), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_manual_pages_and_completions_say_what_the_commands_say(path: Path) -> None:
+    assert path.read_text() == FILES[path], "run `make docs`"
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_nothing_else_is_installed_beside_a_program(half: str) -> None:
+    share = ROOT / half / "share"
+    assert {path for path in share.rglob("*") if path.is_file()} == {path for path in FILES if share in path.parents}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".1"], ids=lambda path: path.stem)
+def test_a_manual_page_has_every_command_and_option_and_no_reader_finds_fault(path: Path) -> None:
+    reader = shutil.which("groff")
+    if reader is None:
+        pytest.skip("groff is not here")
+    typed = [reader, "-man", "-k", "-Tutf8", "-ww", "-rLL=120n", "-P-cbu", str(path)]
+    ended = subprocess.run(typed, capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
+    shown = " ".join(ended.stdout.split())
+    for words, command in COMMANDS.items():
+        if words.startswith(f"{path.stem} "):
+            assert f"{words} " in shown
+            for parameter in command.params:
+                hidden = isinstance(parameter, click.Option) and parameter.hidden
+                assert hidden or [one for one in parameter.opts if one.startswith("-") and one not in shown] == []
 
 
 def test_everything_that_can_be_explained_is_told_on_one_page_and_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from workspace.trusted_path import OTHERS, PROGRAM, Module, Signing, loaded_by, part_of, trusted_path
 
-CEILING_LINES = 11_500
+CEILING_LINES = 11_600
 """Lines of our own that an ordinary signature loads. It may go down; whoever raises it says in the change what for."""
 
 FOREIGN = (

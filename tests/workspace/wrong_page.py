@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_offline.ledger.status import RAW_MESSAGES, STATUS_WORDS
-from airlock_online.code_explanations import Explanation, everything
+from airlock_online.code_explanations import everything
+from airlock_shared.cli.explain.explanations import Explanation
 
 _BEGINNING = """\
 # When something goes wrong
@@ -17,7 +18,8 @@ somebody may have altered something, and the files are the evidence.
 ## Find the message
 
 A message has a name. It comes first, or after `REFUSED` or `outcome:`. `got` says what was found, `expected` what should
-have been there, `do` what to do. On the online machine `airlock-online explain NAME` explains it too.
+have been there, `do` what to do. On each machine `explain NAME` explains it
+too; the signing machine knows checks and exit codes.
 
 | the name looks like | it is | look it up in |
 |---|---|---|

@@ -19,6 +19,7 @@ from airlock_shared.host.files import require_new
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
     from airlock_offline.ledger.transport import Transport
+    from airlock_offline.ledger.usb import PluggedLedger
     from airlock_shared.plan.model import Plan, Signer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -100,6 +101,8 @@ class Device:
         self._transport: Transport | None = None
         self.model = ""
         """What the USB product says, such as ``flex``; empty before the device is open, and for an emulator."""
+        self.plugged: PluggedLedger | None = None
+        """What USB says of the device; none before it is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
         """Return the Ethereum app's client, checked for name and version. Raises ``DeviceError``."""
@@ -124,7 +127,7 @@ class Device:
         from airlock_offline.ledger.usb import HidTransport
 
         opened = HidTransport(self._ledger_path)
-        self.model = opened.ledger.model
+        self.plugged, self.model = opened.ledger, opened.ledger.model
         return opened
 
     def close(self) -> None:

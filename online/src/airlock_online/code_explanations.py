@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import NamedTuple
-
 from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.journal.order_states import ANOMALIES, MEANINGS, OrderState
 from airlock_shared.checks.case import Info
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal
+from airlock_shared.cli.explain.explanations import Explanation, of_checks, of_exit_codes
+from airlock_shared.errors import ExitCode
 
 DELIVERY_CHECKS: dict[str, Info] = {
     "ROUTE-STRUCT": Info("a struct is not sent this way", "A signature that is sent to the wrong service.",
@@ -58,50 +56,13 @@ OUTCOMES: dict[OrderState, tuple[str, ExitCode]] = {
 }  # fmt: skip
 """What to do at each state of what was submitted, and the exit code of ``submit`` and ``follow`` there."""
 
-EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
-    ExitCode.DONE: ("The command did what you asked.", "Nothing."),
-    ExitCode.USAGE: ("The command line, the configuration or the plan asks for something that cannot be done.",
-                     "Correct it as the message says, and run it again."),
-    ExitCode.REFUSED: ("A check refused; its id is in the message.",
-                       "Ask `explain` about the id. No check can be skipped."),
-    ExitCode.DOCUMENT: ("A file or document is damaged, too large, or of the wrong kind.",
-                        "Copy or scan it again from its source, and compare the fingerprint on both screens."),
-    ExitCode.DEVICE: ("The Ledger is missing, locked, in the wrong app, too old, or gave an impossible answer.",
-                      "Do what the message says at the device, and run it again."),
-    ExitCode.DECLINED: ("A person said no. Nothing was signed or sent.", "Run it again when everybody agrees."),
-    ExitCode.EXPIRED: ("A deadline is past or too near, or a clock is wrong.",
-                       "Compare the clocks with a watch; prepare and sign again."),
-    ExitCode.SERVICE: ("A service answered with an error, in an unknown form, or not at all.",
-                       "Ask `explain` about the service's code, and run it again when the cause is gone."),
-    ExitCode.UNKNOWN: ("Something was sent and its outcome is not known yet.",
-                       "Run `airlock-online follow`. It is never sent again, here or elsewhere."),
-    ExitCode.MARKET_DECLINED: ("The transaction succeeded, but the market declined the fill. Nothing was filled.",
-                               "If you still want the order, agree on a new plan with another id and today's bounds."),
-    ExitCode.EXECUTION_FAILED: ("It was accepted, but its execution failed, or the state read back is wrong.",
-                                "Read the positions and the code; sign a new intent if it is still wanted."),
-    ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command again to continue."),
-}  # fmt: skip
-
-
-class Explanation(NamedTuple):
-    """One thing explained. ``http`` and ``source`` are empty and ``ends_order`` is None where they do not apply."""
-
-    name: str
-    kind: str
-    meaning: str
-    do: str
-    exit_code: ExitCode
-    ends_order: bool | None = None
-    http: str = ""
-    source: str = ""
-
 
 def everything() -> list[Explanation]:
     """Return all that can be explained, a kind after the other. Some names have two meanings: 3 is one."""
     return [
         *map(_of_entry, ERROR_CODES.values()),
-        *(_of_check(check, info) for check, info in (CHECKS | DELIVERY_CHECKS).items()),
-        *(Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()),
+        *of_checks(CHECKS | DELIVERY_CHECKS),
+        *of_exit_codes(),
         *(
             Explanation(state.value, "outcome", f"State of a submission: {MEANINGS[state]}.", do, code)
             for state, (do, code) in OUTCOMES.items()
@@ -110,37 +71,10 @@ def everything() -> list[Explanation]:
     ]
 
 
-def explanations_of(name: str) -> list[Explanation]:
-    """Return what a name means: as it is written, else whatever its case; empty when it is not known."""
-    known = everything()
-    exact = [item for item in known if item.name == name]
-    return exact or [item for item in known if item.name.casefold() == name.casefold()]
-
-
-def nearest(name: str) -> list[str]:
-    """Return the known names that look most like an unknown one, at most three, the nearest first."""
-    names = {item.name.casefold(): item.name for item in everything()}
-    return [names[found] for found in get_close_matches(name[:80].casefold(), names, n=3, cutoff=0.5)]
-
-
 def _of_entry(entry: ErrorCode) -> Explanation:
     kind = "HTTP status" if entry.where == "http" else f"{entry.where} code"
     ends = entry.terminal if entry.where in ("batched", "contract", "relay") else None
     return Explanation(entry.code, kind, entry.meaning, entry.do, entry.exit_code, ends, entry.http, entry.source)
-
-
-def _of_check(check: str, info: Info) -> Explanation:
-    family = check.partition("-")[0]
-    meaning = f"Refuses: {info.refusal}. Protects from: {info.protects}"
-    if family == "PLAN":
-        meaning += f" If the mistake is in the plan, the exit code is {int(PlanError.exit_code)}."
-    if family == "TIME":
-        meaning += f" If only time stops a signing, the exit code is {int(Expired.exit_code)}."
-    of_documents = family in ("DOC", "QR", "REPORT") and check != "REPORT-MATCH"
-    code = DocumentError.exit_code if of_documents else Refusal.exit_code
-    if check == "SIGNER-DEVICE":
-        code = DeviceError.exit_code
-    return Explanation(check, "check", meaning, info.do, code)
 
 
 def _of_anomaly(kind: str, said: str) -> Explanation:

@@ -14,7 +14,7 @@ from airlock_shared.documents.services import OF_TRANSACTIONS
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.report.alive import Liveness, standings
-from airlock_shared.report.evidence.timeline import EXPORTED
+from airlock_shared.report.evidence.timeline import EXPORTED, NOTE, UNUSABLE_ID
 
 _DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
@@ -77,6 +77,11 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
     yield from (_event(kind, digest, event) for kind, event in events)
     for anomaly in journal.anomalies(digest):
         yield _event("anomaly", digest, OrderEvent(None, anomaly, {}))
+    for given in submission.unusable_ids:
+        name, _, value = given.partition(": ")
+        yield _event(UNUSABLE_ID, digest, OrderEvent(None, name, {"given": value}))
+    for note in journal.notes(digest):
+        yield _event(NOTE, digest, note)
 
 
 def _event(kind: str, digest: str, event: OrderEvent) -> dict[str, Any]:

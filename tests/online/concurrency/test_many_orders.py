@@ -43,7 +43,7 @@ class Followed(NamedTuple):
     peak_mib: float
 
 
-def accept(journal: Path, deliveries: list[Delivery]) -> None:
+def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
     """Write orders down as accepted, with their first event, as a submission would have left them."""
     submissions, events = [], []
     for delivery in deliveries:

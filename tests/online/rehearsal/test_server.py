@@ -85,7 +85,7 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(ServiceError, match="cannot listen"):
+        with pytest.raises(ServiceError, match="is taken by another program"):
             RehearsalServices().start(taken.getsockname()[1])
 
 
@@ -133,12 +133,24 @@ def test_a_rate_limit_of_nothing_is_refused() -> None:
         RehearsalServices(settings=RehearsalSettings(rate_limit=0))
 
 
+UNSHARED = ("sh", str(Path(__file__).parents[2] / "unshared.sh"))
 SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.Signals) -> None:
-    words = [*SERVE, "--trader", TRADER.address, "--fault", "http-503@builder", "--eip7702", "--rate-limit", "7"]
+    words = [
+        *SERVE,
+        "--port",
+        "0",
+        "--trader",
+        TRADER.address,
+        "--fault",
+        "http-503@builder",
+        "--eip7702",
+        "--rate-limit",
+        "7",
+    ]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -155,6 +167,27 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.S
     assert out == ""
     assert err.startswith("SIMULATOR: ")
     assert f"deployment fetch --name rehearsal --builder {ready['services']['builder']} " in err
+
+
+def test_it_keeps_its_port_and_says_when_that_is_taken() -> None:
+    """In a network of its own, where nobody else can have the port."""
+    script = (
+        "import json, subprocess, sys\n"
+        "for _ in range(2):\n"
+        "    with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:\n"
+        "        print(json.loads(first.stdout.readline())['url'])\n"
+        "        again = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
+        "        print(again.returncode, again.stdout, again.stderr[again.stderr.index('port'):])\n"
+        "        first.terminate()\n"
+    )
+    ended = subprocess.run(
+        [*UNSHARED, sys.executable, "-c", script, *SERVE], capture_output=True, text=True, timeout=60, check=True
+    )
+    one = (
+        "http://127.0.0.1:8787\n8  port 8787 of this machine (127.0.0.1) is taken by another program\n"
+        "  do:       end it if it is another `rehearse serve`, or add: --port 8788\n\n"
+    )
+    assert ended.stdout == one * 2
 
 
 @pytest.mark.parametrize(("words", "said"), [

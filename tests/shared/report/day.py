@@ -99,6 +99,9 @@ def timeline_bytes() -> bytes:
         rows.append({"kind": "event", "digest": item.digest, "type": HOSTILE, "seq": 0, "at_ms": NOW_MS,
                      "payload": {HOSTILE: HIDDEN, "long": "0x" + "cd" * 200, "n": {"deep": [1, None, True]}}})  # fmt: skip
         rows.append({"kind": "anomaly", "digest": item.digest, "type": "event-without-seq", "payload": {}})
+        rows.append({"kind": "unusable-id", "digest": item.digest, "type": "entityId", "payload": {"given": HOSTILE}})
+        rows.append({"kind": "note", "digest": item.digest, "type": "Note", "at_ms": NOW_MS,
+                     "payload": {"text": HIDDEN, "by": HOSTILE}})  # fmt: skip
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 

@@ -19,26 +19,39 @@ from airlock_shared.cli.program import run
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
+    "plan": "Show a ceremony plan, or draft one from a request.",
     "trust": "Pin a deployment after comparing its fingerprint.",
     "trust-struct": "Pin a struct beyond the catalogue.",
-    "plan": "Show a ceremony plan, or draft one from a request.",
-    "ceremony": "Record who holds which role, and what people confirm.",
     "preflight": "Check the machine, its clock and the Ledger before a ceremony.",
+    "doctor": "Find out why something does not work; change nothing.",
+    "explain": "Explain a check or an exit code.",
+    "config": "Show the configuration, and where each value comes from.",
+    "completion": "Print shell completion for this program's commands.",
+    "ceremony": "Record who holds which role, and what people confirm.",
     "address": "Show the Ledger's address at a path, and confirm it on its screen.",
     "accounts": "Show an account to a watch-only wallet, as a QR code.",
-    "digest": "Print the hashes of any EIP-712 document.",
     "delegate": "Have a delegate key sign a proof before it is registered.",
-    "verify": "Run every check over a requests document, without a device.",
-    "sign": "Review and sign a requests document, step by step.",
     "show": "Show a document as QR codes.",
     "scan": "Read a document from QR codes, and write it.",
+    "verify": "Run every check over a requests document, without a device.",
+    "sign": "Review and sign a requests document, step by step.",
+    "digest": "Print the hashes of any EIP-712 document.",
     "transcript": "Show or verify this machine's transcript.",
-    "doctor": "Find out why something does not work; change nothing.",
     "report": "Make the report of a ceremony, or verify one.",
     "forget": "Remove kept copies of signatures that can execute no more.",
     "emulator": "Serve the software Ledger of a rehearsal.",
-    "config": "Show the configuration, and where each value comes from.",
-    "completion": "Print shell completion for this program's commands.",
+}
+
+STATIONS = {  # the first command of each, and the heading above it
+    "plan": "Days before",
+    "trust": "The venue",
+    "preflight": "This machine",
+    "ceremony": "The people",
+    "address": "The account, the delegate",
+    "show": "Across the gap",
+    "verify": "Check and sign",
+    "transcript": "The evidence",
+    "emulator": "Beside ceremonies",
 }
 
 
@@ -47,6 +60,7 @@ class OfflineCommands(LazyCommands):
 
     package = "airlock_offline.cli"
     table: ClassVar = COMMANDS
+    stations: ClassVar = STATIONS
     before: Callable[[click.Context], None] | None = None
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:

@@ -11,6 +11,7 @@ from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
+from airlock_offline.preflight.hardware_record import canonical, recorded
 from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
 from airlock_offline.preflight.stated_time import (
@@ -22,6 +23,7 @@ from airlock_offline.preflight.stated_time import (
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.console import finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import ExitCode, Expired, UsageError
+from airlock_shared.host.files import require_new, write_new
 from airlock_shared.host.machine import page_lines
 from airlock_shared.host.observed import REFUSED, MachineProbes
 
@@ -33,6 +35,8 @@ from airlock_shared.host.observed import REFUSED, MachineProbes
 @click.option("--kit", "kit", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
+@click.option("--hardware-record", "record", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Also write which Ledger showed which pages to a new file, to send; see below.")  # fmt: skip
 @raw_messages_options
 @device_options
 @json_option
@@ -43,6 +47,7 @@ def preflight(
     uncertainty: int | None,
     kit: Path | None,
     fingerprint: str | None,
+    record: Path | None,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
@@ -56,14 +61,19 @@ def preflight(
     that is not as the kit lists it is always refused. Everything is production, except rehearsal deployments with the
     software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
 
+    --hardware-record lists the pages of a harmless message, has the Ledger sign it, and asks of each page whether it was
+    shown so. The file has USB ids, versions and answers, and no address, path or serial number.
+
     \b
     Example:
       airlock-offline preflight --time 2026-11-21T02:43:00Z --uncertainty 60
     """
     folder = _kit(kit, fingerprint)
+    if record is not None:
+        require_new(record)
     clock = _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
-    device = _device(emulator_port, ledger_path)
+    device = _device(emulator_port, ledger_path, record)
     say("Looking at every installed file ...")
     installation = examine_installation()
     examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
@@ -129,6 +139,15 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
     return data
 
 
-def _device(emulator_port: int | None, ledger_path: str | None) -> dict[str, Any]:
+def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> dict[str, Any]:
     with opened(emulator_port, ledger_path) as device:
-        return report_or_error(device)
+        if record is None:
+            return report_or_error(device)
+        software = emulator_port is not None
+        report, found = recorded(device, software=software)
+    if found is None:
+        say("No hardware record is written: the Ledger is not ready.")
+    else:
+        write_new(record, canonical(found))
+        say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
+    return report

@@ -21,7 +21,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.ceremony.sections import begun_note
+from airlock_shared.ceremony.sections import begun_note, people_of
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -113,15 +113,19 @@ def sign(
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
-    judged = judge_header(header, situation, Known(clock, own=own_record(entries, fingerprint)))
+    known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
+    judged = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):
         say(line)
-    if not qr:  # by light, it was asked when it came
+    asked = {"requests": fingerprint, "plan": plan.fingerprint}
+    if any(entry.event == "sign-begun" and asked.items() <= entry.data.items() for entry in entries):
+        say("These requests were compared on this machine before; their fingerprint is the same.")
+    elif not qr:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
     state.record_unenforced(now_ms())
-    begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id, "model": model}
+    begun = asked | {"ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
     with opened(emulator_port, ledger_path) as device:
         ask = partial(ask_yes, piped=isolation.is_rehearsal())
@@ -134,6 +138,9 @@ def sign(
             results += list(left_behind(items[len(results) :], stopped, state))
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
             raise stopped from None
+    if not any(result.signed.result == "signed" for result in results):
+        _end_unsigned(results, as_json=as_json)
+        return
     record = state.transcript.entries()
     head, machine = record[-1].hash, machine_of(record)
     signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, head, now_ms(), machine)
@@ -243,17 +250,32 @@ def _not_shown(case: Case, model: str) -> list[str]:
     return not_shown_in_full(typed_data_of(case), model)
 
 
-def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
+def _end_unsigned(results: list[ItemResult], *, as_json: bool) -> None:
+    """Say that nothing was signed, and finish. No file is written, so the same command can be given again."""
+    _say_results(results)
+    say("No signature was made, and no file was written. To sign after all, give the same command again.")
+    code = worst([result.code for result in results])
+    if as_json:
+        show_json({"ok": False, "steps": _steps(results), "file": None})
+    finish(code)
+
+
+def _say_results(results: list[ItemResult]) -> None:
     for result in results:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
+
+
+def _steps(results: list[ItemResult]) -> list[dict[str, str]]:
+    return [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
+
+
+def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
+    _say_results(results)
     for line in fingerprint_lines("signatures", fingerprint):
         say(line)
     say(f"Wrote {safe(str(output))}")
-    if any(result.signed.result == "signed" for result in results):
-        say("Carry it to the online machine. Keep it secret until it is submitted.")
-    else:
-        say("No signature was made; the file says why. To sign after all, run it again with another name after -o.")
+    say("Carry it to the online machine. Keep it secret until it is submitted.")
 
 
 def _end(
@@ -268,9 +290,8 @@ def _end(
     if stopped is not None:
         say(explain(stopped))
     if as_json:
-        steps = [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
         words = spoken(fingerprint)
         names = {"file": str(output), "fingerprint": fingerprint, "words": words}
         error = {"error": stopped.as_json() | {"do": advice(stopped)}} if stopped else {}
-        show_json({"ok": code == 0, "steps": steps} | codes | names | error)
+        show_json({"ok": code == 0, "steps": _steps(results)} | codes | names | error)
     finish(code)

@@ -14,6 +14,7 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
+from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -80,7 +81,8 @@ def verify(
         clock = clock_of(entries, now_ms(), uptime())
         situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
         proofs = proved(entries) if entries else None
-        known = Known(clock, nonces_of(entries), proofs, own_record(entries) if entries else None)
+        own = own_record(entries) if entries else None
+        known = Known(clock, nonces_of(entries), proofs, own, people_of(entries, plan) if entries else None)
         report = _report_json if as_json else _report_text
         report(reader, signed, situation, known, judge_header(header, situation, known))
 

@@ -12,9 +12,12 @@ from airlock_offline.confinement.confine import Needs, own_temporary_folder
 from airlock_shared.host.files import make_folder
 
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
-KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "report")
+KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report")
 """Commands that write nothing into this machine's folder; the others find it made."""
 
+
+OUTPUTS = {"-o", "--hardware-record"}
+"""Options whose path is written; every other path of a command is read."""
 
 APDU_LOG = "airlock.apdu-log"  # where the click context keeps the path of a file that is no parameter of the command
 
@@ -32,7 +35,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
     inputs: list[Path] = []
     for parameter in context.command.params:
-        is_output = isinstance(parameter, click.Option) and "-o" in parameter.opts
+        is_output = isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts)
         (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
     if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
         outputs.append(own_temporary_folder() / "lock")

@@ -50,11 +50,16 @@ class HidDevice(Protocol):
 
 
 class PluggedLedger(NamedTuple):
-    """A plugged Ledger: the operating system's path of its APDU interface, its product name, and its model or ""."""
+    """A plugged Ledger: the operating system's path of its APDU interface, its product name, and its model or "".
+
+    ``product_id`` and ``release`` are USB's ``idProduct`` and ``bcdDevice``; 0 when nobody told.
+    """
 
     path: str
     product: str
     model: str = ""
+    product_id: int = 0
+    release: int = 0
 
 
 def hidapi() -> Any:
@@ -72,6 +77,8 @@ def plugged_ledgers() -> list[PluggedLedger]:
             entry["path"].decode(),
             entry.get("product_string") or "Ledger",
             model_of_product(entry.get("product_id", 0)),
+            entry.get("product_id", 0),
+            entry.get("release_number", 0),
         )
         for entry in hidapi().enumerate(LEDGER_VENDOR, 0)
         if entry.get("usage_page") == LEDGER_USAGE_PAGE or entry.get("interface_number") == 0

@@ -64,15 +64,18 @@ def raw_messages_options(command: _Command) -> _Command:
     return raw_messages_option(prove_option(command))
 
 
-def device_report(device: Device) -> dict[str, Any]:
-    """Return what is known of the Ledger. Raises ``DeviceError``, or ``Declined`` when the proof is refused on it."""
+def device_report(device: Device, *, prove: bool = False) -> dict[str, Any]:
+    """Return what is known of the Ledger; ``prove`` has the test message signed whatever the options say.
+
+    Raises ``DeviceError``, or ``Declined`` when the proof is refused on it.
+    """
     context = click.get_current_context(silent=True)
     words: dict[str, Any] = context.meta.get(_KEY, {}) if context else {}
     app = device.app()
     found, configuration = app.app_and_version(), app.configuration()
     attested = words.get("raw_messages")
     raw = f"attested {attested}" if attested else "not stated"
-    if words.get("prove_raw_messages"):
+    if prove or words.get("prove_raw_messages"):
         raw = "not provable while Blind signing is on" if configuration.blind_signing else _prove(app)
     return {
         "app": found.name,

@@ -19,8 +19,10 @@ from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.signing.review import verdict_lines
+from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Case, Check, IntentCase, Situation
 from airlock_shared.checks.clock import Clock, time_is_stated
+from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
@@ -172,10 +174,11 @@ def _judged_again(shown: Case, station: SigningDesk) -> Examined:
     """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
     entries = station.state.transcript.entries()
     station.used.read_again(entries)
-    clock = station.clock(entries)
+    clock, plan = station.clock(entries), shown.situation.plan
     examined = judge_item(shown.request, _at(clock, shown.situation), Known(clock, station.used, station.proofs))
     checks, findings = examined.verdicts
-    return examined._replace(verdicts=Verdicts([*checks, time_is_stated], [*findings, time_is_stated.run(clock)]))
+    now = [people_are_present.run(Attended(plan, people_of(entries, plan))), time_is_stated.run(clock)]
+    return examined._replace(verdicts=Verdicts([*checks, people_are_present, time_is_stated], [*findings, *now]))
 
 
 def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:

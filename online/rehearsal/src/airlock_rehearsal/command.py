@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from airlock_rehearsal.chain.evm import Evm
 
 
+PORT = 8787
+"""Where ``rehearse serve`` serves: the same at each start, so that an address that was written down stays true."""
+
 _CHAIN = click.option(
     "--chain", metavar="URL", help="A new development node on this machine, such as anvil (default: a chain in memory)."
 )
@@ -121,7 +124,8 @@ def _require_services() -> None:
 
 
 @rehearse.command("serve")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65535),
+              help=f"Loopback port (default: {PORT}, the same at each start); 0 takes a free one.")  # fmt: skip
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
 @click.option(
     "--fault",
@@ -138,7 +142,7 @@ def _require_services() -> None:
     help="How many requests a minute the trading endpoints accept (default: no limit).",
 )
 def serve(
-    port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
+    port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
     r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
@@ -146,7 +150,7 @@ def serve(
 
     \b
     Example:
-      airlock-online rehearse serve --port 8787
+      airlock-online rehearse serve --port 8788
     """
     _require_services()
     from airlock_rehearsal.services.faults import Faults
@@ -156,4 +160,5 @@ def serve(
     settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)
     with _outside_chain(chain) as evm:
-        serve_forever(RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm), port=port)
+        services = RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm)
+        serve_forever(services, port=PORT if port is None else port)

@@ -92,6 +92,9 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[
     ]
 
 
+WITNESS = '\nwitness = "required"'
+
+
 def _ceremony(
     deployment: str, ceremony_id: str, title: str, action: str, fields: str, roles: tuple[str, ...] = ()
 ) -> Ceremony:
@@ -102,7 +105,7 @@ format = "airlock/plan@1"
 id = "{ceremony_id}"
 title = "{title}"
 deployment = "{deployment}"
-roles = {json.dumps(roles)}
+roles = {json.dumps(roles)}{WITNESS if "witness" in roles else ""}
 
 [limits]
 deadline_at_most = "30m"

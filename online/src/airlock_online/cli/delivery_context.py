@@ -27,7 +27,7 @@ from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
-from airlock_online.delivery.routes.polling import POLL_S
+from airlock_online.delivery.routes.polling import POLL_S, Pause, Steps
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
@@ -89,8 +89,12 @@ class Desk:
             marks=home.marks(journal.journal_id),
         )
 
-    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
-        """Return the context of one order: what comes of it is told with its step."""
+    def context(
+        self, step: str, digest: str, answered: Callable[[], None] = lambda: None, *, route: str = ""
+    ) -> DeliveryContext:
+        """Return the context of one order: what comes of it is told with its step. ``route``: where it was sent by that."""
+        if route:
+            self._routes[digest] = route
         return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),
@@ -133,11 +137,11 @@ class Desk:
             self._step = step
             show(f"  {step}")
 
-    def run(self, step: str, digest: str, act: Callable[[], OrderOutcome]) -> ExitCode:
-        """Run a submission or a following, tell what became of it, record it, and return its exit code."""
+    def run(self, step: str, digest: str, steps: Steps[OrderOutcome]) -> Steps[ExitCode]:
+        """Take the steps of a submission or a following, tell what became of it, record it, and return its exit code."""
         facts: dict[str, object] = {"step": step, "digest": digest}
         try:
-            outcome = act()
+            outcome = yield from steps
         except AirlockError as error:
             with self._writing:
                 say(explain(error))
@@ -145,7 +149,7 @@ class Desk:
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
             return error.exit_code
-        expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
+        expectations = (yield from self._read_back(digest)) if outcome.state in _SUCCESS else []
         failure = _broken(expectations) or error_of(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
@@ -203,12 +207,13 @@ class Desk:
         except (AirlockError, KeyError):
             return ""
 
-    def _read_back(self, digest: str) -> list[Expectation]:
+    def _read_back(self, digest: str) -> Steps[list[Expectation]]:
+        yield Pause(0, aside=True)
         expectations = self.expectations(digest)
         for _ in range(READS_AT_MOST - 1):
             if _broken(expectations) is None:
                 break
-            self._sleep(POLL_S)
+            yield Pause(POLL_S, aside=True)
             expectations = self.expectations(digest)
         return expectations
 

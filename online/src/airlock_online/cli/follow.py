@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
-from airlock_online.delivery import submit
-from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.delivery.parallel import Job, Place, run_parallel
+from airlock_online.delivery.routes.polling import Steps
+from airlock_online.delivery.submit import following
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
@@ -39,7 +37,8 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
             every = desk.journal.submissions()
             untold = [known for known in every if known.state in FINAL and known.told != known.state]
             waiting = [known for known in every if known.state in OPEN]
-            waited_for = [known for known in waiting if not desk.journal.notes(known.record.digest)]
+            noted_of = desk.journal.noted()
+            waited_for = [known for known in waiting if known.record.digest not in noted_of]
             chosen = [known.record for known in (*waited_for, *untold)]
             if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
@@ -51,10 +50,9 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
 
 
 def _job(record: Record, desk: Desk) -> Job[ExitCode]:
-    def job(_answered: Callable[[], None]) -> ExitCode:
+    def job(_: Place) -> Steps[ExitCode]:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
-        return desk.run(
-            record.step, record.digest, partial(submit.follow, record.digest, desk.context(record.step, record.digest))
-        )
+        steps = following(record.digest, desk.context(record.step, record.digest, route=record.route))
+        return (yield from desk.run(record.step, record.digest, steps))
 
     return job

@@ -16,36 +16,49 @@ from airlock_shared.text.safe import WIDTH
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
     "plan": "Show a ceremony plan with its fingerprint.",
+    "actions": "List the actions that a plan can ask for, with their fields.",
     "deployment": "Fetch a venue's deployment, to be pinned offline.",
     "ready": "Ask the builder whether it is ready.",
-    "actions": "List the actions that a plan can ask for, with their fields.",
+    "meta": "Compare the venue's own description with the pinned one.",
+    "pairs": "List the venue's pairs.",
+    "positions": "List an account's positions and pending orders.",
+    "nonce": "Show whether a nonce is used.",
     "ceremony": "Record who holds which role, and what people confirm.",
+    "delegation": "Show what a delegate may do, and until when.",
+    "delegate": "Prove a delegate key that is on a server.",
+    "referral": "Show who owns a referral code, by builder and chain.",
     "prepare": "Build and check every step of a plan.",
     "build": "Build and check one action, without a plan file.",
     "call": "Ask the builder for any path; take the answer as a step's payload.",
     "show": "Show a document as QR codes.",
     "scan": "Read a document from QR codes, and write it.",
-    "meta": "Compare the venue's own description with the pinned one.",
-    "pairs": "List the venue's pairs.",
-    "positions": "List an account's positions and pending orders.",
-    "nonce": "Show whether a nonce is used.",
-    "delegate": "Prove a delegate key that is on a server.",
-    "delegation": "Show what a delegate may do, and until when.",
-    "referral": "Show who owns a referral code, by builder and chain.",
-    "relay": "Show the outcome of a relayed transaction.",
     "submit": "Deliver signatures once, and follow them to their outcome.",
+    "export": "Write signatures as a package for another sender.",
     "follow": "Follow submitted signatures to their outcome.",
     "resolve": "Show what is known of open submissions, and what they wait for.",
     "status": "List what was submitted, with its outcome.",
-    "export": "Write signatures as a package for another sender.",
-    "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
+    "relay": "Show the outcome of a relayed transaction.",
+    "explain": "Explain a code, a check or an exit code.",
     "report": "Make the report of a ceremony, or verify one.",
     "forget": "Remove kept copies of signatures that can execute no more.",
     "doctor": "Find out why something does not work; change nothing.",
-    "explain": "Explain a code, a check or an exit code.",
-    "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
     "config": "Show the configuration, and where each value comes from.",
     "completion": "Print shell completion for this program's commands.",
+    "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
+    "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
+}
+
+STATIONS = {  # the first command of each, and the heading above it
+    "plan": "Days before",
+    "deployment": "The venue",
+    "ceremony": "The people",
+    "delegation": "The account, the delegate, the code",
+    "prepare": "The requests",
+    "show": "Across the gap",
+    "submit": "Deliver, and follow to the outcome",
+    "report": "The evidence",
+    "doctor": "This machine",
+    "rehearse": "Beside ceremonies",
 }
 
 
@@ -54,6 +67,7 @@ class OnlineCommands(LazyCommands):
 
     package = "airlock_online.cli"
     table: ClassVar = COMMANDS
+    stations: ClassVar = STATIONS
 
     def load(self, name: str) -> click.Command:
         """Import a command; ``rehearse`` is of another distribution, which says by an entry point that it is there."""

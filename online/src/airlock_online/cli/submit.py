@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import click
 
 from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, patience, read_signatures, requests_option
 from airlock_online.clock import now_ms
-from airlock_online.delivery import submit as delivery_submit
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.delivery.parallel import Job, Place, run_parallel
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.polling import Steps
+from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -90,17 +89,17 @@ def submit(
 
 
 def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
-    def job(answered: Callable[[], None]) -> ExitCode:
+    def job(place: Place) -> Steps[ExitCode]:
         say(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
         with ExitStack() as until_answered:
             until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
 
             def told() -> None:
                 until_answered.close()
-                answered()
+                place.answered()
 
-            context = desk.context(request.step, delivery.digest, told)
-            return desk.run(request.step, delivery.digest, partial(delivery_submit.submit, delivery, context))
+            context = desk.context(request.step, delivery.digest, told)._replace(stay=place.stay)
+            return (yield from desk.run(request.step, delivery.digest, submitting(delivery, context)))
 
     return job
 

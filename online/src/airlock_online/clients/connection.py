@@ -54,6 +54,10 @@ class Exchange(httpcore.NetworkBackend):
         self._network = httpcore.SyncBackend()
         self._line: socket | None = None  # a second handle: TLS takes the first one away
 
+    def renew(self, until: float) -> None:
+        """Begin another exchange on the same connection."""
+        self.until, self.written, self.head_bytes = until, False, 0
+
     def cut(self) -> None:
         """End the connection from another thread: whoever waits for it is told at once."""
         if self._line is not None:

@@ -1,7 +1,8 @@
 """Every connection of the online half is opened here.
 
 A request is sent once, on a connection of its own: an idle connection that the server has just closed would make it
-unknown whether an order was taken. No retry (but for a read that is told to wait), no redirect, no netrc, no cookie, no
+unknown whether an order was taken. Only what is asked again and again has connections that are kept (:meth:`Http.poll`). No
+retry (but for a read that is told to wait, or whose kept connection was closed), no redirect, no netrc, no cookie, no
 credential but the API key that the configuration names, and of the environment nothing else; every wait and every size is
 bounded, of a reply's head as of its body. A foreign error leaves as ``ServiceError``; whether anything was sent is asked of
 the connection, never of the error.
@@ -13,12 +14,13 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import h11
 import httpcore
 import httpx
 
@@ -35,6 +37,7 @@ from airlock_online.clients.http_messages import (
     read_reason,
     reason_text,
 )
+from airlock_online.clients.kept import Gone, KeptLines, Line, connect
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -57,6 +60,7 @@ __all__ = [
 ]
 
 READ_ATTEMPTS = 4  # of a read that answers 429
+QUESTIONS = 4096  # that are asked again and again, and kept as they were built
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
@@ -67,6 +71,7 @@ _FOREIGN = (
     httpcore.ProxyError,
     httpcore.UnsupportedProtocol,
     httpcore.ConnectionNotAvailable,
+    h11.ProtocolError,
     OSError,
     ValueError,  # of a name that IDNA does not know, for one
     RuntimeError,  # of a connection that another thread has closed
@@ -77,7 +82,8 @@ _FOREIGN = (
 class Timeouts(NamedTuple):
     """Seconds. A stream's silence may pass the 15 s between keep-alives, its total the 180 s cap (spec, "Limits").
 
-    ``head`` is for everything from the first byte of the connection to the last of the reply's headers.
+    ``head`` is for everything from the first byte of the connection to the last of the reply's headers; ``poll`` for the
+    whole of a question that is asked again.
     """
 
     connect: float = 10.0
@@ -86,6 +92,7 @@ class Timeouts(NamedTuple):
     total: float = 60.0
     stream_silence: float = 40.0
     stream_total: float = 240.0
+    poll: float = 10.0
 
 
 class Http:
@@ -111,6 +118,8 @@ class Http:
         self._monotonic = monotonic
         self._sleep = sleep
         self._open: set[Exchange] = set()
+        self._kept = KeptLines(monotonic)
+        self._question = lru_cache(QUESTIONS)(self._build_question)  # to build one takes as long as to ask it
         self._changing = threading.Lock()
         self._closed = False
 
@@ -129,6 +138,7 @@ class Http:
             exchanges, self._open = self._open, set()
         for exchange in exchanges:
             exchange.cut()
+        self._kept.close()
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -158,14 +168,17 @@ class Http:
             try:
                 yield OpenReply(
                     response.status,
-                    _header(response, "content-type").partition(";")[0].strip().lower(),
+                    _header(response.headers, "content-type").partition(";")[0].strip().lower(),
                     self._chunks(response, call.url, max_bytes),
-                    _retry_after(_header(response, "retry-after")),
-                    _header(response, "date"),
+                    _retry_after(_header(response.headers, "retry-after")),
+                    _header(response.headers, "date"),
                 )
             finally:
                 with suppress(*_FOREIGN):
                     response.close()
+
+    def _build_question(self, url: str, query: tuple[tuple[str, str | int], ...]) -> httpcore.Request:
+        return self._request(HttpCall("GET", url, dict(query)), self.timeouts.poll)
 
     def _request(self, call: HttpCall, silence: float) -> httpcore.Request:
         headers = {"accept": call.accept, "accept-encoding": "identity", "user-agent": "airlock"}
@@ -202,17 +215,10 @@ class Http:
     ) -> Iterator[httpcore.ConnectionPool]:
         tls = self._tls if request.url.scheme == b"https" else None
         connection = pool(request.url.host.decode("ascii"), self._proxy, tls, exchange)
-        with self._changing:
-            if self._closed:  # by another thread: the person has interrupted the command
-                raise NotSent(
-                    f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again"
-                )
-            self._open.add(exchange)
         try:
-            yield connection
+            with self._watched(call, exchange):
+                yield connection
         finally:
-            with self._changing:
-                self._open.discard(exchange)
             with suppress(*_FOREIGN):
                 connection.close()
             exchange.release()
@@ -225,28 +231,16 @@ class Http:
         except _FOREIGN as error:
             if exchange.written:
                 raise _broken(call.url, error) from error
-            raise NotSent(
-                f"no connection to {call.url} ({type(error).__name__}: {safe(str(error), limit=200)}); nothing was sent",
-                do="check the address and the network, then run it again",
-            ) from error
+            raise _unconnected(call.url, error) from error
 
     def _chunks(self, response: httpcore.Response, url: str, max_bytes: int) -> Iterator[bytes]:
-        if (encoding := _header(response, "content-encoding").strip().lower()) not in ("", "identity"):
-            raise ServiceError(
-                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
-                status=response.status,
-                do="ask the operator of the service, or of the proxy in front of it",
-            )
+        _require_plain(url, _header(response.headers, "content-encoding"), response.status)
         seen = 0
         try:
             for chunk in response.iter_stream():
                 seen += len(chunk)
                 if seen > max_bytes:
-                    raise ServiceError(
-                        f"the reply of {url} is larger than {max_bytes} bytes",
-                        status=response.status,
-                        do="check that the address is the service's",
-                    )
+                    raise _too_large(url, max_bytes, response.status)
                 yield chunk
         except _FOREIGN as error:
             raise _broken(url, error, response.status) from error
@@ -255,6 +249,74 @@ class Http:
         """Send one request, once, and return its whole reply. Raises as :meth:`open`."""
         with self.open(call, max_bytes=max_bytes) as reply:
             return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s, reply.date)
+
+    def poll(self, url: str, query: Mapping[str, str | int], *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
+        """GET what is asked for again and again and changes nothing at the other end, on a connection that is kept.
+
+        It has less time than one exchange: whoever asks again needs no answer that comes late. Raises as :meth:`open`.
+        """
+        call = HttpCall("GET", url, query)
+        request = self._question(call.url, tuple(call.query.items()))
+        if self._proxy and not is_loopback(request.url.host.decode("ascii")):
+            return self.exchange(call, max_bytes=max_bytes)
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        until = self._monotonic() + self.timeouts.poll
+        line = self._kept.take(origin)
+        if line is not None:
+            try:
+                return self._poll_on(line, call, request, until, max_bytes)
+            except Gone:
+                pass  # it was closed while it waited: a read may be asked again
+        exchange = Exchange(self._monotonic, until, tunnel=False, ending=lambda: self._closed)
+        try:
+            tls = self._tls if request.url.scheme == b"https" else None
+            with self._watched(call, exchange):
+                line = connect(origin, tls, exchange, self.timeouts.connect)
+        except _FOREIGN as error:
+            raise _unconnected(call.url, error) from error
+        try:
+            return self._poll_on(line, call, request, until, max_bytes)
+        except Gone as error:
+            raise _broken(call.url, error) from error
+
+    def _poll_on(self, line: Line, call: HttpCall, request: httpcore.Request, until: float, max_bytes: int) -> Reply:
+        """Ask on a connection, and keep it when it may be used again. Raises ``Gone`` or ``ServiceError``."""
+        line.exchange.renew(until)
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        told = None
+        try:
+            with self._watched(call, line.exchange):
+                told = line.ask(request, max_bytes)
+        except Gone:
+            raise
+        except OverflowError as error:
+            raise _too_large(call.url, max_bytes, None) from error
+        except _FOREIGN as error:
+            raise _broken(call.url, error) from error
+        finally:
+            if told is None:
+                line.close()
+            else:
+                self._kept.give_back(origin, line)
+        header = partial(_header, told.headers)
+        _require_plain(call.url, header("content-encoding"), told.status)
+        content_type = header("content-type").partition(";")[0].strip().lower()
+        return Reply(told.status, content_type, told.body, _retry_after(header("retry-after")), header("date"))
+
+    @contextmanager
+    def _watched(self, call: HttpCall, exchange: Exchange) -> Iterator[None]:
+        """Let :meth:`close` cut a connection while something is waited for on it."""
+        with self._changing:
+            if self._closed:  # by another thread: the person has interrupted the command
+                raise NotSent(
+                    f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again"
+                )
+            self._open.add(exchange)
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._open.discard(exchange)
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
         """GET, and wait and ask again as :meth:`ask_patiently` does."""
@@ -292,9 +354,9 @@ def _retry_after(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
-def _header(response: httpcore.Response, name: str) -> str:
+def _header(headers: Sequence[tuple[bytes, bytes]], name: str) -> str:
     """Return a header of a reply, empty without one; what comes several times is joined (RFC 9110, 5.3)."""
-    values = [value for key, value in response.headers if key.lower() == name.encode()]
+    values = [value for key, value in headers if key.lower() == name.encode()]
     return ", ".join(value.decode("latin-1") for value in values)
 
 
@@ -309,6 +371,27 @@ def _unbuilt(call: HttpCall, why: str) -> UsageError:
         f"the request to {safe(_place(call.url), limit=200)} cannot be built ({safe(why, limit=200)}); nothing was sent",
         do="correct the address",
     )
+
+
+def _unconnected(url: str, error: Exception) -> NotSent:
+    return NotSent(
+        f"no connection to {url} ({type(error).__name__}: {safe(str(error), limit=200)}); nothing was sent",
+        do="check the address and the network, then run it again",
+    )
+
+
+def _require_plain(url: str, encoding: str, status: int) -> None:
+    if encoding.strip().lower() not in ("", "identity"):
+        raise ServiceError(
+            f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
+            status=status,
+            do="ask the operator of the service, or of the proxy in front of it",
+        )
+
+
+def _too_large(url: str, max_bytes: int, status: int | None) -> ServiceError:
+    do = "check that the address is the service's"
+    return ServiceError(f"the reply of {url} is larger than {max_bytes} bytes", status=status, do=do)
 
 
 def _broken(url: str, error: Exception, status: int | None = None) -> ServiceError:

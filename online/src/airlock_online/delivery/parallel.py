@@ -1,4 +1,4 @@
-"""Several submissions at once: each in a thread of its own, started in order, bounded in number.
+"""Many submissions at once, by a few threads that take turns at them: each is written as steps, with pauses in between.
 
 The threads are daemons, because one may wait for a silent service when the person interrupts: what it knew is in the
 journal, and the program need not wait for the rest.
@@ -6,54 +6,174 @@ journal, and the program need not wait for the rest.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-MOST_AT_ONCE = 1024
+from airlock_online.delivery.routes.polling import Pause, Steps
+from airlock_online.delivery.turns import Lane, Turns
+
+WORKERS = 44
+PLACES = {Lane.SENDING: 16, Lane.ASIDE: 14, Lane.POLLING: WORKERS}
+"""Threads in all, and how many of them may do what lasts long. With the teller that each sending has beside it, and the
+program's own, there are less than 64; 14 are always left to poll."""
+STREAMS = 10
+"""How many streams of events are read at once: the others are left once the order is named, and its status is asked."""
+SLOW_S = 2.0
+"""An order whose turn lasted longer has its next one aside, where it holds none of those that are quick."""
 TURN_S = 10.0
 """For how long an answer is waited for before the next one is sent: what waits does not hold the others."""
 
 _Result = TypeVar("_Result")
-Job = Callable[[Callable[[], None]], _Result]
-"""What runs in a thread. It is given what to call when its POST is answered, so that the next one may begin."""
 
 
-class _Task(threading.Thread, Generic[_Result]):
-    def __init__(self, job: Job[_Result], place: threading.Semaphore) -> None:
-        super().__init__(daemon=True)
-        self._job, self._place = job, place
+class Place(NamedTuple):
+    """What a submission is given. ``answered`` is called when its POST is answered, so that the next one may begin.
+
+    ``stay`` tells whether its stream may be read on.
+    """
+
+    answered: Callable[[], None]
+    stay: Callable[[], bool]
+
+
+Job = Callable[[Place], Steps[_Result]]
+"""What is done, in steps."""
+
+
+class _Task(Generic[_Result]):
+    """One job. Its steps are taken one after another, each by whichever thread is free."""
+
+    def __init__(self, job: Job[_Result], streams: threading.Semaphore) -> None:
         self.answered = threading.Event()
         self.results: list[_Result] = []
         self.error: BaseException | None = None
+        self._streams, self._streaming = streams, False
+        self._steps = job(Place(self.answered.set, self._stay))
 
-    def run(self) -> None:
+    def _stay(self) -> bool:
+        self._streaming = self._streaming or self._streams.acquire(blocking=False)
+        return self._streaming
+
+    def step(self) -> Pause | None:
+        """Take the next step, and return the pause behind it; None when it was the last one."""
         try:
-            self.results.append(self._job(self.answered.set))
+            return next(self._steps)
+        except StopIteration as ended:
+            self.results.append(ended.value)
         except BaseException as error:  # noqa: BLE001 (not hidden: the thread that waits raises it again)
             self.error = error
         finally:
-            self.answered.set()
-            self._place.release()
+            if self._streaming:
+                self._streaming = False
+                self._streams.release()
+        self.answered.set()
+        return None
 
 
-def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool, at_most: int = MOST_AT_ONCE) -> list[_Result]:
-    """Run the jobs, at most so many at once, and return their results in order.
+class _Crew(Generic[_Result]):
+    """The threads. One of those that have nothing to do waits for the next moment at which somebody is due."""
 
-    ``in_turn``: each starts when the one before it is answered, has ended, or has waited for ``TURN_S``. What a job raises
-    is raised here when all have ended; after ``KeyboardInterrupt`` no job is started and none is waited for.
+    def __init__(self) -> None:
+        self._turns: Turns[_Task[_Result]] = Turns(PLACES)
+        lock = threading.Lock()
+        self._change, self._done = threading.Condition(lock), threading.Condition(lock)
+        self._threads = self._idle = self._unfinished = 0
+        self._watched_s = math.inf  # the moment for which a thread waits
+        self._over = False
+
+    def start(self, task: _Task[_Result], lane: Lane) -> None:
+        """Let a task have its first turn as soon as there is a place."""
+        with self._change:
+            self._unfinished += 1
+            self._turns.wait(task, lane, time.monotonic())
+            self._call()
+
+    def wait(self) -> None:
+        """Return when every task has ended."""
+        with self._change:
+            while self._unfinished:
+                self._done.wait()
+
+    def end(self) -> None:
+        """Take no step any more."""
+        with self._change:
+            self._over = True
+            self._change.notify_all()
+
+    def _call(self) -> None:
+        """Wake a thread, or make one."""
+        if self._idle:
+            self._change.notify()
+        elif self._threads < WORKERS:
+            self._threads += 1
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while (turn := self._next()) is not None:
+            task, lane = turn
+            began_s = time.monotonic()
+            pause = task.step()
+            self._after(task, lane, pause, time.monotonic() - began_s)
+
+    def _next(self) -> tuple[_Task[_Result], Lane] | None:
+        with self._change:
+            while not self._over:
+                now_s = time.monotonic()
+                if (turn := self._turns.take(now_s)) is not None:
+                    due_s = self._turns.next_due_s()
+                    if due_s is not None and (due_s <= now_s or due_s < self._watched_s):
+                        self._call()
+                    return turn
+                self._rest(now_s)
+        return None
+
+    def _rest(self, now_s: float) -> None:
+        due_s = self._turns.next_due_s()
+        if due_s is None or due_s >= self._watched_s:
+            due_s = math.inf
+        self._watched_s = min(due_s, self._watched_s)
+        self._idle += 1
+        self._change.wait(None if due_s == math.inf else max(0.0, due_s - now_s))
+        self._idle -= 1
+        if due_s == self._watched_s:
+            self._watched_s = math.inf
+
+    def _after(self, task: _Task[_Result], lane: Lane, pause: Pause | None, lasted_s: float) -> None:
+        with self._change:
+            self._turns.give_back(lane)
+            if pause is None:
+                self._unfinished -= 1
+                if not self._unfinished:
+                    self._done.notify_all()
+                return
+            slow = lane is not Lane.SENDING and lasted_s >= SLOW_S
+            self._turns.wait(
+                task, Lane.ASIDE if pause.aside or slow else Lane.POLLING, time.monotonic() + pause.seconds
+            )
+
+
+def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool) -> list[_Result]:
+    """Run the jobs, all at once by at most ``WORKERS`` threads, and return their results in order.
+
+    ``in_turn``: they send, and each starts when the one before it is answered, has ended, or has waited for ``TURN_S``. What
+    a job raises is raised here when all have ended; after ``KeyboardInterrupt`` no step is taken and none is waited for.
     """
-    place = threading.Semaphore(at_most)
+    streams = threading.Semaphore(STREAMS)
+    crew: _Crew[_Result] = _Crew()
     tasks: list[_Task[_Result]] = []
-    for job in jobs:
-        place.acquire()
-        task = _Task(job, place)
-        tasks.append(task)
-        task.start()
-        if in_turn:
-            task.answered.wait(TURN_S)
-    for task in tasks:
-        task.join()
+    try:
+        for job in jobs:
+            task = _Task(job, streams)
+            tasks.append(task)
+            crew.start(task, Lane.SENDING if in_turn else Lane.POLLING)
+            if in_turn:
+                task.answered.wait(TURN_S)
+        crew.wait()
+    finally:
+        crew.end()
     for task in tasks:
         if task.error is not None:
             raise task.error

@@ -13,6 +13,7 @@ from airlock_online.delivery.before_sending import why_perhaps_sent
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import Pause, Steps, to_the_end
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
@@ -28,7 +29,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 
-__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
+__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "following", "submit", "submitting"]
 
 
 def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
@@ -38,13 +39,18 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
     outcome says the rest: see ``outcome.error_of``.
     """
+    return to_the_end(submitting(delivery, context), context.sleep)
+
+
+def submitting(delivery: Delivery, context: DeliveryContext) -> Steps[OrderOutcome]:
+    """Return the steps of :func:`submit`. The first sends, and reads the stream; the others ask what came of it."""
     keep_secret(delivery.signature)
     check(delivery)
     known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
     if known and known.state not in before(OrderState.SENDING):
-        return _not_again(known, f"was sent before and is {known.state}", context)
+        return (yield from _not_again(known, f"was sent before and is {known.state}", context))
     check_time(delivery, context.clock_ms())
     parcel = MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
@@ -52,22 +58,24 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     known = context.journal.prepare(record)
     if why := why_perhaps_sent(known, context):
         context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
-        return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
+        return (yield from _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context))
     tracker = Tracker(delivery.digest, context)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
-        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
+        return (
+            yield from _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
+        )
     try:
         _mark(record, known.claims + 1, tracker, context)
-        return _send(delivery, parcel, tracker, context)
+        return (yield from _send(delivery, parcel, tracker, context))
     finally:
         let_go(tracker.token)
 
 
-def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
+def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[OrderOutcome]:
     try:
-        reason = MODULES[delivery.route].send(delivery, parcel, tracker, context)
-        return _outcome(delivery.digest, context, reason)
+        reason = yield from MODULES[delivery.route].send(delivery, parcel, tracker, context)
+        return (yield from _outcome(delivery.digest, context, reason))
     except JournalError as error:
         raise _unwritten(tracker, error) from error
 
@@ -88,14 +96,21 @@ def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
 
     Raises ``JournalError`` when the journal does not know the digest or cannot be used.
     """
-    context.journal.presume(digest)
+    return to_the_end(following(digest, context), context.sleep)
+
+
+def following(digest: str, context: DeliveryContext) -> Steps[OrderOutcome]:
+    """Return the steps of :func:`follow`."""
     known = context.journal.get(digest)
+    if known.state is OrderState.SENDING:
+        context.journal.presume(digest)
+        known = context.journal.get(digest)
     reason = ""
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        reason = _route_of(known).follow(known, Tracker(digest, context), context)
-    return _outcome(digest, context, reason)
+        reason = yield from _route_of(known).follow(known, Tracker(digest, context, known), context)
+    return (yield from _outcome(digest, context, reason))
 
 
 def export(delivery: Delivery, context: DeliveryContext) -> None:
@@ -132,7 +147,7 @@ def _beside_others(record: Record, context: DeliveryContext) -> None:
                           f"{other.record.ceremony}, {other.state.value}: {EITHER}")  # fmt: skip
 
 
-def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:
+def _not_again(known: Submission, why: str, context: DeliveryContext) -> Steps[OrderOutcome]:
     digest = known.record.digest
     if known.state is OrderState.EXPORTED:
         raise Refusal(
@@ -143,7 +158,7 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
         )
     context.on_answered()
     context.on_notice(f"{digest} {why}; it is not sent again")
-    return follow(digest, context)
+    return (yield from following(digest, context))
 
 
 def _route_of(known: Submission) -> RouteModule:
@@ -177,10 +192,11 @@ def _sent(record: Record) -> dict[str, str | int | None]:
     return {name: getattr(record, name) for name in _SENT}
 
 
-def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome:
+def _outcome(digest: str, context: DeliveryContext, reason: str) -> Steps[OrderOutcome]:
     known = context.journal.get(digest)
     found = ""
     if known.state in OPEN:
+        yield Pause(0, aside=True)
         found = resolve(known, context)
         known = context.journal.get(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))

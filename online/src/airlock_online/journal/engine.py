@@ -8,12 +8,10 @@ synced, or not locked; other databases treat them alike.
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert, select,
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from airlock_online.journal.cutter import Cutter
 from airlock_online.journal.identity import Identity, identify
 from airlock_online.journal.schema import MIGRATIONS, SCHEMA, TABLES, VERSION
 from airlock_shared.errors import UsageError
@@ -85,34 +84,21 @@ def wrapped(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def bounded(engine: Engine, access: str) -> Iterator[Connection]:
+def bounded(engine: Engine, access: str, cutter: Cutter) -> Iterator[Connection]:
     """Yield a connection in a transaction that ends in time, its commit included; ``access`` is what it needs.
 
-    A server that was stopped answers nothing, and breaks no time-out of its own: then the connection is cut from this side.
-    Before what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
+    A server that was stopped breaks no time-out of its own: then the ``cutter`` cuts the connection from this side. Before
+    what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
     """
     with engine.connect() as connection:
         if connection.dialect.name != "postgresql":
             with connection.begin():
                 yield connection
             return
-        cutter = threading.Timer(TRANSACTION_S, _cut, (connection,))
-        cutter.daemon = True
-        cutter.start()
-        try:
-            with connection.begin():
-                if access == STATE:
-                    connection.execute(text("SET LOCAL synchronous_commit = on"))
-                yield connection
-        finally:
-            cutter.cancel()
-
-
-def _cut(connection: Connection) -> None:
-    with suppress(Exception):  # whatever it is by now, nobody waits for it any more
-        duplicate = os.dup(connection.connection.driver_connection.fileno())  # type: ignore[union-attr]
-        with socket.socket(fileno=duplicate) as line:
-            line.shutdown(socket.SHUT_RDWR)
+        with cutter.within(connection, TRANSACTION_S), connection.begin():
+            if access == STATE:
+                connection.execute(text("SET LOCAL synchronous_commit = on"))
+            yield connection
 
 
 def _server(url: URL) -> Engine:

@@ -42,6 +42,11 @@ _RAISE = (
     .where(SUBMISSIONS.c.digest == bindparam("of"), func.coalesce(SUBMISSIONS.c.last_seq, -1) < bindparam("seq"))
     .values(last_seq=bindparam("seq"))
 )
+_READ = (
+    select(EVENTS.c.seq, EVENTS.c.type, EVENTS.c.payload, EVENTS.c.at_ms)
+    .where(EVENTS.c.digest == bindparam("digest"), EVENTS.c.kind == bindparam("kind"))
+    .order_by(EVENTS.c.ordinal)
+)
 
 
 def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
@@ -75,9 +80,8 @@ def count_rejections(connection: Connection, digest: str) -> int:
 
 def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
     """Return the rows of one kind, in the order in which they came."""
-    query = select(EVENTS).where(EVENTS.c.digest == digest, EVENTS.c.kind == kind).order_by(EVENTS.c.ordinal)
-    rows = connection.execute(query).mappings().all()
-    return [OrderEvent(row["seq"], row["type"], json.loads(row["payload"]), row["at_ms"]) for row in rows]
+    rows = connection.execute(_READ, {"digest": digest, "kind": kind})
+    return [OrderEvent(seq, type_, json.loads(payload), at_ms) for seq, type_, payload, at_ms in rows]
 
 
 def storable(values: dict[str, Any]) -> dict[str, Any]:

@@ -16,10 +16,11 @@ from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.claims import is_gone, let_go, new_token, shown_holder
+from airlock_online.journal.cutter import Cutter
 from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, bounded, open_engine, wrapped
 from airlock_online.journal.events import (
     ANOMALY,
@@ -35,13 +36,17 @@ from airlock_online.journal.events import (
 from airlock_online.journal.identity import COPIED_DO, Identity
 from airlock_online.journal.moves import claim_is_over, claimed_with, move_row
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import SUBMISSIONS, Record, Submission, submission_of
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record, Submission, submission_of
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 
 _APPEND_ATTEMPTS = 5
 _LOST_ATTEMPTS = 3  # at reading whether a claim is there whose commit was not answered
 _UNUSABLE_AT_MOST = 20
+
+# Built once: to build a statement takes longer than to execute it.
+_FIND = select(SUBMISSIONS).where(SUBMISSIONS.c.digest == bindparam("digest"))
+_TELL = update(SUBMISSIONS).where(SUBMISSIONS.c.digest == bindparam("of")).values(told=bindparam("now_told"))
 
 Alone = Callable[[Record, Sequence[Submission]], None]
 """Looks at a record and its rivals, as :meth:`Journal.rivals` gives them; raises when it must not be sent beside."""
@@ -59,6 +64,7 @@ class Journal:
         self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READ)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._cutter = Cutter()
         self._clock_ms = clock_ms
 
     def __enter__(self) -> Self:
@@ -71,16 +77,17 @@ class Journal:
 
     def close(self) -> None:
         """Close every connection."""
+        self._cutter.close()
         self._engine.dispose()
 
     @contextmanager
     def _writing(self, access: str = STATE) -> Iterator[Connection]:
-        with wrapped("written"), self._turn, bounded(self._for[access], access) as connection:
+        with wrapped("written"), self._turn, bounded(self._for[access], access, self._cutter) as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with wrapped("read"), bounded(self._for[READ], READ) as connection:
+        with wrapped("read"), bounded(self._for[READ], READ, self._cutter) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------
@@ -185,7 +192,7 @@ class Journal:
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
         with self._writing(EVENT) as connection:
-            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(told=state.value))
+            connection.execute(_TELL, {"of": digest, "now_told": state.value})
 
     def keep_unusable(self, digest: str, given: str) -> None:
         """Keep an id that a service gave and that cannot be used, as it came; the newest ``_UNUSABLE_AT_MOST`` at most."""
@@ -299,7 +306,7 @@ class Journal:
     def find(self, digest: str) -> Submission | None:
         """Return the submission of a digest, or None."""
         with self._reading() as connection:
-            row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
+            row = connection.execute(_FIND, {"digest": digest}).mappings().first()
         return submission_of(row) if row else None
 
     def get(self, digest: str) -> Submission:
@@ -350,6 +357,11 @@ class Journal:
         """Return what people said of a submission: ``text`` and ``by`` as payload."""
         with self._reading() as connection:
             return read_events(connection, digest, NOTE)
+
+    def noted(self) -> set[str]:
+        """Return the digests of the submissions of which people said something."""
+        with self._reading() as connection:
+            return set(connection.scalars(select(EVENTS.c.digest).where(EVENTS.c.kind == NOTE).distinct()))
 
     def rejections(self, digest: str) -> list[OrderEvent]:
         """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""

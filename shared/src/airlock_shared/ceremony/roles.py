@@ -16,14 +16,12 @@ from airlock_shared.ceremony.checkpoints import Checkpoint, Half, last_on_record
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, ENDED, EXCEPTION, read_entry, section_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import APART, Plan
 from airlock_shared.records import NamedTuple
 from airlock_shared.text.confusables import looks_like
 from airlock_shared.text.safe import is_visible, safe
 
 MAX_NAME, MAX_REASON = 60, 500
-APART = ("signer", "witness")
-"""The roles that one person may not hold together."""
 
 
 class Confirmation(NamedTuple):
@@ -143,13 +141,13 @@ def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half
 
 
 def check_people(names: Mapping[str, str], plan: Plan) -> None:
-    """Check the people of a ceremony: a name for each role, empty where nobody holds it.
+    """Check the people of a ceremony: a name for each role, empty where nobody holds it and the plan allows that.
 
     Raises ``Refusal`` with ``ROLE-KNOWN``, ``ROLE-TEXT`` or ``ROLE-SAME``.
     """
     for role, name in names.items():
         check_role(role, plan)
-        if name:
+        if name or (plan.requires_witness and role in APART):
             check_text(name, f"the name of the {role}", MAX_NAME)
     if _is_one_person(names):
         raise Refusal("ROLE-SAME", "one person is both signer and witness", got=safe(names[APART[0]]),
@@ -192,5 +190,25 @@ def _is_one_person(names: Mapping[str, str]) -> bool:
     return bool(first) and first == second
 
 
+def differences(offline: Mapping[str, str], online: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each way in which the people of two machines differ, or one person is in two roles.
+
+    Names are compared without case, blanks and look-alikes. A machine without people is not compared.
+    """
+    if not offline or not online:
+        return []
+    lines = [
+        f"the {role} is {safe(offline.get(role, '')) or 'nobody'} on the offline machine, "
+        f"and {safe(online.get(role, '')) or 'nobody'} on the online machine"
+        for role in dict.fromkeys((*offline, *online))
+        if _folded(offline.get(role, "")) != _folded(online.get(role, ""))
+    ]
+    for here, there in (APART, APART[::-1]):
+        if _folded(offline.get(here, "")) and _folded(offline.get(here, "")) == _folded(online.get(there, "")):
+            lines.append(f"{safe(offline[here])} is {here} on the offline machine, and {there} on the online machine")
+    return lines
+
+
 def _folded(name: str) -> str:
-    return looks_like(" ".join(unicodedata.normalize("NFKC", name).casefold().split()))
+    """Return a name as it is compared: without case, blanks and characters that only look different."""
+    return looks_like("".join(unicodedata.normalize("NFKC", name).casefold().split()))

@@ -48,6 +48,12 @@ def read_entry(entry: Entry) -> dict[str, Any]:
     return data
 
 
+def people_of(entries: Iterable[Entry], plan: Plan) -> dict[str, str]:
+    """Return the person of each role in a plan's ceremony, while it is open; empty when none is open."""
+    section, is_open = section_of(entries, plan)
+    return dict(section[0].data["roles"]) if is_open else {}
+
+
 def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
     """Return what to say before signing when the plan names roles and no ceremony is open; empty when all is well."""
     if not plan.roles or section_of(entries, plan)[1]:

@@ -6,12 +6,13 @@ handed out a signature the online machine knows. Otherwise one of them went back
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
+from airlock_shared.plan.model import APART
 from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Told(NamedTuple):
     own: OwnRecord | None
 
 
+class Attended(NamedTuple):
+    """A plan, and who holds which role in its open ceremony here; None on a machine that does not sign."""
+
+    plan: Plan
+    people: Mapping[str, str] | None
+
+
 class Steps(NamedTuple):
     """The steps of a document's items, and those that it must hold, as :func:`part_of` gives them."""
 
@@ -77,7 +85,13 @@ def rehearsal_is_apart(heading: Heading) -> Finding:
 @check("PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.", PLAN)
 def plan_is_the_same(heading: Heading) -> Finding:
     """The document was prepared for this plan, to the letter."""
-    return _same(heading.header.plan, heading.situation.plan.fingerprint)
+    header, plan = heading.header, heading.situation.plan
+    found = _same(header.plan, plan.fingerprint)
+    if found.ok:
+        return found
+    other = f"made for the ceremony {header.ceremony}; this plan is {plan.id}"
+    changed = f"made for another version of the plan {plan.id}: it was changed since, or it is another file"
+    return found._replace(what=f"these requests were {changed if header.ceremony == plan.id else other}")
 
 
 @check(
@@ -148,6 +162,24 @@ def head_is_known(told: Told) -> Finding:
     return Finding(False, _NO_HEAD, "a head of this machine's transcript", "", what)
 
 
+@check(
+    "PLAN-PEOPLE", RECEIVED,
+    "the plan requires a witness, and no ceremony with one is open on this machine",
+    "A signature that one person made alone.",
+    "Begin the ceremony on this machine: airlock-offline ceremony begin --plan PLAN. Then sign again.",
+)  # fmt: skip
+def people_are_present(attended: Attended) -> Finding:
+    """A plan that requires a witness is signed in its open ceremony, in which somebody is the signer and the witness."""
+    plan, people = attended
+    if not plan.requires_witness:
+        return Finding(True, "no witness", "none: the plan requires none")
+    if people is None:
+        return Finding(None, "", "an open ceremony", "", "only the signing machine knows whether its ceremony is open")
+    lacking = [role for role in APART if not people.get(role)]
+    what = "" if not lacking else "no ceremony with this plan is open" if not people else "a role is held by nobody"
+    return Finding(not lacking, ", ".join(people) or "no ceremony", " and ".join(APART), "", what)
+
+
 def part_of(plan: Plan, signer: str) -> list[str]:
     """Return the steps that a document must hold, in the plan's order: all, or those that the named signer signs."""
     return [step.id for step in plan.steps.values() if signer in ("", step.signer.name)]
@@ -184,4 +216,4 @@ def _kind(rehearsal: bool) -> str:
     return "rehearsal" if rehearsal else "production"
 
 
-CHECKS = (*HEADER_CHECKS, head_is_known, steps_are_planned)
+CHECKS = (*HEADER_CHECKS, head_is_known, people_are_present, steps_are_planned)

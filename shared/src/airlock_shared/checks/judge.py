@@ -6,7 +6,7 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airlock_shared.checks import agreement, document, nonces, payload, text_warnings, times
@@ -41,13 +41,15 @@ class Known(NamedTuple):
     """What a machine knows beside plan and deployment; None is what it cannot know.
 
     ``clock`` is what was stated of its clock, ``used`` what was signed on it and what the items before this one spend,
-    ``proofs`` the challenges that delegate keys have answered, and ``own`` what its transcript says of itself.
+    ``proofs`` the challenges that delegate keys have answered, ``own`` what its transcript says of itself, and ``people``
+    who holds which role in the plan's open ceremony.
     """
 
     clock: Clock | None = None
     used: nonces.UsedNonces | None = None
     proofs: Collection[str] | None = None
     own: document.OwnRecord | None = None
+    people: Mapping[str, str] | None = None
 
 
 class Examined(NamedTuple):
@@ -80,8 +82,10 @@ def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts
     heading = document.Heading(header, situation)
     findings = [check.run(heading) for check in document.HEADER_CHECKS]
     findings.append(document.head_is_known.run(document.Told(header, situation.plan, known.own)))
+    findings.append(document.people_are_present.run(document.Attended(situation.plan, known.people)))
     findings.append(_NO_CLOCK if known.clock is None else time_is_stated.run(known.clock))
-    return Verdicts((*document.HEADER_CHECKS, document.head_is_known, time_is_stated), findings)
+    checks = (*document.HEADER_CHECKS, document.head_is_known, document.people_are_present, time_is_stated)
+    return Verdicts(checks, findings)
 
 
 def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verdicts:

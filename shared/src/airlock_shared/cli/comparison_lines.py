@@ -38,6 +38,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     limits = plan.limits
     yield f"ceremony {plan.id}: {safe(plan.title)}"
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
+    yield f"witness: {plan.witness_text}"
     yield "limits for the builder's choices:"
     yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
     yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"

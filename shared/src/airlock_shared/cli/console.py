@@ -25,6 +25,8 @@ MORE = "-- Enter for more --"
 _AT_A_TERMINAL = (
     "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
 )
+_YES = "Type Yes to go on, anything else to stop: "
+_SLIPS = 3
 INPUT = click.Path(path_type=Path, dir_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
@@ -84,9 +86,16 @@ def ask(question: str, *, piped: bool) -> str:
 def ask_yes(question: str, *, piped: bool) -> None:
     """Ask a question that only the whole word ``Yes`` answers; ``piped`` as for :func:`ask`.
 
-    Raises ``Declined`` for any other answer, or when nobody can answer.
+    The word in another case, or with a blank or a stop beside it, is a slip: it is asked for again, a few times. Raises
+    ``Declined`` for any other answer, or when nobody can answer.
     """
-    if ask(f"{_filled(question)}\nType Yes to go on, anything else to stop: ", piped=piped) != "Yes":
+    answer = ask(f"{_filled(question)}\n{_YES}", piped=piped)
+    for _ in range(_SLIPS):
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() != "yes":
+            break
+        say("Only the whole word Yes counts, with a capital Y and nothing else.")
+        answer = ask(_YES, piped=piped)
+    if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
 

@@ -19,12 +19,14 @@ READER = "airlock.picture-reader"
 class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
-    ``table`` maps a name to its line in the list of commands. The command ``trust-struct`` is ``trust_struct`` in the
-    module ``trust_struct`` of ``package``.
+    ``table`` maps a name to its line in the list of commands, in the order of the day; ``stations`` maps the first command
+    of each station of a ceremony to the station's heading, so that every command stands under exactly one. The command
+    ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of ``package``.
     """
 
     package: ClassVar[str] = ""
     table: ClassVar[dict[str, str]] = {}
+    stations: ClassVar[dict[str, str]] = {}
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Return the names in the order of the day."""
@@ -42,9 +44,21 @@ class LazyCommands(click.Group):
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.table.items()))
+        """Write the list of commands by the stations of a ceremony, without importing any."""
+        column = max(map(len, self.table))
+        for heading, rows in self.by_station().items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(column), line) for name, line in rows.items()])
+
+    def by_station(self) -> dict[str, dict[str, str]]:
+        """Return the table's rows under the heading of their station."""
+        found: dict[str, dict[str, str]] = {}
+        rows: dict[str, str] = {}
+        for name, line in self.table.items():
+            if heading := self.stations.get(name):
+                rows = found[heading] = {}
+            rows[name] = line
+        return found
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, without importing any command."""

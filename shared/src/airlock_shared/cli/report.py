@@ -18,6 +18,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
+from airlock_shared.report.rows import headline
 from airlock_shared.report.verify import Judge, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
@@ -143,7 +144,7 @@ def _tell(value: dict[str, Any], mark: str) -> None:
         show("REHEARSAL   nothing here is worth anything")
     if value["part"]:
         show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
-    show("complete    nothing is missing of what this report looks for" if value["complete"] else "INCOMPLETE")
+    show("complete    nothing is missing of what this report looks for" if value["complete"] else headline(value))
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:
             show("\n".join(rows(heading, sentence)))

@@ -44,6 +44,7 @@ _BY_PLACE = {
     "ceremony.title": '"Delegate keys for the trading desk"',
     "ceremony.deployment": '"mainnet"',
     "ceremony.roles": '["signer", "facilitator", "witness"]',
+    "ceremony.witness": '"required"',
     "limits.deadline_at_most": '"30m"',
     "limits.remaining_at_least": '"3m"',
     "limits.slippage_percent_at_most": '"1"',

@@ -17,6 +17,7 @@ from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.model import CUSTOM, Limits, Signer
 from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.reader import (
+    CEREMONY_MEMBERS,
     DIGEST,
     FORMAT,
     MAX_STEPS,
@@ -30,6 +31,7 @@ from airlock_shared.plan.reader import (
     read_table,
     read_text,
     read_toml,
+    read_witness,
     signer_of,
 )
 from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, places
@@ -144,10 +146,11 @@ def _in_ceremony(table: dict[str, Any]) -> Iterator[PlanError]:
         yield from errors
         return
     ceremony = table["ceremony"]
-    yield from _unknown(ceremony, "ceremony", ("id", "title", "deployment", "roles"))
+    yield from _unknown(ceremony, "ceremony", CEREMONY_MEMBERS)
     for name, pattern in (("id", NAME), ("title", LINE), ("deployment", NAME)):
         yield from _caught(read_text, ceremony, "ceremony", name, pattern)
-    yield from _caught(read_roles, ceremony.get("roles", []))
+    errors = list(_caught(read_roles, ceremony.get("roles", [])))
+    yield from errors or _caught(read_witness, ceremony)
 
 
 def _in_limits(limits: Any) -> Iterator[PlanError]:

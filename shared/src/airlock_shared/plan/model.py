@@ -92,8 +92,15 @@ class Step(NamedTuple):
     replaced_digest: str = ""
 
 
+WITNESS = ("required", "none")
+"""What a plan may say of a witness."""
+
+APART = ("signer", "witness")
+"""The roles that one person may not hold together; a plan that requires a witness names both."""
+
+
 class Plan(NamedTuple):
-    """A ceremony plan and its fingerprint."""
+    """A ceremony plan and its fingerprint. ``witness`` is one of :data:`WITNESS`; empty: the plan does not say."""
 
     id: str
     title: str
@@ -103,3 +110,14 @@ class Plan(NamedTuple):
     signers: dict[str, Signer]
     steps: dict[str, Step]
     fingerprint: str
+    witness: str = ""
+
+    @property
+    def requires_witness(self) -> bool:
+        """Whether the plan is signed only in an open ceremony, before a witness who is not the signer."""
+        return self.witness == "required"
+
+    @property
+    def witness_text(self) -> str:
+        """What the plan says of a witness, for people."""
+        return {"required": "required", "none": "none is required"}.get(self.witness, "the plan does not say")

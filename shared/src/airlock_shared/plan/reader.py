@@ -13,7 +13,7 @@ from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import DocumentError, PlanError
-from airlock_shared.plan.model import CUSTOM, Limits, Plan, Signer, Step
+from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import limit_faults, value_faults
 from airlock_shared.plan.values import (
     LINE,
@@ -34,6 +34,7 @@ FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 MAX_ROLES = 20
+CEREMONY_MEMBERS = ("id", "title", "deployment", "roles", "witness")
 STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
 DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
@@ -75,7 +76,7 @@ def _read_plan(table: dict[str, Any]) -> Plan:
         got = repr(table.get("format"))[:80]
         raise plan_error("PLAN-FORM", "not a ceremony plan", "format", got=got, expected=FORMAT)
     ceremony = read_table(table, "ceremony")
-    require_known(ceremony, "ceremony", ("id", "title", "deployment", "roles"))
+    require_known(ceremony, "ceremony", CEREMONY_MEMBERS)
     signers = {
         name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
     }
@@ -93,6 +94,7 @@ def _read_plan(table: dict[str, Any]) -> Plan:
         signers=signers,
         steps=steps,
         fingerprint=fingerprint(plain_form(table, "")),
+        witness=read_witness(ceremony),
     )
 
 
@@ -143,6 +145,22 @@ def read_roles(roles: Any) -> tuple[str, ...]:
         got = repr(roles)[:80]
         raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
     return tuple(roles)
+
+
+def read_witness(ceremony: dict[str, Any]) -> str:
+    """Return whether a witness is required, empty when the plan does not say. Raises ``PlanError("PLAN-FORM")``."""
+    said, where = ceremony.get("witness", ""), "ceremony.witness"
+    if "witness" in ceremony and said not in WITNESS:
+        raise plan_error("PLAN-FORM", "the plan says neither that a witness is required nor that none is", where,
+                         got=repr(said)[:80], expected="'required' or 'none'")  # fmt: skip
+    roles = read_roles(ceremony.get("roles", []))
+    if said == "required" and not set(APART) <= set(roles):
+        raise plan_error("PLAN-FORM", "a witness is required, and the roles lack one", where, got=repr(list(roles))[:80],
+                         expected=f"roles with {' and '.join(APART)}")  # fmt: skip
+    if said == "none" and "witness" in roles:
+        raise plan_error("PLAN-FORM", "the plan names a witness, and says that none is required", where,
+                         got=repr(list(roles))[:80], expected="'required', or roles without a witness")  # fmt: skip
+    return str(said)
 
 
 def read_limits(table: Any) -> Limits:

@@ -11,7 +11,7 @@ from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.plan.examples import example_at
-from airlock_shared.plan.model import Signer
+from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.prompts import People, Question, answer_to
 from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields
@@ -37,7 +37,8 @@ def ask_plan(people: People) -> dict[str, Any]:
         ("title", "its purpose, in one line"),
         ("deployment", "the name of the pinned deployment that it is for"),
     )}  # fmt: skip
-    table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": _roles(people)}}
+    roles = _roles(people)
+    table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table["limits"] = {}
     for name in LIMITS:
         if (value := _limit(people, name, table["limits"])) is not None:
@@ -63,6 +64,13 @@ def _roles(people: People) -> list[str]:
     meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
     return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
+
+
+def _witness(roles: list[str]) -> dict[str, str]:
+    """Return what the plan says of a witness: whoever names one wants one."""
+    if "witness" not in roles:
+        return {"witness": "none"}
+    return {"witness": "required"} if set(APART) <= set(roles) else {}
 
 
 def _limit(people: People, name: str, before: dict[str, str]) -> str | None:

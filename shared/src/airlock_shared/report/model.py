@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from airlock_shared.ceremony.roles import differences
 from airlock_shared.checks.possession import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
@@ -19,7 +20,7 @@ from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
-from airlock_shared.report.rows import Row, warnings_of
+from airlock_shared.report.rows import UNWITNESSED, Row, plain, warnings_of
 from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
@@ -51,7 +52,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "missing": missing,
         "look": list(_look(plan, steps, people)),
         "part": _part(evidence, steps),
-        "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles)},
+        "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
         "fingerprints": _fingerprints(evidence),
         "plan": {
             "deployment": plan.deployment,
@@ -113,13 +114,18 @@ def _missing(
     transcripts: Sequence[Row],
     preflight: Row | None,
 ) -> Iterator[str]:
+    if not evidence.plan.roles:
+        yield UNWITNESSED
     for row in people:
         for sentence in row["missing"]:
             yield f"{row['machine']} machine: {sentence}"
+    names = {row["machine"]: {each["name"]: each["value"] for each in row["names"]} for row in people}
+    yield from differences(names.get("offline", {}), names.get("online", {}))
     if evidence.requests is None:
         yield "the requests were not given"
     if evidence.answers is None:
         yield "the signatures were not given"
+        yield from _not_signed(evidence)
     for step in steps:
         yield from _missing_in(step, evidence.half)
     by_other_wallet = any(each.answer and each.answer.signed.shown == ELSEWHERE for each in judged)
@@ -128,6 +134,21 @@ def _missing(
     if "offline" in evidence.transcripts:
         yield from _unsealed(evidence, transcripts)
         yield from _unready(evidence.plan, preflight, steps)
+
+
+def _not_signed(evidence: Evidence) -> Iterator[str]:
+    """Yield which steps the offline transcript says were not signed, and why: where none was signed there is no file."""
+    whys: dict[str, str] = {}
+    for entry in evidence.transcripts.get("offline", ()):
+        if evidence.requests is not None and entry.event == "sign-begun":
+            whys = {} if entry.data.get("requests") == evidence.requests.fingerprint else whys
+        elif entry.event in ("declined", "refused", "signed"):
+            checks = entry.data.get("checks")
+            named = f" ({plain(checks[:1])})" if type(checks) is list and checks else ""
+            whys[str(entry.data.get("step"))] = f"{entry.event}{named}"
+    for step in evidence.plan.steps:
+        if whys.get(step, "signed") != "signed":
+            yield f"step {step}: {whys[step]}"
 
 
 def _unready(plan: Plan, preflight: Row | None, steps: Sequence[Row]) -> Iterator[str]:

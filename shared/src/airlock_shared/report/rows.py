@@ -10,6 +10,16 @@ from airlock_shared.units import utc_text
 
 Row = dict[str, Any]
 
+UNWITNESSED = "No roles: nothing was witnessed"
+"""What a report says instead of Complete when its plan names no roles."""
+
+
+def headline(report: Row) -> str:
+    """Return the first word of a report: Complete, INCOMPLETE, or that nobody watched and nothing else is missing."""
+    if report["complete"]:
+        return "Complete"
+    return UNWITNESSED if report["missing"] == [UNWITNESSED] else "INCOMPLETE"
+
 
 def named(name: str, value: str) -> Row:
     """Return a row of a table with two columns."""

@@ -1,16 +1,21 @@
 """What this process must not say: every text on its way out comes by here, and a secret in it is left out.
 
 Until it is submitted a signature is a secret, and a service may echo what it was sent, in any case, cut, or within something
-longer. So a text is searched for every piece of ``PIECE`` characters of a secret, and what it stands in is left out whole.
+longer. So a text is searched for every piece of ``PIECE`` characters of a secret, and what it stands in is left out whole;
+so is what has such a piece, or its bytes, in base64 (RFC 4648, both alphabets), wherever the secret begins in it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 PIECE = 16
 LEFT_OUT = "[a secret of this machine]"
 _RUN = re.compile(r"[0-9A-Za-z+/=_-]{16,}", re.ASCII)
+_HEX = re.compile(r"(?:0[xX])?[0-9A-Fa-f]+", re.ASCII)
+_URL_SAFE = str.maketrans("-_", "+/")
+_GROUP = 4  # characters of base64 that stand for three bytes
 _pieces: set[str] = set()
 
 
@@ -26,8 +31,20 @@ def redact(text: str) -> str:
 
 
 def _checked(found: re.Match[str]) -> str:
-    run = found[0].lower()
-    return LEFT_OUT if any(piece in _pieces for piece in _cut(run)) else found[0]
+    run = found[0]
+    readings = (run, *(() if _HEX.fullmatch(run) else _decoded(run)))
+    return LEFT_OUT if any(piece in _pieces for text in readings for piece in _cut(text.lower())) else run
+
+
+def _decoded(run: str) -> Iterator[str]:
+    """Yield what a run says in base64, from each place in which a group may begin: as hexadecimal, and as a text."""
+    from binascii import a2b_base64  # here, because most runs are hexadecimal
+
+    for part in run.translate(_URL_SAFE).split("="):
+        for start in range(min(_GROUP, len(part))):
+            data = a2b_base64(part[start:] + "A" * (-len(part[start:]) % _GROUP))
+            yield data.hex()
+            yield data.decode("latin-1")
 
 
 def _cut(run: str) -> list[str]:

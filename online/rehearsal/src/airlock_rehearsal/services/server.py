@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import signal
@@ -176,7 +177,12 @@ def _listening(port: int) -> socket.socket:
         listener.bind((HOST, port))
     except OSError as error:
         listener.close()
-        raise ServiceError(f"cannot listen on {HOST}:{port}: {error.strerror}", do="choose another port") from error
+        if error.errno == errno.EADDRINUSE:
+            raise ServiceError(
+                f"port {port} of this machine ({HOST}) is taken by another program",
+                do=f"end it if it is another `rehearse serve`, or add: --port {port % 65535 + 1}",
+            ) from error
+        raise ServiceError(f"cannot listen on {HOST}:{port}: {error.strerror}", do="choose another --port") from error
     return listener
 
 

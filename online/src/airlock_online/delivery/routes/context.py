@@ -65,6 +65,10 @@ def _nothing(*_: object) -> None:
     return None
 
 
+def _always() -> bool:
+    return True
+
+
 def _no_contracts(_: Record) -> frozenset[str]:
     return frozenset()
 
@@ -81,6 +85,7 @@ class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
     ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.
+    ``stay`` tells whether the order's stream may be read on; where it may not, its status is asked instead.
     ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
     ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
     own; a block is confirmed when the node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``chain_of``
@@ -102,6 +107,7 @@ class DeliveryContext(NamedTuple):
     bodies: RequestBodies = RequestBodies()
     on_answered: Callable[[], None] = _nothing
     on_asked: Callable[[str, str], None] = _nothing
+    stay: Callable[[], bool] = _always
     node: RpcClient | None = None
     confirmations: int = 12
     confirmed_by: str = "finalized"

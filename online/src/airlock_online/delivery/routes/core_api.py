@@ -12,6 +12,7 @@ from typing import Any
 from airlock_online.clients.http import Reply
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
 from airlock_online.delivery.routes.struct import body_of, members_of
 from airlock_online.delivery.routes.tracker import Tracker
@@ -50,7 +51,7 @@ def _usual(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
 
     def read(reply: Reply) -> dict[str, str]:
@@ -60,13 +61,13 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     if payload is not None:
         event = OrderEvent(0, STORED, payload)
         tracker.write(event, entity_id=payload["entityId"], path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
-    return ""
+    return at_once("")
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """Return at once: no read of a stored trigger is documented, and the nonce tells when it is spent."""
     del known, tracker, context
-    return ""
+    return at_once("")
 
 
 def _stored(told: dict[str, Any], replaces: str) -> dict[str, str]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.clients.http import HttpCall, json_of, reason_text
+from airlock_online.clients.http import json_of, reason_text
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import StatusReply, from_status
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.polling import POLL_S, PollAnswer, until_final
+from airlock_online.delivery.routes.polling import POLL_S, Pause, PollAnswer, Steps, until_final
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, terminal_state
 from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
@@ -33,30 +33,30 @@ class OrderStatus:
         self._asked = 0
         self.question = f"the market: the status of {safe(tracker.tracking_id)}"
 
-    def follow(self) -> str:
+    def follow(self) -> Steps[str]:
         """Poll until the order has ended. Return why that stopped, empty when it has."""
         return until_final(self.question, self._poll, self._context)
 
-    def check(self, told: Sequence[OrderEvent]) -> str:
+    def check(self, told: Sequence[OrderEvent]) -> Steps[str]:
         """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
         ``told`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
         """
         for turn in range(CHECKS_AT_MOST):
             if turn:
-                self._context.sleep(POLL_S)
+                yield Pause(POLL_S)
             try:
                 answer = self._ask(whole=True)
             except ServiceError as error:
                 self._context.on_asked(self.question, error.what)
                 continue
             self._context.on_asked(self.question, answer)
-            return self._compared(told)
+            return (yield from self._compared(told))
         for event in told:
             self._tracker.take(event)
         return ""
 
-    def _compared(self, told: Sequence[OrderEvent]) -> str:
+    def _compared(self, told: Sequence[OrderEvent]) -> Steps[str]:
         ended = self._tracker.order.terminal
         if ended is not None:
             if terminal_state(ended) is not terminal_state(told[0]):
@@ -67,7 +67,7 @@ class OrderStatus:
         self._context.on_notice(
             f"the stream told {safe(told[0].type, limit=100)}; the persisted history has no end yet"
         )
-        reason = self.follow()
+        reason = yield from self.follow()
         return f"the stream told {told[0].type}, and the persisted history does not say so; {reason}" if reason else ""
 
     def _poll(self) -> PollAnswer:
@@ -95,7 +95,7 @@ class OrderStatus:
         tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
         url = join(self._base_url, STATUS.path.replace("{trackingId}", segment(tracking_id)))
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        reply = self._context.http.exchange(HttpCall("GET", url, query))
+        reply = self._context.http.poll(url, query)
         if reply.status != 200:
             raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
         found = from_status(json_of(reply, url), tracking_id)

@@ -11,12 +11,11 @@ import json
 from typing import Any
 
 from airlock_online.clients.echo import require_named
-from airlock_online.clients.http import HttpCall
 from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
@@ -33,7 +32,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of("POST", join(delivery.base_url, context.relay_path), body, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
@@ -48,23 +47,23 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
 
     named = post_once(parcel, read, tracker, context)
     if named is None:
-        return ""
+        return at_once("")
     tx_hash = transaction.hash_of(delivery)
     transaction.sent(tx_hash, named, tracker)
     return _poll(delivery.base_url, tx_hash, delivery.primary_type, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """Poll the relay for the hash that was computed here, whether or not the POST was answered."""
     tx_hash = known.record.transaction_hash
     context.on_notice(f"asking the relay for transaction {tx_hash}")
     return _poll(known.record.url, tx_hash, known.record.primary_type, tracker, context)
 
 
-def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> str:
+def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
-        data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
+        data = data_of(_WHO, url, context.http.poll(url, {}))
         told = hashes_named(data)
         for each in told:
             require_named("relay's answer", {"hash": each}, hash=tx_hash)

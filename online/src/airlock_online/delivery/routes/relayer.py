@@ -10,11 +10,10 @@ import json
 import re
 from typing import Any
 
-from airlock_online.clients.http import HttpCall
 from airlock_online.clients.reply_values import hashes_named, status_word
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.delivery.routes.tracker import Tracker
@@ -36,27 +35,27 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of("POST", join(delivery.base_url, context.relayer.submit_path), body, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """POST once, then poll. Return why it stopped, empty when the submission is final."""
     relay_id = post_once(parcel, lambda reply: _id_of(data_of(_WHO, parcel.url, reply)), tracker, context)
     if relay_id is None:
-        return ""
+        return at_once("")
     tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(OrderState.ACCEPTED,))
     return _poll(delivery.base_url, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """Poll the relayer, if there is an id to ask for."""
     if not tracker.tracking_id:
-        return ""
+        return at_once("")
     context.on_notice(f"asking the relayer for {safe(tracker.tracking_id)}")
     return _poll(known.record.url, tracker, context)
 
 
-def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
+def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     def ask() -> PollAnswer:
         url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
-        data = data_of(_WHO, url, context.http.exchange(HttpCall("GET", url)))
+        data = data_of(_WHO, url, context.http.poll(url, {}))
         if _id_of(data) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(_id_of(data))!r}, which Airlock did not ask about")
         status = status_word(data, _WORDS)

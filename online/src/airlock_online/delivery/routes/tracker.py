@@ -8,19 +8,23 @@ from collections.abc import Sequence
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.claims import let_go
 from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
+from airlock_online.journal.schema import Submission
 from airlock_shared.text.safe import safe
 
 _MAX_GIVEN = 300
 
 
 class Tracker:
-    """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed."""
+    """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
-    def __init__(self, digest: str, context: DeliveryContext) -> None:
+    ``known`` is its row, where that has just been read.
+    """
+
+    def __init__(self, digest: str, context: DeliveryContext, known: Submission | None = None) -> None:
         self.digest = digest
         self.token = ""
         self._context = context
-        known = context.journal.get(digest)
+        known = known or context.journal.get(digest)
         self.order = KnownOrder(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
         self.tracking_id = known.tracking_id
         self._accepted = known.state is OrderState.ACCEPTED

@@ -13,6 +13,7 @@ from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named
 from airlock_online.clients.urls import join
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
 from airlock_online.delivery.routes.struct import body_of, members_of
 from airlock_online.delivery.routes.tracker import Tracker
@@ -34,7 +35,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """POST once; the answer is the outcome."""
     twap_id = members_of(delivery)["twapId"]
 
@@ -53,10 +54,10 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     payload = post_once(parcel, read, tracker, context)
     if payload is not None:
         tracker.write(OrderEvent(0, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
-    return ""
+    return at_once("")
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """Return at once: the service has no read, and the nonce tells the rest."""
     del known, tracker, context
-    return ""
+    return at_once("")

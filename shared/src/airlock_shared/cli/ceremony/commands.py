@@ -29,7 +29,7 @@ from airlock_shared.cli.console import ask, ask_yes, json_option, plan_option, r
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.fingerprint_words import grouped
 
 
@@ -97,7 +97,8 @@ def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
                          do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
-    return ask(f"Who is the {role}? (empty: nobody) ", piped=False).strip()
+    nobody = "" if plan.requires_witness and role in APART else " (empty: nobody)"
+    return ask(f"Who is the {role}?{nobody} ", piped=False).strip()
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")

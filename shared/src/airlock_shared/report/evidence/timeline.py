@@ -15,7 +15,10 @@ from airlock_shared.wire.members import read_members
 EXPORTED = "timeline-exported"
 """The transcript's event: ``{"ceremony", "requests", "sha256"}``."""
 
-KINDS = ("event", "anomaly", "rejected")
+UNUSABLE_ID, NOTE = "unusable-id", "note"
+KINDS = ("event", "anomaly", "rejected", UNUSABLE_ID, NOTE)
+"""What a service told, what was wrong with it, its refusals, an id that cannot be asked for, and what a person said."""
+
 _MAX_LINE_BYTES = 1 << 20
 _SUBMISSION = {
     "kind": str, "digest": str, "step": str, "route": str, "method": str, "state": str, "meaning": str, "final": bool,

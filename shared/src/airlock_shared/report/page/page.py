@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from airlock_shared.report.page.html import code, element, hexes, items, pairs, table, text
 from airlock_shared.report.page.steps import step_section
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import Row, headline
 
 OF_HALF = {"online": "the online machine", "offline": "the offline machine"}
 _SIGN_ROWS_WITHOUT_ROLES = ("signer",)
@@ -47,7 +47,7 @@ def _style(report: Row) -> str:
     """Return the style sheet; the foot of every printed page repeats what must not be overlooked."""
     words = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
     words += ["PART OF THE PLAN"] if report["part"] else []
-    words += [] if report["complete"] else ["INCOMPLETE"]
+    words += [] if report["complete"] else [headline(report)]
     sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
     return sheet.replace("@FOOT@", ", ".join(words), 1)  # a plan's id is letters, digits and hyphens
 
@@ -69,7 +69,11 @@ def _front(report: Row) -> Iterator[str]:
         yield element("div", "<strong>Complete</strong>", text(f"Nothing that this report looks for is missing{where}."),
                       css="mark done")  # fmt: skip
     else:
-        yield element("div", "<strong>INCOMPLETE</strong>", items(report["missing"]), css="mark")
+        first = headline(report)
+        missing = [sentence for sentence in report["missing"] if sentence != first]
+        told = items(missing) if missing else text("Nothing else that this report looks for is missing.")
+        yield element("div", element("strong", text(first)), told, css="mark")
+    yield element("p", text(f"Witness: {report['ceremony']['witness']}."))
     if part:
         apart = ", ".join(part["not_in_it"]) or "none"
         told = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
@@ -116,6 +120,7 @@ def _people(report: Row) -> Iterator[str]:
     yield element("h2", text("People"))
     roles = ", ".join(report["ceremony"]["roles"])
     yield element("p", text(f"The plan names these roles: {roles}." if roles else "The plan names no roles."))
+    yield element("p", text("A name is what people said at a machine. It does not prove who was there."))
     for row in report["people"]:
         begun = row["begun"]["utc"] if row["begun"] else "not begun"
         ended = row["ended"]["utc"] if row["ended"] else "not ended"

@@ -139,7 +139,7 @@ def _outcome(outcome: Row) -> Iterator[str]:
     facts += [(name.replace("_", " "), text(outcome[name])) for name in names if outcome[name]]
     yield pairs("Outcome", facts)
     if outcome["events"]:
-        yield table("Timeline, as the services told it, in raw units", ("when", "what", "said"),
+        yield table("Timeline, as the services and people told it, in raw units", ("when", "what", "said"),
                     map(_event, outcome["events"]), css="wide moments")  # fmt: skip
     if outcome["told"]:
         rows = [(text(row["at"]), text(row["state"] or "error"), told(row["error"])) for row in outcome["told"]]
@@ -154,6 +154,6 @@ def _outcome(outcome: Row) -> Iterator[str]:
 
 def _event(event: Row) -> tuple[str, str, str]:
     seq = "" if event["seq"] is None else f" (seq {event['seq']})"
-    kind = "" if event["kind"] == "event" else f"{event['kind']}: "
+    kind = "" if event["kind"] in ("event", "note") else f"{event['kind']}: "
     said = items(f"{row['name']}: {row['value']}" for row in event["payload"])
     return text(event["at"] or "no time told"), text(f"{kind}{event['type']}{seq}"), said

@@ -26,22 +26,27 @@ from wheels import Target, Wheel
 from airlock_shared.errors import UsageError
 
 
-def text(name: str, version: str, wheels: Iterable[Wheel], target: Target, epoch_s: int) -> str:
-    """Return the bill, the same for the same wheels. Raises ``UsageError`` when it does not keep CycloneDX's schema."""
+def text(name: str, version: str, root: str, wheels: Iterable[Wheel], target: Target, epoch_s: int) -> str:
+    """Return the bill of the package ``root`` and its closure, the same for the same wheels.
+
+    Raises ``UsageError`` when it does not keep CycloneDX's schema.
+    """
     every = {wheel.name: wheel for wheel in wheels}
     components = {wheel.name: _component(wheel) for wheel in every.values()}
-    root = Component(name=name, version=version, type=ComponentType.APPLICATION, bom_ref=name)
+    whole = Component(name=name, version=version, type=ComponentType.APPLICATION, bom_ref=name)
     bom = Bom(components=components.values())
-    bom.metadata.component = root
+    bom.metadata.component = whole
     bom.metadata.timestamp = datetime.fromtimestamp(epoch_s, UTC)
     bom.serial_number = uuid5(NAMESPACE_URL, name + "".join(wheel.sha256 for wheel in every.values()))
-    bom.register_dependency(root, [components["airlock-offline"]])
+    bom.register_dependency(whole, [components[root]])
     for wheel in every.values():
         bom.register_dependency(components[wheel.name], [components[one] for one in _asked(wheel, target) & set(every)])
     written = JsonV1Dot6(bom).output_as_string(indent=2)
     wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(written)
     if wrong:
-        raise UsageError(f"the bill of materials breaks its schema: {wrong!r:.300}", do="correct offline/kit/sbom.py")
+        raise UsageError(
+            f"the bill of materials breaks its schema: {wrong!r:.300}", do="correct shared/packing/sbom.py"
+        )
     return json.dumps(json.loads(written), indent=2, sort_keys=True) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The wheels of a kit: fetched by the hashes of the pinned files, for the target and not for this machine, and our own two.
+"""Wheels that are carried: fetched by the hashes of the pinned files, for the target and not for this machine, and our own.
 
 Our own are packed without compression, so that their bytes do not depend on the compressor of the machine that builds them.
 """

@@ -1,4 +1,4 @@
-"""The tar of a kit, the same bytes from the same files, and the paper with both fingerprints."""
+"""The tar of a kit or bundle, the same bytes from the same files, and both fingerprints for the paper."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import io
 import os
 import tarfile
 import textwrap
+from collections.abc import Collection
 from pathlib import Path
 
-from airlock_offline.installation.manifest import MANIFEST, PROGRAMS
+from sums import MANIFEST
+
 from airlock_shared.text.fingerprint_words import grouped, spoken
 
 
-def settle(kit: Path, epoch_s: int) -> None:
-    """Give every file and folder of a kit its fixed mode and date."""
+def settle(kit: Path, programs: Collection[str], epoch_s: int) -> None:
+    """Give every file and folder its fixed mode and date; ``programs`` are the files that may be run."""
     for path in (*sorted(kit.rglob("*"), reverse=True), kit):
-        program = path.is_dir() or path.relative_to(kit).as_posix() in PROGRAMS
+        program = path.is_dir() or path.relative_to(kit).as_posix() in programs
         path.chmod(0o755 if program else 0o644)
         os.utime(path, (epoch_s, epoch_s))
 
@@ -36,14 +38,14 @@ def pack(kit: Path, tar: Path, epoch_s: int) -> None:
                 archive.addfile(entry, io.BytesIO(data))
 
 
-def fingerprints(kit: Path, tar: Path, commit: str) -> str:
-    """Return what goes onto paper: the SHA-256 of the kit's MANIFEST and of the tar, in hex and in words."""
+def fingerprints(kit: Path, tar: Path, commit: str, title: str) -> str:
+    """Return what goes onto paper: the SHA-256 of MANIFEST, under ``title``, and of the tar, in hex and in words."""
     with tar.open("rb") as file:
         of_tar = hashlib.file_digest(file, "sha256").hexdigest()
     of_kit = hashlib.sha256((kit / MANIFEST).read_bytes()).hexdigest()
     return (
         f"{kit.name}\nbuilt from {commit}\n\n"
-        f"The kit (SHA-256 of its MANIFEST): what verify.sh and install.sh ask for\n{_both(of_kit)}\n"
+        f"{title}\n{_both(of_kit)}\n"
         f"{tar.name} (SHA-256 of the file)\n{_both(of_tar)}"
     )
 

@@ -13,7 +13,7 @@ from wheels import Wheel
 
 _TEXT = re.compile(r"[^/]+\.dist-info/(?:licenses/(.+)|((?:LICEN[CS]E|COPYING|NOTICE|AUTHORS)[^/]*))", re.IGNORECASE)
 _HEADING = """\
-The licences of the packages of this kit, as the packages themselves state them; the texts are beside this list.
+The licences of the packages in here, as the packages themselves state them; the texts are beside this list.
 Libraries that a wheel carries inside it are named in sbom.cdx.json; their terms are where their wheel put them.
 
 """

@@ -1,4 +1,4 @@
-"""What a kit is built from: the files of a commit, as ``git archive`` gives them, and nothing of the working tree.
+"""What a kit or bundle is built from: the files of a commit, as ``git archive`` gives them, and nothing of the working tree.
 
 Untracked files, empty folders, modes and dates of the working tree are in no commit and therefore in no kit. A tree with
 changes is refused: whoever has changed something expects it in the kit.

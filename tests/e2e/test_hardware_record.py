@@ -1,0 +1,46 @@
+"""``preflight --hardware-record`` as a person types it, with the software Ledger."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+from e2e.conftest import OFFLINE, Ledger
+from e2e.terminal import Terminal
+
+
+def test_a_person_makes_a_record_at_a_terminal(ledger: Ledger, tmp_path: Path) -> None:
+    file = tmp_path / "hardware.json"
+    words = ("--home", tmp_path / "home", "preflight", "--emulator", ledger.port, "--hardware-record", file)
+    terminal = Terminal(OFFLINE, *words)
+    asked = 0
+    while (question := terminal.until_question()) is not None:
+        assert question == "Did the Ledger show this page exactly so? Type Yes or No"
+        assert not file.exists()
+        asked += 1
+        terminal.press("No\n" if asked == 2 else "Yes\n")
+    terminal.end()  # with 3 where this machine has a network: the page says so after the record is written
+    made = json.loads(file.read_bytes())
+    assert [page["shown"] for page in made["pages"]] == [True, False, *[True] * (asked - 2)]
+    assert (made["simulator"], made["usb"], asked > 5) == (True, None, True)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert max(len(line.rstrip("\r")) for line in terminal.shown.split("\n") if str(tmp_path) not in line) <= 80
+    before = file.read_bytes()
+    again = Terminal(OFFLINE, *words)
+    assert again.end() == 2
+    assert "exists already" in again.shown
+    assert file.read_bytes() == before
+
+
+def test_ctrl_c_between_two_pages_writes_nothing(ledger: Ledger, tmp_path: Path) -> None:
+    file = tmp_path / "hardware.json"
+    terminal = Terminal(
+        OFFLINE, "--home", tmp_path / "home", "preflight", "--emulator", ledger.port, "--hardware-record", file
+    )
+    assert terminal.until_question() is not None
+    terminal.press("Yes\n")
+    assert terminal.until_question() is not None
+    terminal.press("\x03")
+    assert terminal.end() == 130
+    assert not file.exists()

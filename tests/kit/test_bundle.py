@@ -1,0 +1,328 @@
+"""The bundle of the online half: the same from the same commit, installed from itself alone, into a place on the PATH."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commands import FinishedCommand, run_command
+from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python
+from workspace.test_requirements import pinned_packages
+
+BUNDLE = ROOT / "online/bundle"
+SHARE = ROOT / "online/share"
+OURS = {"airlock-shared", "airlock-online"}
+REHEARSAL_ALONE = {"py-evm", "starlette", "uvicorn", "airlock-rehearsal", "airlock-offline"}
+
+
+def _fingerprint(folder: Path) -> str:
+    return hashlib.sha256((folder / "MANIFEST").read_bytes()).hexdigest()
+
+
+def _built(out: Path, source: Path, **more: str) -> Path:
+    environment = {**os.environ, **more, "PYTHONPATH": f"{source}/shared/packing:{source}/shared/src"}
+    typed = [WORKSHOP, "-B", source / "online/bundle/build.py", out, OWN, "x86_64"]
+    ended = run_command(*typed, env=environment)
+    assert ended.code == 0, ended.err
+    (tar,) = out.glob("*.tar")
+    return tar.with_suffix("")
+
+
+def _install(folder: Path, prefix: Path, *, fingerprint: str = "", **variables: str) -> FinishedCommand:
+    given = [f"{name}={value}" for name, value in variables.items()]
+    words = [fingerprint or _fingerprint(folder), prefix, installer_python()]
+    return run_command(*UNSHARED, "env", "-i", *given, "sh", folder / "install.sh", *words)
+
+
+@pytest.fixture(scope="session")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return clone(tmp_path_factory.mktemp("source") / "workspace")
+
+
+@pytest.fixture(scope="session")
+def bundle(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built(tmp_path_factory.mktemp("bundle"), workspace)
+
+
+@pytest.fixture(scope="session")
+def prefix(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("machine") / "local"
+    ended = _install(bundle, folder, PATH=f"{folder}/bin:/usr/bin:/bin")
+    assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-online\n"), ended.err
+    assert "is not in your PATH" not in ended.err
+    return folder
+
+
+# ---- what is built ----------------------------------------------------------------------------------------------------
+
+
+def test_two_bundles_of_one_commit_are_identical(bundle: Path, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        other = _built(tmp_path / "out", clone(tmp_path / "again"), SOURCE_DATE_EPOCH="1", TZ="Asia/Tokyo")
+    finally:
+        os.umask(before)
+    tars = [hashlib.sha256(folder.with_name(f"{folder.name}.tar").read_bytes()).digest() for folder in (bundle, other)]
+    assert tars[0] == tars[1]
+    assert _fingerprint(bundle) == _fingerprint(other)
+
+
+def test_it_holds_the_closure_of_the_online_half_by_hash_and_not_the_rehearsal(bundle: Path) -> None:
+    lines = (bundle / "requirements.txt").read_text().splitlines()
+    names = {line.split("==")[0] for line in lines}
+    assert names == pinned_packages("online/requirements.txt") - {"flit-core", "tzdata"} | OURS
+    assert not names & REHEARSAL_ALONE
+    hashes = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (bundle / "wheels").iterdir()}
+    assert all(line.split(" --hash=sha256:")[1] in hashes for line in lines)
+    assert len(hashes) == len(lines) + 1  # and pip
+    components = json.loads((bundle / "sbom.cdx.json").read_text())["components"]
+    assert {component["name"] for component in components} == names | {"pip"}
+    assert "airlock-online 0.1.0: Apache-2.0" in (bundle / "licences/LIST").read_text()
+
+
+def test_make_online_bundle_is_a_target_and_a_changed_tree_is_refused(workspace: Path, tmp_path: Path) -> None:
+    tree = clone(tmp_path / "tree")
+    (tree / "online/src/airlock_online/added.py").write_text("")
+    environment = {**os.environ, "PYTHONPATH": f"{tree}/shared/packing:{tree}/shared/src"}
+    ended = run_command(
+        WORKSHOP, "-B", tree / "online/bundle/build.py", tmp_path / "out", OWN, "x86_64", env=environment
+    )
+    assert (ended.code, "airlock_online/added.py" in ended.err) == (2, True), ended.err
+    said = run_command("make", "-n", "-C", ROOT, "online-bundle", "KIT_OUT=/tmp/x").out
+    assert "online/bundle/build.py /tmp/x 3.11 x86_64" in said
+
+
+# ---- what is installed ------------------------------------------------------------------------------------------------
+
+
+def _run(prefix: Path, *words: object, **variables: str) -> FinishedCommand:
+    """Run the program by its bare name from the PATH, without a network and with nothing of this environment."""
+    path = f"PATH={prefix}/bin:/usr/bin:/bin"
+    given = [f"{name}={value}" for name, value in variables.items()]
+    return run_command(*UNSHARED, "env", "-i", path, f"HOME={prefix.parent}", *given, "airlock-online", *words)
+
+
+def test_the_program_runs_by_its_name_with_nothing_around_it(prefix: Path, tmp_path: Path) -> None:
+    (tmp_path / "airlock_online").mkdir()
+    (tmp_path / "airlock_online/__init__.py").write_text("raise SystemExit('another one')")
+    plan = ROOT / "tests/vectors/plans/good/every-struct.toml"
+    assert _run(prefix, "--version").out == "airlock-online, version 0.1.0\n"
+    ended = _run(prefix, "plan", "show", plan, PYTHONPATH=str(tmp_path))
+    assert (ended.code, "Every struct once" in ended.out) == (0, True), ended.err
+    ended = _run(prefix, "rehearse")
+    assert (ended.code, "the rehearsal is not installed" in ended.err) == (2, True)
+
+
+def test_every_module_of_it_has_its_bytecode_without_the_folder_of_the_copy(prefix: Path) -> None:
+    site = next((prefix / "lib").glob("airlock-online-bundle-*/lib/python*/site-packages"))
+    compiled = next((site / "airlock_online/cli/__pycache__").glob("main.*.pyc")).read_bytes()
+    assert str(site).encode() in compiled
+    assert b".part." not in compiled
+
+
+def test_the_manual_and_the_completions_stand_where_they_are_looked_for(prefix: Path) -> None:
+    for path in (path for path in SHARE.rglob("*") if path.is_file()):
+        link = prefix / "share" / path.relative_to(SHARE)
+        assert link.is_symlink()
+        assert link.read_bytes() == path.read_bytes()
+    if (man := shutil.which("man")) is not None:
+        found = run_command("env", "-i", f"PATH={prefix}/bin:/usr/bin:/bin", man, "-w", "airlock-online").out
+        assert str(prefix) in found
+
+
+def test_nothing_is_installed_over_anything(prefix: Path, bundle: Path) -> None:
+    before = sorted(prefix.rglob("*"))
+    ended = _install(bundle, prefix)
+    assert (ended.code, "exists already" in ended.err) == (2, True), ended.err
+    assert sorted(prefix.rglob("*")) == before
+
+
+def test_a_place_that_is_not_on_the_path_is_said(bundle: Path, tmp_path: Path) -> None:
+    ended = _install(bundle, tmp_path / "elsewhere", PATH="/usr/bin:/bin")
+    assert (ended.code, f"{tmp_path}/elsewhere/bin is not in your PATH" in ended.err) == (0, True), ended.err
+
+
+# ---- what is refused: a small bundle, with the script as it is --------------------------------------------------------
+
+FILES = {
+    "BUNDLE": f"name=small\nversion=0\npython={OWN}\nmachine=x86_64\nglibc=2.0\n", "requirements.txt": "",
+    "share/man/man1/a.1": "#\n", "program/airlock-online": "#!/bin/sh\necho version\n", "wheels/pip-1-py3-none-any.whl": "",
+}  # fmt: skip
+PIP = 'import sys, pathlib; pathlib.Path({said!r}).write_text(" ".join(sys.argv[1:]))'
+
+
+def _sum_up(folder: Path) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "MANIFEST")
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files]
+    (folder / "MANIFEST").write_text("".join(lines))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    folder = tmp_path / "small"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    shutil.copyfile(BUNDLE / "install.sh", folder / "install.sh")
+    wheel = folder / "wheels/pip-1-py3-none-any.whl"
+    wheel.unlink()
+    (wheel / "pip").mkdir(parents=True)  # a folder in place of an archive: Python runs its __main__ all the same
+    (wheel / "pip/__main__.py").write_text(PIP.format(said=str(tmp_path / "asked")))
+    _sum_up(folder)
+    return folder
+
+
+def test_what_pip_is_asked_is_by_hash_and_from_no_registry(small: Path, tmp_path: Path) -> None:
+    ended = _install(small, tmp_path / "to")
+    assert ended.code == 0, ended.err
+    asked = (tmp_path / "asked").read_text().split()
+    for word in ("--isolated", "--no-index", "--require-hashes", "--no-deps", "--only-binary", "--no-cache-dir"):
+        assert word in asked
+    assert not [
+        word for word in asked if "://" in word or word.startswith("airlock")
+    ]  # no name that could be looked up
+
+
+def _with_another(folder: Path) -> None:
+    (folder / "x").write_text("")
+    _sum_up(folder)
+
+
+SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a changed program": (
+        lambda folder: (folder / "program/airlock-online").write_text("x"),
+        "BUNDLE-FILE: not as listed",
+    ),
+    "a missing file": (lambda folder: (folder / "requirements.txt").unlink(), "BUNDLE-FILE: not as listed"),
+    "an unlisted file": (lambda folder: (folder / "wheels/x.whl").write_text(""), "not in the list"),
+    "a link": (lambda folder: (folder / "link").symlink_to("BUNDLE"), "neither a file nor a folder"),
+    "no list": (lambda folder: (folder / "MANIFEST").unlink(), "BUNDLE-MANIFEST: MANIFEST is missing"),
+    "a list made anew": (_with_another, "does not match the fingerprint"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_what_is_not_as_listed_installs_nothing(name: str, small: Path, tmp_path: Path) -> None:
+    spoil, said = SPOILT[name]
+    fingerprint = _fingerprint(small)
+    spoil(small)
+    ended = _install(small, tmp_path / "to", fingerprint=fingerprint)
+    assert (ended.code, said in ended.err) == (3, True), ended.err
+    assert [path for path in (tmp_path / "to").rglob("*") if not path.is_dir()] == []
+    assert list((tmp_path / "to/lib").iterdir()) == []
+    assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize("place", ["bin/airlock-online", "share/man/man1/a.1", "lib/small"])
+def test_a_link_that_is_there_already_is_not_replaced(place: str, small: Path, tmp_path: Path) -> None:
+    there = tmp_path / "to" / place
+    there.parent.mkdir(parents=True)
+    there.symlink_to("nowhere")
+    ended = _install(small, tmp_path / "to")
+    assert (ended.code, f"{there} exists already" in ended.err) == (2, True), ended.err
+    assert [path for path in (tmp_path / "to").rglob("*") if not path.is_dir()] == [there]
+
+
+@pytest.mark.parametrize("typed", ["", "x" * 64, "0" * 63, "0" * 65])
+def test_without_a_whole_fingerprint_nothing_begins(typed: str, small: Path, tmp_path: Path) -> None:
+    ended = run_command("sh", small / "install.sh", typed, tmp_path / "to")
+    assert (ended.code, "64 hex digits" in ended.err) == (2, True)
+    assert not (tmp_path / "to").exists()
+
+
+def test_another_fingerprint_installs_nothing(small: Path, tmp_path: Path) -> None:
+    ended = _install(small, tmp_path / "to", fingerprint="0" * 64)
+    assert (ended.code, "BUNDLE-MANIFEST" in ended.err) == (3, True)
+    assert list((tmp_path / "to/lib").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("python=2.7", "but the bundle is for CPython 2.7"),
+        ("machine=vax", "but the bundle is for 64-bit vax"),
+        ("glibc=2.999", "but the bundle needs glibc 2.999"),
+    ],
+)
+def test_on_another_machine_it_says_for_which_the_bundle_is(line: str, said: str, small: Path, tmp_path: Path) -> None:
+    text = re.sub(rf"(?m)^{line.partition('=')[0]}=.*$", line, (small / "BUNDLE").read_text())
+    (small / "BUNDLE").write_text(text)
+    _sum_up(small)
+    ended = _install(small, tmp_path / "to")
+    assert (ended.code, said in ended.err) == (2, True), ended.err
+    assert list((tmp_path / "to/lib").iterdir()) == []
+
+
+def test_elsewhere_than_on_linux_it_says_what_to_do(small: Path, tmp_path: Path) -> None:
+    script = (small / "install.sh").read_text()
+    assert script.count("$(uname -s)") == 1
+    (small / "install.sh").write_text(script.replace("$(uname -s)", "Darwin"))
+    ended = run_command("sh", small / "install.sh", "0" * 64, tmp_path / "to")
+    assert ended.code == 2
+    assert ended.err == (
+        "this system is Darwin, and the bundle is for Linux\n"
+        "  do:       on macOS install the online half from the pinned files: README.md, Install it for real\n"
+    )
+
+
+def test_stopped_half_way_it_leaves_nothing_behind(small: Path, tmp_path: Path) -> None:
+    (small / "wheels/pip-1-py3-none-any.whl/pip/__main__.py").write_text("import time; time.sleep(60)")
+    _sum_up(small)
+    typed = ["sh", str(small / "install.sh"), _fingerprint(small), str(tmp_path / "to"), str(installer_python())]
+    with subprocess.Popen(typed, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stderr is not None
+        while "Installing" not in process.stderr.readline():
+            pass
+        time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 130
+    assert list((tmp_path / "to/lib").iterdir()) == []
+
+
+def test_the_script_is_plain_shell() -> None:
+    for name in ("install.sh", "program/airlock-online"):
+        assert run_command("sh", "-n", BUNDLE / name).code == 0
+        assert max(map(len, (BUNDLE / name).read_text().splitlines())) <= 150
+
+
+# ---- the container file -----------------------------------------------------------------------------------------------
+
+
+def _instructions() -> list[tuple[str, str]]:
+    """Return the container file's instructions with their words; comments are none."""
+    text = re.sub(r"(?m)^#.*\n", "", (BUNDLE / "Containerfile").read_text()).replace("\\\n", " ")
+    found = [line.partition(" ") for line in text.splitlines() if line]
+    return [(word, rest) for word, _, rest in found]
+
+
+def test_the_container_file_is_read_and_names_no_image_that_would_be_looked_up() -> None:
+    known = {"ARG", "FROM", "COPY", "RUN", "ENV", "USER", "VOLUME", "WORKDIR", "ENTRYPOINT"}
+    words = _instructions()
+    assert {word for word, _ in words} == known
+    assert [rest.split()[0] for word, rest in words if word == "FROM"] == ["${BASE}"] * 2
+    assert [rest for word, rest in words if word == "ARG"] == ["BASE", "FINGERPRINT", "PYTHON=/usr/local/bin/python3"]
+    assert ("USER", "1000:1000") in words
+    assert json.loads(dict(words)["ENTRYPOINT"]) == ["/opt/airlock/bin/airlock-online"]
+    assert not re.search(r"https?:|curl|wget|apt|pip ", " ".join(rest for _, rest in words))
+
+
+def test_each_path_that_the_container_file_copies_or_runs_is_there(bundle: Path, prefix: Path) -> None:
+    copied = [rest.split() for word, rest in _instructions() if word == "COPY"]
+    assert copied == [[".", "/bundle"], ["--from=installed", "/opt/airlock", "/opt/airlock"]]
+    (runs, *_) = [rest for word, rest in _instructions() if word == "RUN"]
+    assert (
+        runs == 'sh /bundle/install.sh "$FINGERPRINT" /opt/airlock "$PYTHON"'
+    )  # the words of `prefix`, which ended well
+    assert (bundle / "install.sh").is_file()
+    assert (bundle / "Containerfile").read_bytes() == (BUNDLE / "Containerfile").read_bytes()
+    assert (prefix / "bin/airlock-online").resolve().is_relative_to(prefix)  # whole in the one folder that is copied

@@ -1,0 +1,143 @@
+"""Orders that the installed command follows at a venue in another process: what it told when, and what that cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from online.concurrency.many import orders
+from online.concurrency.test_many_orders import accept
+from online.crash.venue import tracking_id
+
+VENUE = Path(__file__).with_name("planned_venue.py")
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Counted(NamedTuple):
+    """What the venue has seen: questions that it answered, connections in all, and most at once."""
+
+    answered: int
+    connections: int
+    most_open: int
+
+
+class VenueProcess:
+    """The venue of :mod:`planned_venue`, running."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        assert process.stdin
+        self._out, self._in = process.stdout, process.stdin
+        self.url = f"http://127.0.0.1:{int(self._out.readline())}"
+
+    def count(self) -> Counted:
+        self._in.write("count\n")
+        self._in.flush()
+        return Counted(*json.loads(self._out.readline()))
+
+
+@contextmanager
+def planned_venue(folder: Path, moments: Mapping[str, list[float]], hanging: Sequence[str]) -> Iterator[VenueProcess]:
+    plan = folder / "plan.json"
+    plan.write_text(json.dumps({"at": moments, "hanging": list(hanging)}))
+    command = [sys.executable, str(VENUE), str(plan)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield VenueProcess(process)
+        finally:
+            assert process.stdin
+            process.stdin.close()
+
+
+class Line(NamedTuple):
+    """A line that the command told, and when, in seconds of the system's monotonic clock."""
+
+    told_s: float
+    document: dict[str, object]
+
+
+class Sample(NamedTuple):
+    """The command at a moment: seconds of the monotonic clock, its CPU time in seconds, its threads, the venue's count."""
+
+    at_s: float
+    cpu_s: float
+    threads: int
+    counted: Counted
+
+
+class Followed(NamedTuple):
+    """A whole run."""
+
+    code: int
+    lines: list[Line]
+    samples: list[Sample]
+    cpu_s: float
+    counted: Counted
+
+
+def order_name(number: int) -> str:
+    """Return the tracking id of an order of :func:`many.orders`, numbered from 1."""
+    return tracking_id(f"0x{number:064x}")
+
+
+def follow_planned(
+    folder: Path,
+    count: int,
+    plan: Callable[[float], Mapping[str, list[float]]],
+    *,
+    hanging: Sequence[str] = (),
+    patience_s: int = 120,
+    journal: str = "",
+    sample_s: float = 0.25,
+) -> Followed:
+    """Follow so many accepted orders by the installed command, and return what came of it.
+
+    ``plan`` gets the moment at which it is made, and returns when the events of each order happen. ``journal`` is a database
+    URL; a file of SQLite in the folder without one.
+    """
+    home = folder / "home"
+    home.mkdir(mode=0o700)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRLOCK_")}
+    environment |= {"AIRLOCK_JOURNAL": journal} if journal else {}
+    with planned_venue(folder, plan(time.monotonic()), hanging) as venue:
+        accept(journal or home / "journal.sqlite3", orders(venue.url, count))
+        program = Path(sys.executable).with_name("airlock-online")
+        command = [str(program), "--home", str(home), "follow", "--json", "--patience", str(patience_s)]
+        with (folder / "talk").open("w") as talk:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=talk, text=True, env=environment)
+            assert process.stdout
+            lines: list[Line] = []
+            reader = threading.Thread(target=_read, args=(process.stdout, lines))
+            reader.start()
+            samples = []
+            while (sample := _sample(process.pid, venue)) is not None:
+                samples.append(sample)
+                time.sleep(sample_s)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            reader.join()
+            process.stdout.close()
+        return Followed(process.returncode, lines, samples, used.ru_utime + used.ru_stime, venue.count())
+
+
+def _read(out: IO[str], lines: list[Line]) -> None:
+    for text in out:
+        if not text.startswith('{"'):  # the command's own error, in several lines
+            raise AssertionError(text + out.read())
+        lines.append(Line(time.monotonic(), json.loads(text)))
+
+
+def _sample(number: int, venue: VenueProcess) -> Sample | None:
+    """Return the command's account by the kernel; None when it has ended."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    if fields[0] == "Z":
+        return None
+    return Sample(time.monotonic(), (int(fields[11]) + int(fields[12])) / TICK, int(fields[17]), venue.count())

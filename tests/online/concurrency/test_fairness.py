@@ -1,0 +1,71 @@
+"""Hundreds of orders followed by the installed command: few threads, nobody starved, and none held by those that hang."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from online.concurrency.followed import Followed, follow_planned, order_name
+
+ORDERS = 300
+HANGING = 60  # more than there are threads
+THREADS_AT_MOST = 64
+ENDS = 3  # events that come while an order is followed
+
+
+def follow(
+    folder: Path, *, hanging: int, patience_s: int, journal: str = ""
+) -> tuple[Followed, dict[str, list[float]]]:
+    """Follow the orders, of which the last so many hang. The others end one after another, from 15 s on."""
+    moments: dict[str, list[float]] = {}
+
+    def plan(now_s: float) -> dict[str, list[float]]:
+        for number in range(1, 1 + ORDERS):
+            first = now_s + 15 + 10 * number / ORDERS
+            moments[order_name(number)] = [first, first + 1, first + 2]
+        return moments
+
+    names = [order_name(number) for number in range(1 + ORDERS - hanging, 1 + ORDERS)]
+    found = follow_planned(folder, ORDERS, plan, hanging=names, patience_s=patience_s, journal=journal)
+    return found, moments
+
+
+def delays_s(found: Followed, moments: dict[str, list[float]]) -> list[float]:
+    """Return how long after its moment each event was told."""
+    delays = []
+    for line in found.lines:
+        seq = line.document.get("seq")
+        if isinstance(seq, int) and seq > 0:
+            name = order_name(int(str(line.document["digest"]), 16))
+            delays.append(line.told_s - moments[name][seq - 1])
+    return delays
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_few_threads_tell_every_order_in_time(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
+    journal = request.getfixturevalue("postgres_url") if database == "postgresql" else ""
+    found, moments = follow(tmp_path, hanging=0, patience_s=120, journal=journal)
+    assert found.code == 0
+    assert Counter(line.document["state"] for line in found.lines if "state" in line.document) == {"FILLED": ORDERS}
+    delays = delays_s(found, moments)
+    assert len(delays) == ENDS * ORDERS
+    print(f"{median(delays):.2f} s in the median, {max(delays):.2f} s at most; {found.counted}")
+    assert median(delays) < 2.5, "an order is asked about every 1.5 s"
+    assert max(sample.threads for sample in found.samples) < THREADS_AT_MOST
+    assert found.counted.most_open < THREADS_AT_MOST
+    assert found.counted.connections < found.counted.answered / 5, "connections are kept"
+
+
+def test_orders_whose_service_hangs_hold_none_of_the_others(tmp_path: Path) -> None:
+    """A fifth is never answered: each is asked again and again, aside, and every other one is told in time."""
+    found, moments = follow(tmp_path, hanging=HANGING, patience_s=45)
+    outcomes = Counter(line.document["state"] for line in found.lines if "state" in line.document)
+    assert outcomes == {"FILLED": ORDERS - HANGING, "ACCEPTED": HANGING}
+    delays = delays_s(found, moments)
+    assert len(delays) == ENDS * (ORDERS - HANGING)
+    print(f"{median(delays):.2f} s in the median, {max(delays):.2f} s at most; {found.counted}")
+    assert median(delays) < 2.5
+    assert max(sample.threads for sample in found.samples) < THREADS_AT_MOST

@@ -1,0 +1,89 @@
+"""A report compares the people of both machines, says what the plan says of a witness, and is not Complete without roles."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from airlock_shared.report.page.page import page
+from airlock_shared.report.reexamined import judge
+from airlock_shared.report.rows import UNWITNESSED, Row, headline
+from airlock_shared.report.verify import make
+from shared.report.day import Event, chain, offline_events, offline_files, online_events, online_files, timeline_bytes
+from shared.world import plan
+
+OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
+
+
+def missing(offline: dict[str, str], online: dict[str, str]) -> list[str]:
+    """Return what a report misses in which each machine's ceremony was begun with these people."""
+
+    def begun(people: dict[str, str]) -> Event:
+        return "ceremony-begun", {"ceremony": plan().id, "plan": plan().fingerprint, "roles": people}
+
+    files = online_files()
+    here = [begun(offline) if event == "ceremony-begun" else (event, data) for event, data in offline_events()]
+    there = [begun(online), *online_events(timeline_bytes())]
+    found: list[str] = make(files | {OFFLINE: chain(here), ONLINE: chain(there)}, judge).value["missing"]
+    return found
+
+
+ADA, MARY = "Ada Lovelace", "Mary Somerville"
+
+
+def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
+    told = missing({"signer": ADA, "witness": MARY}, {"signer": MARY, "witness": ADA})
+    assert f"{ADA} is signer on the offline machine, and witness on the online machine" in told
+    assert f"{MARY} is witness on the offline machine, and signer on the online machine" in told
+
+
+def test_the_same_people_are_no_difference() -> None:
+    told = missing({"signer": ADA, "witness": MARY}, {"signer": ADA.upper(), "witness": MARY})
+    assert not [line for line in told if " on the online machine" in line]
+
+
+def no_roles() -> Row:
+    """Return a report whose plan names no roles, and that misses nothing else."""
+    value: Row = make(offline_files(), judge).value
+    return value | {"missing": [UNWITNESSED], "complete": False}
+
+
+def test_without_roles_it_says_that_nothing_was_witnessed_and_never_complete() -> None:
+    html = page(no_roles()).decode()
+    assert f"<strong>{UNWITNESSED}</strong>" in html
+    assert "Nothing else that this report looks for is missing." in html
+    assert "<strong>Complete</strong>" not in html
+    assert "INCOMPLETE" not in html
+
+
+def test_a_plan_without_roles_misses_them() -> None:
+    files = offline_files()
+    bare = files["plan.toml"].decode().replace('roles = ["signer", "facilitator", "witness"]', "roles = []")
+    assert bare != files["plan.toml"].decode()
+    told = make({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
+    assert UNWITNESSED in told["missing"]
+    assert told["complete"] is False
+    assert headline(told) == "INCOMPLETE"  # there is more that is missing
+    assert UNWITNESSED not in make(files, judge).value["missing"]
+
+
+@pytest.mark.parametrize(
+    ("complete", "told", "word"),
+    [
+        (True, [], "Complete"),
+        (False, [UNWITNESSED], UNWITNESSED),
+        (False, [UNWITNESSED, "the requests were not given"], "INCOMPLETE"),
+        (False, ["the requests were not given"], "INCOMPLETE"),
+    ],
+)
+def test_the_first_word(complete: bool, told: list[str], word: str) -> None:
+    assert headline({"complete": complete, "missing": told}) == word
+
+
+def test_the_first_page_says_what_the_plan_says_of_a_witness_and_what_a_name_is() -> None:
+    made = make(offline_files(), judge)
+    html = made.html.decode()
+    assert json.loads(made.json)["ceremony"]["witness"] == "the plan does not say"
+    assert html.index("Witness: the plan does not say.") < html.index("<h2>Fingerprints</h2>")
+    assert "A name is what people said at a machine. It does not prove who was there." in html
