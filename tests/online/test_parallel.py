@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from airlock_online.delivery import parallel
-from airlock_online.delivery.parallel import POLLERS, SENDERS, STREAMS, WORKERS, Job, Place, places, run_parallel
+from airlock_online.delivery.parallel import POLLERS, SENDERS, STREAMS, WORKERS, Job, JobPlace, places, run_parallel
 from airlock_online.delivery.routes.polling import Pause, Steps, at_once
 from airlock_online.delivery.turns import Lane
 
 THREADS_AT_MOST = 64
 
 
-def one_step(act: Callable[[Place], object]) -> Job[object]:
-    def job(place: Place) -> Steps[object]:
+def one_step(act: Callable[[JobPlace], object]) -> Job[object]:
+    def job(place: JobPlace) -> Steps[object]:
         yield from ()
         return act(place)
 
@@ -32,13 +32,13 @@ def test_the_next_one_starts_when_the_one_before_is_answered_and_goes_on() -> No
     order: list[str] = []
     done = threading.Event()
 
-    def first(place: Place) -> str:
+    def first(place: JobPlace) -> str:
         order.append("first sent")
         place.answered()
         assert done.wait(10)
         return "first"
 
-    def second(place: Place) -> str:
+    def second(place: JobPlace) -> str:
         order.append("second sent")
         place.answered()
         done.set()
@@ -66,7 +66,7 @@ def most_at_once(count: int, *, in_turn: bool, aside: bool = False) -> int:
     """Return how many of many jobs were at work at once, when each waits until as many are as may be."""
     lock, running, most, full = threading.Lock(), [0], [0], threading.Event()
 
-    def job(place: Place) -> Steps[None]:
+    def job(place: JobPlace) -> Steps[None]:
         if aside:
             yield Pause(0, aside=True)
         place.answered()
@@ -108,7 +108,7 @@ def test_the_threads_are_bounded_and_some_are_always_left_to_poll() -> None:
 def test_two_thousand_in_pauses_need_no_thread_each() -> None:
     seen: list[int] = []
 
-    def job(_: Place) -> Steps[None]:
+    def job(_: JobPlace) -> Steps[None]:
         for _turn in range(3):
             yield Pause(0.2)
             seen.append(threading.active_count())
@@ -123,7 +123,7 @@ def test_everybody_has_a_turn_before_anybody_has_another() -> None:
     turns: list[int] = []
 
     def job(number: int) -> Job[None]:
-        def steps(_: Place) -> Steps[None]:
+        def steps(_: JobPlace) -> Steps[None]:
             for _turn in range(4):
                 turns.append(number)
                 yield Pause(0.3)
@@ -141,12 +141,12 @@ def test_those_that_hang_hold_none_of_the_others(monkeypatch: pytest.MonkeyPatch
     over = threading.Event()
     late_s: list[float] = []
 
-    def hanging(_: Place) -> Steps[None]:
+    def hanging(_: JobPlace) -> Steps[None]:
         while not over.is_set():
             over.wait(0.2)
             yield Pause(0.01)
 
-    def quick(_: Place) -> Steps[None]:
+    def quick(_: JobPlace) -> Steps[None]:
         yield Pause(1.0)  # until those have had their first turn
         for _turn in range(20):
             due_s = time.monotonic() + 0.02
@@ -162,7 +162,7 @@ def test_a_stream_beyond_the_bound_is_left_and_one_that_ends_makes_room() -> Non
     stayed: list[bool] = []
     all_asked = threading.Event()
 
-    def job(place: Place) -> Steps[None]:
+    def job(place: JobPlace) -> Steps[None]:
         stayed.append(place.stay())
         assert place.stay() is stayed[-1] or not stayed[-1]
         if len(stayed) == STREAMS + 2:
@@ -182,7 +182,7 @@ def test_a_stream_beyond_the_bound_is_left_and_one_that_ends_makes_room() -> Non
 def test_a_bug_in_one_is_raised_when_all_have_ended() -> None:
     ended: list[int] = []
 
-    def broken(_: Place) -> Steps[None]:
+    def broken(_: JobPlace) -> Steps[None]:
         yield Pause(0)
         raise ZeroDivisionError
 
@@ -195,7 +195,7 @@ def test_an_interrupt_starts_nothing_more_and_waits_for_nobody() -> None:
     begun: list[str] = []
     never, closing = threading.Event(), threading.Event()
 
-    def silent(place: Place) -> Steps[None]:
+    def silent(place: JobPlace) -> Steps[None]:
         begun.append("silent")
         place.answered()
         never.wait(30)

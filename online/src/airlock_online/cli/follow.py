@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
-from airlock_online.delivery.parallel import Job, Place, run_parallel
+from airlock_online.delivery.parallel import Job, JobPlace, run_parallel
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import following
 from airlock_online.home import OnlineHome
@@ -52,7 +52,7 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
 
 
 def _job(record: Record, desk: Desk) -> Job[ExitCode]:
-    def job(_: Place) -> Steps[ExitCode]:
+    def job(_: JobPlace) -> Steps[ExitCode]:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
         steps = following(record.digest, desk.context(record.step, record.digest, route=record.route))
         return (yield from desk.run(record.step, record.digest, steps))

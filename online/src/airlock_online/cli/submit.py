@@ -11,7 +11,7 @@ import click
 from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, patience, read_signatures, requests_option
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.parallel import Job, Place, run_parallel
+from airlock_online.delivery.parallel import Job, JobPlace, run_parallel
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import submitting
@@ -90,7 +90,7 @@ def submit(
 
 
 def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
-    def job(place: Place) -> Steps[ExitCode]:
+    def job(place: JobPlace) -> Steps[ExitCode]:
         say(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
         with ExitStack() as until_answered:
             until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))

@@ -29,7 +29,7 @@ TURN_S = 10.0
 _Result = TypeVar("_Result")
 
 
-class Place(NamedTuple):
+class JobPlace(NamedTuple):
     """What a submission is given. ``answered`` is called when its POST is answered, so that the next one may begin.
 
     ``stay`` tells whether its stream may be read on.
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     stay: Callable[[], bool]
 
 
-Job = Callable[[Place], Steps[_Result]]
+Job = Callable[[JobPlace], Steps[_Result]]
 """What is done, in steps."""
 
 
@@ -51,7 +51,7 @@ class _Task(Generic[_Result]):
         self.results: list[_Result] = []
         self.error: BaseException | None = None
         self._streams, self._streaming = streams, False
-        self._steps = job(Place(self.answered.set, self._stay))
+        self._steps = job(JobPlace(self.answered.set, self._stay))
 
     def _stay(self) -> bool:
         self._streaming = self._streaming or self._streams.acquire(blocking=False)
