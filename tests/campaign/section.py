@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from bench.page import machine, write_section
+from campaign.run import FULL
 
 _TITLES = {
     "kills": "SIGKILL",
@@ -53,13 +55,13 @@ def _text(runs: list[dict[str, Any]]) -> str:
         *machine("with other work on them", "sqlalchemy", "psycopg", "httpcore"),
         f"- Commands: {told}. A forked one is a process of its own, whose modules its parent has imported.",
         "",
-        "| what happens | times | cases | SQLite, PostgreSQL | POSTs | final | open at the end |",
+        "| what happens | times, of the full size | cases | SQLite, PostgreSQL | POSTs | final | open at the end |",
         "|---|---|---|---|---|---|---|",
         *figures,
         "",
         f"Broken: **{len(broken)}**. {_CLAIM}",
         "",
-        f"A case is one order on one of seven sending routes ({_ways(runs)}). {_METHOD}",
+        textwrap.fill(f"A case is one order on one of seven sending routes ({_ways(runs)}). {_METHOD}", 118),
     ]
     return "\n".join(lines)
 
@@ -70,7 +72,7 @@ def _row(name: str, rows: list[dict[str, Any]]) -> str:
     opened = ", ".join(f"{state} {number}" for state, number in states.most_common() if state in _OPEN)
     hits, cases, posts = (sum(row[part] for row in rows) for part in ("hits", "cases", "posts"))
     both = f"{databases['SQLite']}, {databases['PostgreSQL']}"
-    return f"| {_TITLES[name]} | {hits} | {cases} | {both} | {posts} | {final} | {opened} |"
+    return f"| {_TITLES[name]} | {hits} of {FULL[name]} | {cases} | {both} | {posts} | {final} | {opened} |"
 
 
 _OPEN = ("PREPARED", "SENDING", "REJECTED", "ACCEPTED", "UNKNOWN", "PRESUMED_UNKNOWN")
