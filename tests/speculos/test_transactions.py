@@ -37,7 +37,10 @@ COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
 
 @pytest.fixture(scope="module")
 def one_app(elf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
-    """One app for all of them: nothing of a transaction is left when it is over."""
+    """One app for all that the app is told nothing of.
+
+    After a token that it was told of, the app shows the next approval of an unknown token with two lines more.
+    """
     app = RealApp(elf, tmp_path_factory.mktemp("app"))
     yield app
     app.close()
@@ -56,10 +59,11 @@ def is_blind(sent: RandomTransaction) -> bool:
 
 
 @pytest.mark.parametrize("seed", SEEDS[:COUNT])
-def test_a_random_transaction_is_shown_as_listed_and_signed(one_app: RealApp, seed: int) -> None:
+def test_a_random_transaction_is_shown_as_listed_and_signed(seed: int, request: pytest.FixtureRequest) -> None:
     sent = transaction(seed)
-    one_app.configure(blind_signing=is_blind(sent))
-    with closing(LoopbackTransport(one_app.port)) as transport, Person(one_app) as person:
+    app: RealApp = request.getfixturevalue("real_app" if sent.told else "one_app")
+    app.configure(blind_signing=is_blind(sent))
+    with closing(LoopbackTransport(app.port)) as transport, Person(app) as person:
         client = EthereumApp(transport)
         if sent.told:
             client.provide_token(USDC)
@@ -84,10 +88,10 @@ def by_the_software_ledger(sent: RandomTransaction) -> list[Page]:
     return shown
 
 
-def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_none(one_app: RealApp) -> None:
+def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_none(real_app: RealApp) -> None:
     sent = next(sent for sent in map(transaction, BUILT_WITH) if sent.told)
-    one_app.configure(blind_signing=False)
-    with closing(LoopbackTransport(one_app.port)) as transport:
+    real_app.configure(blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport:
         client = EthereumApp(transport)
         for at in (8, 27, 31, 50, len(USDC_RECORD) - 1):
             record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
@@ -95,5 +99,5 @@ def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_
                 client.provide_token(USDC._replace(record=record))
         client.provide_token(USDC)
         client.address(PATH)
-        with Person(one_app), pytest.raises(SettingOff):
+        with Person(real_app), pytest.raises(SettingOff):
             client.sign_transaction(PATH, sent.unsigned)

@@ -12,6 +12,7 @@ from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransac
 from airlock_shared.records import NamedTuple
 
 LEGACY = -1  # a transaction without a type: its first byte begins a list
+_ADDRESS_BYTES = 20
 _LAST_TYPE = 0x7F  # EIP-2718
 _MOST_OF_A_TOKEN_CALL = 4 + 4 * 32  # what follows its two arguments may be two words long
 _FEES = ("chain_id", "nonce", "priority_fee", "gas_price", "gas", "to", "value", "data")
@@ -74,7 +75,7 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
         fields[name] = data[start : start + length]
         at = start + length
     complete = len(data) >= end and (kind != LEGACY or "chain_id" in fields)  # without one the app waits for more
-    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) not in (0, 20)):
+    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) > _ADDRESS_BYTES):
         raise Failed(BAD_DATA)
     return ReceivedTransaction(fields, blind, end if complete else None, kind == LEGACY)
 
@@ -100,6 +101,7 @@ def shown_of(transaction: ReceivedTransaction, sender: str, digest: bytes, token
     """Return what decides the pages of a whole transaction. Raises ``Failed`` for a call of ERC-20 that the app refuses."""
     number = transaction.number
     to, data = transaction.fields["to"], transaction.fields["data"]
+    to = to and to.ljust(_ADDRESS_BYTES, b"\0")  # as the app does with one that is too short
     fee_wei = number("gas_price") * number("gas")
     token = tokens.at(to)
     shown = ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest, token)
