@@ -237,16 +237,17 @@ def test_a_time_for_a_review_that_is_none_is_refused(tmp_path: Path, minutes: st
 
 
 def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Path) -> None:
-    import click
-
+    from airlock_offline.cli.main import program
     from airlock_offline.device_connection import opened
-    from airlock_offline.home import OfflineHome
 
     file = tmp_path / "config.toml"
     for written, seconds in (("", 1800), ("[ledger]\nreview_minutes = 2\n", 120), ("[ledger]\n", 1800)):
         if written:
             file.write_text(written)
-        with click.Context(click.Command("sign"), obj=OfflineHome(tmp_path)), opened(None, None) as device:
+        with program.make_context("airlock-offline", ["--home", str(tmp_path), "sign"]) as context:
+            assert program.callback is not None
+            context.invoke(program.callback, **context.params)
+        with context.scope(cleanup=False), opened(None, None) as device:
             assert device._review_s == seconds
             plugged = bus.plug()
             plugged.during_review = [lambda: None] * 5000

@@ -45,4 +45,4 @@ def test_the_word_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_slips_without_end_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
-        answered(monkeypatch, *["yes"] * 9)
+        answered(monkeypatch, *["yes"] * 5, "Yes")

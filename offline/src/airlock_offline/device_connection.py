@@ -11,7 +11,6 @@ import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
-from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, shown_models
 from airlock_offline.ledger.status import WrongModel
 from airlock_offline.ledger.transport import REVIEW_S
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from airlock_offline.ledger.transport import Transport
     from airlock_offline.ledger.usb import PluggedLedger
     from airlock_shared.plan.model import Plan, Signer
+
+REVIEW = "airlock.review-seconds"
+"""Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 Around = Callable[["Transport"], "Transport"]
@@ -176,12 +178,8 @@ def _require_model(found: str, told_for: str) -> None:
 
 def _review_s(context: click.Context | None) -> int:
     """Return how long people may read on the device, in seconds, as this machine's settings say."""
-    state = context.find_root().obj if context else None
-    if not isinstance(state, OfflineHome) or not state.settings_file.exists():
-        return REVIEW_S
-    from airlock_offline.config import read_config
-
-    return 60 * read_config(state.settings_file).ledger.review_minutes
+    seconds: int = context.meta.get(REVIEW, REVIEW_S) if context else REVIEW_S
+    return seconds
 
 
 @contextmanager

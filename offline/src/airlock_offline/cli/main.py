@@ -134,9 +134,11 @@ def program(context: click.Context, home: Path | None) -> None:
     if (
         state.settings_file.exists() and context.invoked_subcommand != "doctor"
     ):  # which says what is wrong with the file
-        from airlock_offline.config import option_defaults
+        from airlock_offline.config import option_defaults, read_config
+        from airlock_offline.device_connection import REVIEW
 
         context.default_map = option_defaults(state.settings_file)
+        context.meta[REVIEW] = 60 * read_config(state.settings_file).ledger.review_minutes
 
 
 def main() -> None:
