@@ -6,10 +6,12 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import termios
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -54,27 +56,30 @@ class Screen(Terminal):
             self.before_last = self.answered
         self.press(typed + "\n")
 
+    def stops(self) -> int:
+        """Return at how many stops it has been."""
+        return len(re.findall(r"(?m)^\[\d+/\d+\] ", _PROGRESS.sub("", self.shown).replace("\r", "")))
+
     def lines(self, *, before_last: bool = False) -> list[str]:
         """Return what was shown, without progress; perhaps only what stood there at the last answer."""
         shown = self.shown[: self.before_last] if before_last else self.shown
         return _PROGRESS.sub("", shown).replace("\r", "").splitlines()
 
 
-Answer = Callable[[str, str, dict[str, Screen]], str]
+Answer = Callable[[str, str, dict[str, Screen]], str | None]
 
 
 def words_on(screen: Screen, document: str) -> list[str]:
-    """Return the twenty-four words of a document as a screen shows them to be typed elsewhere."""
+    """Return the twenty-four words of a document as a screen shows them to be typed elsewhere; none before it does."""
     plain = _PROGRESS.sub("", screen.shown).replace("\r", "")
     found = re.findall(
         rf"^  {document} +((?:[a-z]{{4}} ?){{12}})\n {{6,}}((?:[a-z]{{4}} ?){{12}})$", plain, re.MULTILINE
     )
-    assert found, f"no words of the {document}: {plain[-2000:]}"
-    return " ".join(found[-1]).split()
+    return " ".join(found[-1]).split() if found else []
 
 
-def careful(machine: str, question: str, screens: dict[str, Screen]) -> str:
-    """Answer as people do who read both screens."""
+def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
+    """Answer as people do who read both screens; None while what they look for is not there yet."""
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
     if question == _MORE:
         return ""
@@ -85,6 +90,8 @@ def careful(machine: str, question: str, screens: dict[str, Screen]) -> str:
     if places := _PLACES.search(question):
         document = re.findall(r", (\w+): row", " ".join(here.lines()[-3:]))[-1]
         words = words_on(other, document)
+        if not words:
+            return None
         row, word, row_2, word_2 = map(int, places.groups())
         return f"{words[12 * row - 13 + word]} {words[12 * row_2 - 13 + word_2]}"
     return "Yes"
@@ -109,7 +116,8 @@ def lead(
         for name, screen in open_.items():
             time.sleep(0.02)
             if screen.code is None and (question := screen.question()):
-                typed = answer(name, question, screens)
+                if (typed := answer(name, question, screens)) is None:
+                    continue
                 asked.append(Asked(name, question, typed))
                 screen.answer(typed)
     return asked
@@ -120,7 +128,21 @@ def start(program: Path, home: Path, *words: object) -> Screen:
     return Screen(program, "--home", home, *words, TERM="xterm", LINES="24")
 
 
-def stop(screen: Screen) -> None:
-    """Close a terminal whose command was killed."""
-    os.close(screen.outside)
+def kill(screen: Screen) -> None:
+    """End a command and what it started, whatever it does, and close its terminal."""
+    with suppress(ProcessLookupError):
+        os.killpg(screen.pid, signal.SIGKILL)
     os.waitpid(screen.pid, 0)
+    os.close(screen.outside)
+    screen.code = -signal.SIGKILL
+
+
+def interrupt(screen: Screen, how: signal.Signals) -> None:
+    """Interrupt a command as a power cut does, all of it at once, or by Ctrl-C; then it has ended."""
+    if how == signal.SIGKILL:
+        kill(screen)
+        return
+    screen.press("\x03")
+    code = screen.end()
+    assert code in (0, 130), screen.shown[-800:]
+    screen.code = code

@@ -15,8 +15,8 @@ from airlock_shared.ceremony.course import (
     PEOPLE,
     READY,
     WAS_READY,
+    CoursePlace,
     Facts,
-    Place,
     Stop,
     carrying,
     command_of,
@@ -35,7 +35,7 @@ from airlock_shared.plan.reader import parse_plan
 ADDRESS = "0x00000000000000000000000000000000000000A1"
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
 Event = tuple[str, dict[str, Any]]
-PLACE = Place("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+PLACE = CoursePlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
 
 
 def make_plan(action: str = "delegate", roles: str = '"signer", "facilitator", "witness"') -> Plan:
@@ -233,6 +233,20 @@ def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
     sign = next(stop for stop in here.stops() if stop.name == "sign")
     assert (sign.done, sign.attempt) == (False, 2)
     assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
+
+
+def test_a_document_that_was_written_and_not_recorded_is_made_again_under_another_name() -> None:
+    online, offline = Machine("online"), Machine("offline")
+    for here in (online, offline):
+        here.begin()
+        here.have("requests.json", "signatures.json", requests=R, signatures=S, digests=("0x1",))
+    made = next(stop for stop in online.stops() if stop.name == "prepare")
+    signed = next(stop for stop in offline.stops() if stop.name == "sign")
+    assert (made.done, made.attempt, signed.done, signed.attempt) == (False, 2, False, 2)
+    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    offline.record("signatures-written", requests=R, signatures=S)
+    assert next(stop for stop in online.stops() if stop.name == "prepare").done
+    assert next(stop for stop in offline.stops() if stop.name == "sign").done
 
 
 def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:

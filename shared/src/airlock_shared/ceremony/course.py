@@ -69,7 +69,7 @@ class Facts(NamedTuple):
     clock_stated: bool = False
 
 
-class Place(NamedTuple):
+class CoursePlace(NamedTuple):
     """Where a course is walked: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
 
     plan: str
@@ -104,7 +104,7 @@ def next_stop(stops: Iterable[Stop]) -> Stop | None:
 # ---- the command of a stop ------------------------------------------------------------------------------------------
 
 
-def command_of(stop: Stop, place: Place) -> tuple[str, ...]:
+def command_of(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
     """Return the words of the command that does a stop. Handing over and taking need the other side: :func:`carrying`."""
     plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
 
@@ -193,7 +193,8 @@ class _Walked(NamedTuple):
         """Return the stops of the online machine."""
         facts = self.facts
         requests, signatures = newest("requests", facts.files), newest("signatures", facts.files)
-        prepared, answered = requests > 0, signatures > 0
+        prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
+        answered, attempt = signatures > 0, max(requests, 1) if prepared or not requests else requests + 1
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
         proofs = tuple(sorted(name for name in facts.files if name.startswith("proof-")))
         first = (DEPLOYMENT, PEOPLE, *proofs)
@@ -207,7 +208,7 @@ class _Walked(NamedTuple):
                  prepared or self.handed(first), brings=first),
             Stop("take", (), "Wait until the air-gapped machine is ready for the requests.",
                  prepared or READY in facts.files, brings=(READY,)),
-            Stop("prepare", (), "Build and check the payloads.", prepared, attempt=max(requests, 1)),
+            Stop("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
             Stop("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
             Stop("take", (), "Wait for the signatures.", answered, brings=(answer,)),
             self.compare("signatures", facts.signatures, answer),
@@ -226,7 +227,8 @@ class _Walked(NamedTuple):
         signatures = newest("signatures", facts.files)
         requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
         asked = numbered("requests", requests)
-        signed, attempt = bool(facts.digests), max(signatures, 1) if facts.digests or not signatures else signatures + 1
+        signed = bool(facts.digests) and self.has_written()
+        attempt = max(signatures, 1) if signed or not signatures else signatures + 1
         answer, sealed = numbered("signatures", attempt), self.sealed()
         signer = next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
@@ -299,6 +301,11 @@ class _Walked(NamedTuple):
             if entry.event == "outcome":
                 last[entry.data.get("digest")] = entry.data.get("state")
         return begun and all(last.get(digest) in _OUTCOMES for digest in self.facts.digests)
+
+    def has_written(self) -> bool:
+        """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""
+        written = [entry.data.get("signatures") for entry in self.section if entry.event == "signatures-written"]
+        return self.facts.signatures in written
 
     def is_fit(self) -> bool:
         """Tell whether the last preflight refused nothing and found the Ledger ready."""

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.course import WAS_READY, Place, Stop, carrying, command_of, next_stop, read_stop
+from airlock_shared.ceremony.course import WAS_READY, CoursePlace, Stop, carrying, command_of, next_stop, read_stop
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
 from airlock_shared.cli.keyboard import at_a_terminal
@@ -33,6 +34,7 @@ from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
+_MISSED_S = 1.0
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
 _HALVES = {"online": "the online machine", "offline": "the air-gapped machine"}
 _CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
@@ -51,7 +53,7 @@ class _Lead(NamedTuple):
     """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any."""
 
     program: tuple[str, ...]
-    place: Place
+    place: CoursePlace
     exchange: Path | None
     to_stderr: bool
 
@@ -64,29 +66,40 @@ class _Lead(NamedTuple):
         """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
         words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
-        with _Undisturbed():
-            ended = subprocess.run([*self.program, *words], stdout=subprocess.PIPE, check=False)  # noqa: S603 (our own program)
-        if ended.returncode:
-            finish(_code_of(ended.returncode))
-        return _read(ended.stdout)
+        code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
+        if code:
+            finish(_code_of(code))
+        return _read(answer)
 
     def child(self, words: Sequence[str]) -> int:
         """Run a command of this program in this terminal, and return its exit code."""
         environment = {**os.environ, LED: "1"}
-        with _Undisturbed():
-            stdout = sys.stderr.fileno() if self.to_stderr else None
-            ended = subprocess.run([*self.program, *words], stdout=stdout, env=environment, check=False)  # noqa: S603 (our own program)
-        return ended.returncode
+        return _started([*self.program, *words], stdout=sys.stderr if self.to_stderr else None, env=environment)[0]
 
 
-class _Undisturbed:
-    """While a child runs, Ctrl-C is the child's: we wait for what it does, and end with its exit code."""
+def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
+    """Run a child to its end, and return its exit code, and its stdout where that is a pipe.
 
-    def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGINT, lambda *_: None)  # a handler: an ignored signal would be inherited
-
-    def __exit__(self, *_error: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
+    Ctrl-C is the child's, which has the terminal too: we wait for what it makes of it. A child that is being started may
+    miss it, and gets it once more when it goes on as if nothing had been. Raises ``KeyboardInterrupt`` when it ended with 0.
+    """
+    pressed: list[float] = []
+    sent_again = False
+    with subprocess.Popen(words, **how) as process:  # noqa: S603 (our own program)
+        before = signal.signal(signal.SIGINT, lambda *_: pressed.append(monotonic()))
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    answer, _ = process.communicate(timeout=_LOOK_AGAIN_S)
+                    break
+                if pressed and not sent_again and monotonic() - pressed[-1] > _MISSED_S:
+                    sent_again = True
+                    process.send_signal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if pressed and not process.returncode:
+        raise KeyboardInterrupt
+    return process.returncode, answer or b""
 
 
 def run_command() -> click.Command:
@@ -120,7 +133,7 @@ def run_command() -> click.Command:
         ledger = tuple(word for name, option in _DEVICE.items() if device.get(name) is not None
                        for word in (option, str(device[name])))  # fmt: skip
         plan = plan_file.absolute()
-        place = Place(str(plan), str(ceremony_folder(plan)), ledger, model)
+        place = CoursePlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
         lead = _Lead(program, place, exchange and exchange.absolute(), as_json)
