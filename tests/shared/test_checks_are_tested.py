@@ -184,6 +184,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "PLAN-WIDTH",  # tests/e2e/test_struct_pins.py
         "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
+        "ROLE-WORDS",  # tests/shared/test_compare.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
         "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
