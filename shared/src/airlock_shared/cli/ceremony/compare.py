@@ -48,7 +48,8 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
 
     \b
     Example:
-      PROGRAM ceremony compare requests --plan plan.toml --file requests.json
+      PROGRAM ceremony compare requests --plan plan.toml \
+        --file requests.json
     """
     plan, here = plan_with_roles(plan_file), STATIONS[station]
     stands = place.standing(plan)
