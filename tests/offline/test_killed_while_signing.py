@@ -109,7 +109,12 @@ def run(folder: Path, name: str, die_at: str = "") -> int:
 
 
 def result(folder: Path, name: str) -> tuple[str, str]:
-    [item] = json.loads((folder / f"{name}.signed.json").read_text())["signatures"]
+    """Return what became of the step: a file tells of a signature, the record of everything else."""
+    file = folder / f"{name}.signed.json"
+    if not file.exists():
+        last = Room(folder).state.transcript.entries()[-1]
+        return last.event, last.data["checks"][0]
+    [item] = json.loads(file.read_text())["signatures"]
     return item["result"], item.get("why", "")
 
 

@@ -250,7 +250,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
     monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
-    monkeypatch.setattr(f"{place}.opened", lambda *_: nullcontext(SimpleNamespace(app=Untouched)))
+    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(SimpleNamespace(app=Untouched)))
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
