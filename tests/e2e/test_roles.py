@@ -36,6 +36,22 @@ def _write_plan(desk: BothMachines) -> Path:
     return path
 
 
+def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    plan, requests, signatures = _write_plan(desk), desk.path("requests.json"), desk.path("signatures.json")
+    plan.write_text(plan.read_text().replace("roles = [", 'witness = "required"\nroles = ['))
+    assert desk.online("prepare", plan, "-o", requests).code == 0
+    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
+    refused = desk.offline(*words, typed=_YES)
+    assert (refused.code, "PLAN-PEOPLE" in refused.err, signatures.exists()) == (3, True, False), refused.err
+    alone = _ceremony(desk.offline, "begin", *PEOPLE[:4], "--role", "witness=", plan=plan)
+    assert (alone.code, "ROLE-TEXT" in alone.err) == (3, True), alone.err
+    assert _ceremony(desk.offline, "begin", *PEOPLE, plan=plan).code == 0
+    signed = desk.offline(*words, typed=_YES)
+    assert (signed.code, signatures.exists()) == (0, True), signed.err
+
+
 def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> FinishedCommand:
     return run("ceremony", *words, "--plan", plan, typed=typed)
 

@@ -154,7 +154,7 @@ def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_who
     assert desk.online("submit", desk.path("first.json")).code == 0
     told = desk.path("online-home/transcript.jsonl")
     words = (OFFLINE, "--home", desk.path("offline-home"), "forget", "--transcript", told)
-    for answer, code, left in (("yes", 6, 1), ("Yes", 0, 0)):
+    for answer, code, left in (("y", 6, 1), ("Yes", 0, 0)):
         terminal = Terminal(*words)
         assert terminal.until_question() is not None, terminal.shown
         assert "for good?" in terminal.shown

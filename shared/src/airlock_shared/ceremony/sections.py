@@ -72,7 +72,9 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
 
 def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
     """Return what to say before signing when the plan names roles and no ceremony is open; empty when all is well."""
-    if not plan.roles or section_of(entries, plan)[1]:
+    if (
+        not plan.roles or plan.requires_witness or section_of(entries, plan)[1]
+    ):  # what is required is refused, not noted
         return ""
     return (
         f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
