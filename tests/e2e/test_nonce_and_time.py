@@ -88,7 +88,7 @@ def test_the_same_document_again_is_resumed(desk: BothMachines, ledger: Ledger) 
     again = _sign(desk, ledger, requests, plan, "again")
     assert _result(first) == _result(again) == ("signed", "")
     asked = "Is the requests fingerprint the same?"
-    assert [asked in " ".join(ended.err.split()) for ended in (first, again)] == [True, False]  # it was compared, and nothing changed
+    assert [asked in " ".join(ended.err.split()) for ended in (first, again)] == [True, False]
 
 
 def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
