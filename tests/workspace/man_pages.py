@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib.metadata import version
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -76,7 +77,7 @@ def _command(name: str, command: click.Command, above: click.Context) -> Iterato
     context = click.Context(command, info_name=name, parent=above)
     if not isinstance(command, click.Group) or command.invoke_without_command:
         yield f".SS {_text(context.command_path)} {_text(' '.join(command.collect_usage_pieces(context)))}"
-        yield from _paragraphs(command.help or "")
+        yield from _paragraphs(cleandoc(command.help or ""))  # Python 3.13 takes the indentation away itself
         yield from _options(command, context)
     if isinstance(command, click.Group):
         for member in command.list_commands(context):
