@@ -10,8 +10,10 @@ import pytest
 from airlock_offline.cli.sign import BROUGHT
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_shared.errors import Declined
+from airlock_shared.plan.reader import parse_plan
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
+from shared.make_payloads import NOW_MS
 
 
 @pytest.fixture
@@ -63,3 +65,15 @@ def test_what_was_refused_uses_up_no_name_either(room: Room, monkeypatch: pytest
     code, _ = sign(room, monkeypatch, name="two")  # another nonce for a step that was signed
     assert (code, signed_file(room, "two").exists()) == (3, False)
     assert room.state.transcript.entries()[-1].event == "refused"
+
+
+def test_other_people_compare_for_themselves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign(room, monkeypatch, says_no="Sign step")
+    plan = parse_plan((room.folder / "plan.toml").read_bytes())
+    names = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Emmy Noether"}
+    begun = {"ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
+    room.state.transcript.record("ceremony-begun", begun, NOW_MS)
+    assert BROUGHT in sign(room, monkeypatch, says_no="Sign step")[1]
+    over = {"ceremony": plan.id, "complete": False, "missing": ["all"]}
+    room.state.transcript.record("ceremony-ended", over, NOW_MS)
+    assert BROUGHT in sign(room, monkeypatch, says_no="Sign step")[1]

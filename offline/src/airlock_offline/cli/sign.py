@@ -21,7 +21,7 @@ from airlock_offline.signing.review import hash_lines, note_lines, review_lines,
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words
+from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -123,7 +123,7 @@ def sign(
     for line in part_lines(plan, header.signer):
         say(line)
     asked = {"requests": fingerprint, "plan": plan.fingerprint}
-    if any(entry.event == "sign-begun" and asked.items() <= entry.data.items() for entry in entries):
+    if was_begun(entries, plan, fingerprint):
         say("These requests were compared on this machine before; their fingerprint is the same.")
     elif not qr and not compared:  # by light, it was asked when it came
         ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())

@@ -5,7 +5,7 @@ A ceremony belongs to its id and to the fingerprint of its plan; what happened b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from airlock_shared.documents.transcript import Entry
@@ -68,6 +68,17 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
     }
     needed = {role for role in APART if role in plan.roles}
     return is_open and bool(needed) and needed <= by
+
+
+def was_begun(entries: Sequence[Entry], plan: Plan, requests: str) -> bool:
+    """Tell whether the people of now have compared these requests: their signing was begun here, in the open ceremony.
+
+    ``requests`` is a fingerprint. With a plan that names no roles there is no ceremony, and the whole transcript counts.
+    """
+    section, is_open = section_of(entries, plan)
+    counts = (section if is_open else ()) if plan.roles else entries
+    wanted = {"requests": requests, "plan": plan.fingerprint}
+    return any(entry.event == "sign-begun" and wanted.items() <= entry.data.items() for entry in counts)
 
 
 def begun_note(entries: Iterable[Entry], plan: Plan) -> str:

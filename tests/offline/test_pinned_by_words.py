@@ -1,0 +1,91 @@
+"""A pin that nobody is asked for rests on words that signer and witness typed; only the leader of a ceremony is unconfined."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import click
+import pytest
+
+from airlock_offline.cli import main, trust
+from airlock_offline.cli.main import confine_command
+from airlock_offline.confinement import confine, needs
+from airlock_offline.home import OfflineHome
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.plan.reader import parse_plan
+from offline.signing_room import plan_of, write_documents
+from shared.make_payloads import NOW_MS
+
+PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
+SIGNER, WITNESS = ["signer"], ["witness"]
+
+
+def asked_when_pinned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *proofs: dict[str, Any], named: bool = True
+) -> bool:
+    """Begin the ceremony, record these confirmations, pin the deployment; tell whether a person was asked."""
+    write_documents(folder, "open")
+    (folder / "plan.toml").write_text(plan_of("open"))
+    state, plan = OfflineHome(folder / "home"), parse_plan(plan_of("open").encode())
+    begun = {"ceremony": plan.id, "plan": plan.fingerprint, "roles": PEOPLE}
+    state.transcript.record("ceremony-begun", begun, NOW_MS)
+    for proof in proofs:
+        state.transcript.record(proof.pop("event", "station-confirmed"), {"ceremony": plan.id} | proof, NOW_MS)
+    asked: list[str] = []
+    monkeypatch.setattr(trust, "ask_yes", lambda question, *, piped: asked.append(question))
+    words = [str(folder / "deployment.json"), *(["--plan", str(folder / "plan.toml")] if named else [])]
+    trust.trust.main(words, obj=state, standalone_mode=False)
+    assert [entry.event for entry in state.transcript.entries()].count("deployment-pinned") == 1
+    return bool(asked)
+
+
+def mark(folder: Path) -> str:
+    write_documents(folder, "open")
+    return parse_deployment((folder / "deployment.json").read_bytes()).fingerprint
+
+
+def proof(by: list[str], compared: str, *, how: str | None = "words", station: str = "deployment") -> dict[str, Any]:
+    return {"station": station, "by": by, "compared": compared} | ({"how": how} if how else {})
+
+
+def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = mark(tmp_path)
+    assert not asked_when_pinned(tmp_path, monkeypatch, proof(SIGNER, of), proof(WITNESS, of))
+
+
+@pytest.mark.parametrize(
+    "case", ["nothing", "signer alone", "another deployment", "a Yes", "another station", "ended", "no plan"]
+)
+def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    of, other = mark(tmp_path), "ab" * 32
+    over = {"event": "ceremony-ended", "complete": False, "missing": ["all"]}
+    proofs: dict[str, list[dict[str, Any]]] = {
+        "nothing": [],
+        "signer alone": [proof(SIGNER, of), proof(["facilitator"], of)],
+        "another deployment": [proof(SIGNER, other), proof(WITNESS, other)],
+        "a Yes": [proof(SIGNER, of), proof(WITNESS, of, how=None)],
+        "another station": [proof(SIGNER, of), proof(WITNESS, of, station="requests")],
+        "ended": [proof(SIGNER, of), proof(WITNESS, of), over],
+        "no plan": [proof(SIGNER, of), proof(WITNESS, of)],
+    }
+    assert asked_when_pinned(tmp_path, monkeypatch, *proofs[case], named=case != "no plan")
+
+
+@pytest.mark.parametrize(
+    ("words", "confined"),
+    [("ceremony run", False), ("ceremony compare", True), ("ceremony course", True), ("sign", True), ("trust", True)],
+)
+def test_only_the_leader_of_a_ceremony_is_not_confined(
+    words: str, confined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(needs, "needs_of", lambda *_: json)
+    monkeypatch.setattr(confine, "confine", seen.append)
+    monkeypatch.setattr(main, "gc", SimpleNamespace(freeze=lambda: None, enable=lambda: None))
+    root = SimpleNamespace(obj=OfflineHome(tmp_path))
+    context = SimpleNamespace(command_path=f"airlock-offline {words}", params={}, find_root=lambda: root)
+    confine_command(cast("click.Context", context))
+    assert seen == ([json] if confined else [])
