@@ -1,4 +1,4 @@
-"""A pin that nobody is asked for rests on words that signer and witness typed; only the leader of a ceremony is unconfined."""
+"""A pin that nobody is asked for rests on words that signer and witness typed; only who leads a ceremony is unconfined."""
 
 from __future__ import annotations
 
