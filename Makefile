@@ -41,7 +41,7 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint test-pure
 
 .PHONY: test-pure
-test-pure: $(VENVS)/dev/.done
+test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q $(PURE) $(RANDOM:%=--ignore=%)
 
 test: test-together test-offline test-online test-newer ## Run all tests (with make -j2 two parts of them at a time)
@@ -60,7 +60,7 @@ test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 		$(VENVS)/dev/bin/python -m pytest -q tests/e2e tests/browser tests/kit
 
 # Newer Pythons than the one that all of this runs on: each that is here, in an environment of its own, from the same pins.
-test-newer: $(VENVS)/dev/.done
+test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE)
 
 # What runs at random in a smaller number with every run of the tests. AIRLOCK_ALTERED_SEED gives another draw.
