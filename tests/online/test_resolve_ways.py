@@ -142,6 +142,19 @@ def test_a_transaction_is_verified_and_settles_it(machine: OnlineCommand) -> Non
     assert (ended.code, machine.states()) == (0, {"code": "CONFIRMED"}), ended.err
 
 
+@pytest.mark.parametrize("way", ["--transaction", "--search", ""])
+def test_with_json_the_answer_is_one_document_that_holds_the_events_told_meanwhile(
+    machine: OnlineCommand, way: str
+) -> None:
+    digest = lost(machine, "code", CODE, "relayer")
+    tx_hash = executed(machine, digest)
+    with_node(machine)
+    words = {"--transaction": ("--transaction", tx_hash), "--search": ("--search",), "": ()}[way]
+    [report] = json.loads(machine("resolve", digest, *words, "--json").out)
+    assert report["state"] == "CONFIRMED"
+    assert [event["event"] for event in report["events"]] == ["FoundOnChain"]
+
+
 def test_a_search_finds_it(machine: OnlineCommand) -> None:
     digest = lost(machine, "stop", TWAP, "twap")
     executed(machine, digest)

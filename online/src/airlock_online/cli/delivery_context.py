@@ -112,14 +112,17 @@ class Desk:
 
     # ---- telling ----------------------------------------------------------------------------------------------------
 
+    def event_as_json(self, digest: str, event: OrderEvent) -> dict[str, object]:
+        """Return an event as it is told with ``--json``, our clock as it is now."""
+        return event_json(event, now_ms=now_ms(), route=self._route_of(digest))
+
     def _event(self, step: str, digest: str, event: OrderEvent) -> None:
-        now, route = now_ms(), self._route_of(digest)
         with self._writing:
             if self._as_json:
-                show(json.dumps({"step": step, "digest": digest, **event_json(event, now_ms=now, route=route)}))
+                show(json.dumps({"step": step, "digest": digest, **self.event_as_json(digest, event)}))
             else:
                 self._heading(step)
-                show("\n".join(event_lines(event, now_ms=now, route=route)))
+                show("\n".join(event_lines(event, now_ms=now_ms(), route=self._route_of(digest))))
 
     def _route_of(self, digest: str) -> str:
         """Return the route of a submission that has an event; what it was sent by does not change any more."""

@@ -11,6 +11,7 @@ from airlock_online.cli.resolving_ways import Ways
 from airlock_online.delivery.chain_evidence import USED
 from airlock_online.delivery.open_outcomes import open_outcome
 from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.submit import follow
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
@@ -61,8 +62,10 @@ def resolve(
         )
     reports, codes = [], []
     with open_desk(home, 0, as_json=as_json) as desk:
+        events: list[dict[str, object]] = []  # of the ways: of what is asked afterwards, each report has its own
         if digest is not None and ways:
-            Ways(desk, desk.journal.get(digest)).take(
+            given_now = desk.journal.get(digest)
+            Ways(desk, given_now, _context(given_now, desk, events, as_json=as_json)).take(
                 tracking_id=tracking_id, transaction=transaction, search=search, note=note, by=by
             )
         if digest is not None:
@@ -70,7 +73,8 @@ def resolve(
         else:
             chosen = [known for known in desk.journal.submissions() if known.state not in FINAL]
         for known in chosen:
-            report, code = _resolve(known, desk)
+            report, code = _resolve(known, desk, events, as_json=as_json)
+            events = []
             reports.append(report)
             codes.append(code)
             if not as_json:
@@ -82,9 +86,19 @@ def resolve(
     finish(worst(codes))
 
 
-def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
+def _context(known: Submission, desk: Desk, events: list[dict[str, object]], *, as_json: bool) -> DeliveryContext:
+    """Return the context of one submission. With ``--json`` its events are kept for the one document that is printed."""
+    context = desk.context(known.record.step, known.record.digest)
+    if not as_json:
+        return context
+    return context._replace(on_event=lambda event: events.append(desk.event_as_json(known.record.digest, event)))
+
+
+def _resolve(
+    known: Submission, desk: Desk, events: list[dict[str, object]], *, as_json: bool
+) -> tuple[dict[str, Any], ExitCode]:
     digest, asked = known.record.digest, []
-    context = desk.context(known.record.step, digest)._replace(
+    context = _context(known, desk, events, as_json=as_json)._replace(
         on_asked=lambda question, answer: asked.append({"asked": question, "answered": answer}),
         on_notice=lambda _: None,
     )
@@ -114,6 +128,7 @@ def _resolve(known: Submission, desk: Desk) -> tuple[dict[str, Any], ExitCode]:
         "notes": [{**event.payload, "at_ms": event.at_ms} for event in desk.journal.notes(digest)],
         "rejections": [dict(event.payload) for event in desk.journal.rejections(digest)],
         "asked": asked,
+        "events": events,
         "waits_for": wait.what,
         "until_ms": wait.until_ms,
         "do": wait.do,

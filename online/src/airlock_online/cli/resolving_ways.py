@@ -28,11 +28,10 @@ _NOTE_AT_MOST, _NAME_AT_MOST = 500, 80
 class Ways:
     """The ways out for one submission that has not ended. Raises ``UsageError`` for one that has."""
 
-    def __init__(self, desk: Desk, known: Submission) -> None:
+    def __init__(self, desk: Desk, known: Submission, context: DeliveryContext) -> None:
         if known.state not in OPEN:
             raise UsageError(f"{known.record.digest} is {known.state.value}", do="only what is open is resolved so")
-        self._desk, self._known = desk, known
-        self._context = desk.context(known.record.step, known.record.digest)
+        self._desk, self._known, self._context = desk, known, context
 
     def take(
         self, *, tracking_id: str | None, transaction: str | None, search: bool, note: str | None, by: str | None
