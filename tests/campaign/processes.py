@@ -105,8 +105,8 @@ def main() -> None:
     import sqlalchemy.dialects.postgresql.psycopg
     import sqlalchemy.dialects.sqlite  # noqa: F401
 
-    from airlock_online.cli import follow, resolve, status, submit  # noqa: F401
-    from airlock_online.cli.main import main as program
+    from airlock_online.cli import follow, main, resolve, status, submit  # noqa: F401
+    from airlock_online.start import main as program
 
     for line in sys.stdin:
         run = json.loads(line)

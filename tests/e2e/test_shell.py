@@ -57,6 +57,22 @@ def test_a_plan_is_written_by_answering_in_a_terminal(program: Path, tmp_path: P
 
 
 @half
+def test_ctrl_c_while_a_program_loads_ends_it_with_a_sentence(program: Path, tmp_path: Path) -> None:
+    lines = ["import os, signal", "signal.signal(2, signal.default_int_handler)", "os.kill(os.getpid(), 2)"]
+    (tmp_path / "click.py").write_text("\n".join(lines))  # the first library that either program imports
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    ended = subprocess.run(
+        [program, "--help"],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "\nInterrupted. Nothing was begun.\n")
+
+
+@half
 def test_people_go_back_keep_their_answers_after_no_and_are_offered_what_is_known(
     program: Path, tmp_path: Path
 ) -> None:

@@ -111,7 +111,10 @@ def test_a_clock_that_was_contradicted_meanwhile_is_refused_after_the_yes(tmp_pa
     assert (result.code, result.signed.why, table.sent) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
 
 
-def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_review(tmp_path: Path) -> None:
+def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the lock is the machine's: other tests sign meanwhile
     home, tried = tmp_path / "home", []
 
     def attempt(name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_offline.ledger import status
-from airlock_offline.ledger.status import STATUS_WORDS, error_for
+from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
 from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
 
 EXPECTED = {

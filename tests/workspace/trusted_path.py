@@ -45,6 +45,8 @@ if "AIRLOCK_TRACED" in os.environ:
 
 READING_ORDER = {
     "the network guard, the kernel's filter, and the command": (
+        "airlock_offline.start",
+        "airlock_shared.start",
         "airlock_offline.cli",
         "airlock_offline.airgap",
         "airlock_offline.confinement",

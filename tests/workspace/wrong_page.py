@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.status import RAW_MESSAGES, STATUS_WORDS
+from airlock_offline.ledger.status import RAW_MESSAGES
+from airlock_offline.ledger.status_words import STATUS_WORDS
 from airlock_online.code_explanations import everything
 from airlock_shared.cli.explain.explanations import Explanation
 

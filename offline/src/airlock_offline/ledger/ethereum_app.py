@@ -37,12 +37,11 @@ from airlock_offline.ledger.status import (
     NotReleased,
     TokenRefused,
     WrongApp,
-    error_for,
     wrong_answer,
 )
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.ledger.typed_data import fields_flow
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
@@ -206,7 +205,7 @@ class EthereumApp:
                 do="pin a deployment with a newer record, or without one: an approval is then signed blind",
             )
         if sw != SW_OK:
-            raise error_for(sw, doing=doing)
+            raise _error(sw, doing)
         if len(reply) != 1:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
 
@@ -238,19 +237,19 @@ class EthereumApp:
         reply, sw = self._transport.exchange(apdu.encode(), person=True)
         if sw != SW_OK:
             self.may_have_signed = False
-            raise error_for(sw, doing=doing, setting=setting)
+            raise _error(sw, doing, setting)
         return reply
 
     def _ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         reply, sw = self._transport.exchange(apdu.encode(), person=person)
         if sw != SW_OK:
-            raise error_for(sw, doing=doing)
+            raise _error(sw, doing)
         return reply
 
     @staticmethod
     def _require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
         if sw != SW_OK:
-            raise error_for(sw, doing=doing, setting=setting)
+            raise _error(sw, doing, setting)
         if reply:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of none")
 
@@ -273,6 +272,12 @@ def _account(reply: bytes, doing: str) -> DeviceAddress:
     if fields[1] != checksum_address(address)[2:].encode():
         raise wrong_answer(doing, "an address that does not belong to its public key")
     return DeviceAddress(fields[0], address)
+
+
+def _error(sw: int, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:
+    from airlock_offline.ledger.status_words import error_for  # words for people, read only when something went wrong
+
+    return error_for(sw, doing=doing, setting=setting)
 
 
 def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:

@@ -13,6 +13,7 @@ import click
 from airlock_shared.cli.console import error_as_json, explain, say, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
+from airlock_shared.start import CONTINUE
 
 
 def run(command: click.Command, arguments: list[str] | None = None) -> int:
@@ -91,7 +92,7 @@ def _failed(error: AirlockError, as_json: bool) -> int:
 
 
 def _interrupted() -> int:
-    say("\nInterrupted. What was done is recorded; run the same command again to continue.")
+    say(f"\nInterrupted. {CONTINUE}")
     return int(ExitCode.INTERRUPTED)
 
 
