@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import termios
 import time
@@ -128,6 +129,8 @@ def screen_of(words: list[str], folder: Path) -> bytes:
             if not data:
                 break
             seen += data
+            if b"Ctrl-C stops" in data:  # it waits for the other machine, which nobody brings here
+                process.send_signal(signal.SIGINT)
         process.kill()
     os.close(ours)
     return seen

@@ -12,7 +12,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
-from e2e.led import Answer, Asked, Screen, careful, interrupt, kill, lead, start
+from e2e.led import Answer, Asked, Screen, careful, interrupt, kill, lead, start, words_on
 
 ANSWERS_AT_MOST = 24
 LINES_AT_MOST = 300
@@ -90,6 +90,9 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     answers = [each for each in asked if each.typed]
     assert len(answers) <= ANSWERS_AT_MOST, answers
     assert _counted(screens) <= LINES_AT_MOST, _told(screens)
+    again = day.start("offline")  # on a screen that was closed, the words of the signatures can be read once more
+    assert lead({"offline": again}) == []
+    assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
 
 
 def _told(screens: dict[str, Screen]) -> str:

@@ -69,7 +69,9 @@ def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     stop_the_clock(monkeypatch)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the account's lock is the machine's: other tests sign meanwhile
+    monkeypatch.setattr(
+        "tempfile.tempdir", str(tmp_path)
+    )  # the account's lock is the machine's: other tests sign meanwhile
     return {step: set_up(tmp_path / step, step, monkeypatch) for step in STEPS}
 
 

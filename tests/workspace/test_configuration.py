@@ -13,6 +13,7 @@ from airlock_offline import config as offline
 from airlock_offline import home as offline_home
 from airlock_online import config as online
 from airlock_online import home as online_home
+from airlock_shared.cli.console import LED
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/configuration.md").read_text()
 ROW = re.compile(r"^\| `\[(\w+)\]` \| `(\w+)` \| `(.*?)` \| (.+) \|$", re.MULTILINE)
@@ -55,5 +56,6 @@ def test_every_variable_is_documented() -> None:
         for key, value in vars(module).items()
         if key.endswith("_VARIABLE")
     }
+    names.add(LED)
     part = PAGE.split("## The environment\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(AIRLOCK_\w+)`", part)) == names

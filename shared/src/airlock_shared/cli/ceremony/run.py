@@ -176,6 +176,7 @@ def _walk(lead: _Lead) -> None:
             error.do = f"{error.do}; then give the same command again" if error.do else "give the same command again"
             raise
         done_before = stop
+    _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     say()
     say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report: {safe(lead.place.folder)}")
 
