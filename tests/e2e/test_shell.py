@@ -243,6 +243,15 @@ def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
     assert "  do:       check" in ended.stderr
 
 
+@half
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("plan show PLAN", 2), ("plan show --json /nothing/here", 2), ("nothing", 2), ("plan show /nothing/here", 2)],
+)
+def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program: Path, words: str, code: int) -> None:
+    assert _shell(program, f"PROGRAM {words} > /dev/full 2> /dev/full").returncode == code
+
+
 def test_what_could_not_be_written_is_never_success() -> None:
     """The online half alone, because the mutants of this are tried where no offline half is installed."""
     assert _shell(ONLINE, "PROGRAM completion bash > /dev/full").returncode == 2

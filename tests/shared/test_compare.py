@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import proved_by_words, read_entry
+from airlock_shared.ceremony.sections import proved_by_words, read_entry, wrong_words
 from airlock_shared.cli.ceremony import compare as compare_module
-from airlock_shared.cli.ceremony.compare import ASKED_AT_MOST, BY_TYPING
+from airlock_shared.cli.ceremony.compare import ASKED_AT_MOST, BY_TYPING, WRONG_AT_MOST
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -57,6 +57,13 @@ def typing(monkeypatch: pytest.MonkeyPatch, typist: Typist) -> list[str]:
 
     monkeypatch.setattr(compare_module, "ask", ask)
     return questions
+
+
+def refused(table: Table) -> str:
+    """Return the check id of a comparison that is refused after wrong answers, which are recorded."""
+    error = table.run("compare", "plan").exception
+    assert isinstance(error, Refusal)
+    return error.check
 
 
 def confirmations(table: Table) -> list[dict[str, Any]]:
@@ -105,7 +112,7 @@ def test_who_types_anything_else_does_not_get_through(
     table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
     questions = typing(monkeypatch, lambda _question: typed)
-    assert table.refused("compare", "plan") == "ROLE-WORDS"
+    assert refused(table) == "ROLE-WORDS"
     assert len(questions) == ASKED_AT_MOST
     assert len({tuple(asked_words(question)) for question in questions}) > 1  # drawn anew each time
     assert confirmations(table) == []
@@ -127,7 +134,7 @@ def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wron
     monkeypatch.setattr(secrets, "randbelow", lambda below: (next(draws) + 3) % below)
     for typist in (half, turned, first_two):
         typing(monkeypatch, typist)
-        assert table.refused("compare", "plan") == "ROLE-WORDS"
+        assert refused(table) == "ROLE-WORDS"
 
 
 def test_a_slip_is_asked_again_with_other_words(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +142,40 @@ def test_a_slip_is_asked_again_with_other_words(table: Table, monkeypatch: pytes
     questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
     table.done("compare", "plan")
     assert len(questions) == 3
+
+
+def wrongs(table: Table) -> list[tuple[str, list[str]]]:
+    return [(e.data["station"], e.data["by"]) for e in table.transcript.entries() if e.event == "words-wrong"]
+
+
+def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_document(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for given in range(1, 4):
+        questions = typing(monkeypatch, lambda _question: "Yes")
+        assert refused(table) == "ROLE-WORDS"
+        assert wrongs(table) == [("plan", ["signer"])] * 3 * given
+        assert len(questions) == 3
+    questions = typing(monkeypatch, honest)
+    assert refused(table) == "ROLE-WORDS"
+    assert questions == []
+    assert confirmations(table) == []
+    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
+
+
+def test_wrong_answers_are_those_of_one_ceremony_and_one_document(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(WRONG_AT_MOST // ASKED_AT_MOST):
+        typing(monkeypatch, lambda _question: "able acid")
+        refused(table)
+    assert len(wrong_words(table.transcript.entries(), PLAN)) == WRONG_AT_MOST
+    table.run("end")
+    table.done("begin", *PEOPLE)
+    assert wrong_words(table.transcript.entries(), PLAN) == []
+    questions = typing(monkeypatch, honest)
+    table.done("compare", "plan")
+    assert len(questions) == 2
 
 
 def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

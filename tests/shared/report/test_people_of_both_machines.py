@@ -43,6 +43,23 @@ def test_the_same_people_are_no_difference() -> None:
     assert not [line for line in told if " on the online machine" in line]
 
 
+def test_wrong_words_are_told_on_the_first_page() -> None:
+    def with_wrong(events: list[Event]) -> list[Event]:
+        at = 1 + [event for event, _ in events].index("ceremony-begun")
+        wrong = {
+            "ceremony": plan().id,
+            "station": "plan",
+            "by": ["witness"],
+            "compared": plan().fingerprint,
+            "positions": [1, 2],
+        }
+        return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
+
+    told = make(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
+    assert "station plan on the offline machine: wrong words typed by the witness: 2" in told
+    assert not [line for line in make(online_files(), judge).value["look"] if "wrong words" in line]
+
+
 def no_roles() -> Row:
     """Return a report whose plan names no roles, and that misses nothing else."""
     value: Row = make(offline_files(), judge).value

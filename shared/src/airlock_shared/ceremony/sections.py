@@ -13,10 +13,12 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
+WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on the other machine's screen
 BY_WORDS = "words"  # of the other machine's screen, typed at ``positions`` (from 1) that were drawn
 _FORMS: dict[str, dict[str, type]] = {
     BEGUN: {"ceremony": str, "plan": str, "roles": dict},
     CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
+    WORDS_WRONG: {"ceremony": str, "station": str, "by": list, "compared": str, "positions": list},
     EXCEPTION: {"ceremony": str, "station": str, "by": str, "reason": str},
     ENDED: {"ceremony": str, "complete": bool, "missing": list},
 }
@@ -68,6 +70,11 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
     }
     needed = {role for role in APART if role in plan.roles}
     return is_open and bool(needed) and needed <= by
+
+
+def wrong_words(entries: Iterable[Entry], plan: Plan) -> list[Entry]:
+    """Return the answers to comparisons that were wrong, in the last ceremony of this plan."""
+    return [entry for entry in section_of(entries, plan)[0] if entry.event == WORDS_WRONG]
 
 
 def was_begun(entries: Sequence[Entry], plan: Plan, requests: str) -> bool:

@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -30,10 +31,10 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         code = _interrupted()
     except BrokenPipeError:
-        _forget_output()
+        _forget(sys.stdout)
         code = int(ExitCode.INTERRUPTED)
     except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
-        _forget_output()
+        _forget(sys.stdout)
         code = _failed(_cannot(error), as_json=False)
     return code
 
@@ -65,10 +66,10 @@ def _streams_end() -> None:
             stream.flush()
 
 
-def _forget_output() -> None:
-    """Give up stdout, so that nothing fails over it again when the process ends."""
-    with suppress(OSError, ValueError):  # where stdout is no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _forget(stream: TextIO) -> None:
+    """Give up an output, so that nothing fails over it again when the process ends."""
+    with suppress(OSError, ValueError):  # where it is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _cannot(error: OSError) -> UsageError:
@@ -80,20 +81,31 @@ def _misused(error: click.ClickException) -> UsageError:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return UsageError(error.format_message())
-    say(context.get_usage())
+    _tell(context.get_usage())
     return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:
-    say(explain(error))
+    _tell(explain(error))
     if as_json and sys.stdout is not None:
-        show_json(error_as_json(error))
+        try:
+            show_json(error_as_json(error))
+        except OSError:
+            _forget(sys.stdout)
     return int(error.exit_code)
 
 
 def _interrupted() -> int:
-    say(f"\nInterrupted. {CONTINUE}")
+    _tell(f"\nInterrupted. {CONTINUE}")
     return int(ExitCode.INTERRUPTED)
+
+
+def _tell(text: str) -> None:
+    """Say how it ended, where that can be said: a disk that is full behind stderr changes no exit code."""
+    try:
+        say(text)
+    except OSError:
+        _forget(sys.stderr)
 
 
 def _asked_by_a_shell(program: str) -> bool:

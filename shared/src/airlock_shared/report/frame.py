@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import standing
 from airlock_shared.ceremony.seals import check_seals, signer_of
+from airlock_shared.ceremony.sections import wrong_words
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
@@ -38,6 +40,7 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
         {"at": moment(each.at_ms), "station": each.station, "by": each.by, "reason": each.reason}
         for each in found.exceptions
     ]
+    wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     return {
         "machine": half,
         "names": [named(role, name) for role, name in found.names.items()],
@@ -46,7 +49,7 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
         "stations": confirmed,
         "exceptions": exceptions,
         "missing": list(found.missing) if plan.roles else [],
-    }
+    } | ({"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {})
 
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:

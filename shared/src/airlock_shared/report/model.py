@@ -188,6 +188,8 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
 def _look(plan: Plan, steps: Sequence[Row], people: Sequence[Row]) -> Iterator[str]:
     yield from waivers(plan)
     for row in people:
+        for station, role, count in row.get("wrong_words", ()):
+            yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row["exceptions"]:
             station = f" at station {each['station']}" if each["station"] else ""
             yield f"exception on the {row['machine']} machine{station}, said by the {each['by']}: {each['reason']}"

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
-from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED
+from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, wrong_words
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
@@ -26,6 +26,9 @@ from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
 from airlock_shared.text.safe import safe
 
 ASKED_AT_MOST = 3
+"""Wrong answers that end the command."""
+WRONG_AT_MOST = 9
+"""Wrong answers for one document of a ceremony, however often the command is given; a guess is right once in 65,536."""
 WORDS_ASKED = 2
 _A_ROW = 12
 _DOCUMENTS = ("deployment", "requests", "signatures")
@@ -43,8 +46,8 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     r"""Have each role compare STATION for itself, one after the other, and record it.
 
     The plan, the deployment, the requests and the signatures have a fingerprint in words. The machine that made the
-    document shows them. Here each role types two of them, before this machine shows its own. Three wrong answers end
-    the command. At the other stations each role answers with Yes.
+    document shows them. Here each role types two of them, before this machine shows its own. A wrong answer is recorded.
+    Three end the command; after nine for one document it asks no more. At the other stations each role answers with Yes.
 
     \b
     Example:
@@ -75,7 +78,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         who = f"{safe(stands.names[role])} ({role})"
         data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
         if station in BY_TYPING:
-            positions = _prove(who, station, compared, used, piped=place.rehearses())
+            positions = _prove(place, plan, who, data, used)
             used.update(positions)
             data |= {"how": BY_WORDS, "positions": positions}
         else:
@@ -149,24 +152,29 @@ def _agree(who: str, *, piped: bool) -> None:
         raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
 
 
-def _prove(who: str, station: str, compared: str, used: Collection[int], *, piped: bool) -> list[int]:
+def _prove(place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], used: Collection[int]) -> list[int]:
     """Have a person type two words of the other machine's screen; return their positions, from 1.
 
-    Raises ``Refusal("ROLE-WORDS")`` after three wrong answers.
+    ``data`` names the station, the role and what is compared; with it each wrong answer is recorded. Raises
+    ``Refusal("ROLE-WORDS")`` after three of them, and at once after nine for this document.
     """
-    words = spoken(compared).split()
-    for _ in range(ASKED_AT_MOST):
+    station, words = data["station"], spoken(data["compared"]).split()
+    of_this = {"station": station, "compared": data["compared"]}.items()
+    wrong = sum(of_this <= entry.data.items() for entry in wrong_words(place.transcript.entries(), plan))
+    for _ in range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong)):
         positions = sorted(_drawn(used))
         places = " and ".join(f"row {1 + (at - 1) // _A_ROW} word {1 + (at - 1) % _A_ROW}" for at in positions)
-        typed = ask(f"{who}, {station}: {places}: ", piped=piped)
+        typed = ask(f"{who}, {station}: {places}: ", piped=place.rehearses())
         given = typed.casefold().split()
         if len(given) == WORDS_ASKED and all(
             secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
             for word, at in zip(given, positions, strict=True)
         ):
             return positions
+        place.record(WORDS_WRONG, plan, {**data, "positions": positions})
+        wrong += 1
         say("These are not the words.")
-    raise Refusal("ROLE-WORDS", f"the words of the {station} fingerprint differ", got=f"{ASKED_AT_MOST} wrong answers",
+    raise Refusal("ROLE-WORDS", f"the words of the {station} fingerprint differ", got=f"{wrong} wrong answers",
                   expected="the two words at the places that were asked")  # fmt: skip
 
 
