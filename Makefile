@@ -20,7 +20,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse quick test test-offline test-online test-together test-newer check lint lock bench bench-qr docs mutate clean \
+.PHONY: help rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate clean \
         speculos offline-kit online-bundle left-out
 
 help: ## Show this list
@@ -44,7 +44,7 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q $(PURE) $(RANDOM:%=--ignore=%)
 
-test: test-together test-offline test-online test-newer ## Run all tests (with make -j2 two parts of them at a time)
+test: test-together test-offline test-online test-installed test-newer ## Run all tests (with make -j2 two parts of them at a time)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
@@ -54,10 +54,15 @@ test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/er
 	@echo "== the online half, the rehearsal services, and the workspace itself"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/campaign tests/erc7730 tests/workspace
 
-test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
-	@echo "== both halves together, in a browser, and installed from a kit"
+test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done
+	@echo "== both halves together"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/together AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		$(VENVS)/dev/bin/python -m pytest -q tests/e2e tests/browser tests/kit
+		$(VENVS)/dev/bin/python -m pytest -q tests/e2e
+
+test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
+	@echo "== in a browser, and installed from a kit and a bundle"
+	@AIRLOCK_LEFT_OUT=$(LEFT)/installed AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+		$(VENVS)/dev/bin/python -m pytest -q tests/browser tests/kit
 
 # Newer Pythons than the one that all of this runs on: each that is here, in an environment of its own, from the same pins.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
