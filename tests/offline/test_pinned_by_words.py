@@ -15,9 +15,11 @@ from airlock_offline.cli.main import confine_command
 from airlock_offline.confinement import confine, needs
 from airlock_offline.home import OfflineHome
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
 from offline.signing_room import plan_of, write_documents
 from shared.make_payloads import NOW_MS
+from shared.world import DEPLOYMENT_TEXT
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 SIGNER, WITNESS = ["signer"], ["witness"]
@@ -89,3 +91,21 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     context = SimpleNamespace(command_path=f"airlock-offline {words}", params={}, find_root=lambda: root)
     confine_command(cast("click.Context", context))
     assert seen == ([json] if confined else [])
+
+
+# ---- what is pinned is on record ------------------------------------------------------------------------------------
+
+
+def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, data = OfflineHome(tmp_path / "home"), DEPLOYMENT_TEXT.encode()
+    deployment = parse_deployment(data)
+
+    def full(*_entry: object) -> None:
+        raise UsageError("the transcript cannot be written")
+
+    monkeypatch.setattr(type(state.transcript), "record", full)
+    with pytest.raises(UsageError):
+        state.pin(deployment, data, NOW_MS)
+    with pytest.raises(UsageError):
+        state.pin_struct(deployment.name, {"name": "X"}, NOW_MS)
+    assert (state.pinned(deployment.name), state.struct_pins(deployment.name)) == (None, [])

@@ -72,16 +72,16 @@ class OfflineHome:
         return deployment
 
     def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
-        """Pin a deployment; the one it replaces is kept beside it under its fingerprint."""
+        """Pin a deployment, which is on record first; the one it replaces is kept beside it under its fingerprint."""
         path = self.pin_path(deployment.name)
         make_folder(path.parent)
         replaced = self.pinned(deployment.name)
-        if replaced is not None:
-            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
-        write_new(path, data)
         self.transcript.record(
             "deployment-pinned", {"name": deployment.name, "fingerprint": deployment.fingerprint}, at_ms
         )
+        if replaced is not None:
+            path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
+        write_new(path, data)
 
     # -- structs beyond the catalogue
 
@@ -105,11 +105,11 @@ class OfflineHome:
     def pin_struct(
         self, deployment: str, pin: dict[str, str], at_ms: int, replaced: dict[str, str] | None = None
     ) -> None:
-        """Pin a struct for a deployment; the transcript names the pin of that name that it replaces, whole."""
+        """Pin a struct for a deployment; the transcript has it first, with the pin of that name that it replaces, whole."""
         make_folder(self._structs_path(deployment).parent)
-        append_line(self._structs_path(deployment), json.dumps(pin).encode())
         also = {"replaced": replaced} if replaced else {}
         self.transcript.record("struct-pinned", {"deployment": deployment, **pin} | also, at_ms)
+        append_line(self._structs_path(deployment), json.dumps(pin).encode())
 
     # -- what hot wallets asked
 
