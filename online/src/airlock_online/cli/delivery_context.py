@@ -18,6 +18,7 @@ from typing import NamedTuple
 import click
 
 from airlock_online.cli.connections import connections
+from airlock_online.cli.tally import Told, tally_lines
 from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
@@ -65,6 +66,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
+        self._told: list[Told] = []
         self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
@@ -151,13 +153,21 @@ class Desk:
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
+                self._told.append(Told(step, "", 0, error.exit_code))
             return error.exit_code
         expectations = (yield from self._read_back(digest)) if outcome.state in _SUCCESS else []
         failure = _broken(expectations) or error_of(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
-        return failure.exit_code if failure else ExitCode.DONE
+            code = failure.exit_code if failure else ExitCode.DONE
+            self._told.append(Told(step, outcome.state.value, len(outcome.anomalies), code))
+        return code
+
+    def tally(self) -> None:
+        """Say, after several orders, how many ended how, and which of them need a person."""
+        for line in tally_lines(self._told):
+            say(line)
 
     def _tell(
         self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None

@@ -46,6 +46,7 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
                 noted = [ExitCode.UNKNOWN]
         with working(f"Waiting for the outcome of {len(chosen)}"):
             codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
+        desk.tally()
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))

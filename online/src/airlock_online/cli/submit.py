@@ -86,6 +86,7 @@ def submit(
             jobs.append(_job(delivery, request, desk))
         with working(f"Waiting for {len(jobs)} outcome{'s' if len(jobs) > 1 else ''}"):  # one word for all of them
             codes += run_parallel(jobs, in_turn=True)
+        desk.tally()
     finish(worst(codes))
 
 
