@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.cli.tally import Told, tally_lines
+from airlock_online.cli.tally import ToldOutcome, tally_lines
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand
@@ -14,18 +14,22 @@ DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 
 def test_one_order_has_no_tally() -> None:
-    assert list(tally_lines([])) == list(tally_lines([Told("sell", "UNKNOWN", 2, UNKNOWN)])) == []
+    assert list(tally_lines([])) == list(tally_lines([ToldOutcome("sell", "UNKNOWN", 2, UNKNOWN)])) == []
 
 
 def test_what_ended_well_is_counted_and_nobody_is_asked_for() -> None:
-    told = [Told("a", "FILLED", 0, DONE), Told("b", "CONFIRMED", 0, DONE), Told("c", "FILLED", 0, DONE)]
+    told = [
+        ToldOutcome("a", "FILLED", 0, DONE),
+        ToldOutcome("b", "CONFIRMED", 0, DONE),
+        ToldOutcome("c", "FILLED", 0, DONE),
+    ]
     assert list(tally_lines(told)) == ["3 orders: 1 CONFIRMED, 2 FILLED."]
 
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:
     told = [
-        Told("a", "FILLED", 1, DONE), Told("b", "UNKNOWN", 0, UNKNOWN), Told("c\x1b[2J", "", 0, ExitCode.SERVICE),
-        Told("d", "FILLED", 0, DONE),
+        ToldOutcome("a", "FILLED", 1, DONE), ToldOutcome("b", "UNKNOWN", 0, UNKNOWN), ToldOutcome("c\x1b[2J", "", 0, ExitCode.SERVICE),
+        ToldOutcome("d", "FILLED", 0, DONE),
     ]  # fmt: skip
     first, second, *rest = tally_lines(told)
     assert first == "4 orders: 2 FILLED, 1 UNKNOWN, 1 stopped by an error."
@@ -36,7 +40,7 @@ def test_what_is_open_wrong_or_odd_is_named() -> None:
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    lines = list(tally_lines([Told(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
+    lines = list(tally_lines([ToldOutcome(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
     assert (len(lines), lines[-1]) == (23, "  and 5 more: airlock-online status")
 
 

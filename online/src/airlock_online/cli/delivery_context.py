@@ -18,7 +18,7 @@ from typing import NamedTuple
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.tally import Told, tally_lines
+from airlock_online.cli.tally import ToldOutcome, tally_lines
 from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
@@ -66,7 +66,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
-        self._told: list[Told] = []
+        self._told: list[ToldOutcome] = []
         self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
@@ -153,7 +153,7 @@ class Desk:
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
-                self._told.append(Told(step, "", 0, error.exit_code))
+                self._told.append(ToldOutcome(step, "", 0, error.exit_code))
             return error.exit_code
         expectations = (yield from self._read_back(digest)) if outcome.state in _SUCCESS else []
         failure = _broken(expectations) or error_of(outcome)
@@ -161,7 +161,7 @@ class Desk:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
             code = failure.exit_code if failure else ExitCode.DONE
-            self._told.append(Told(step, outcome.state.value, len(outcome.anomalies), code))
+            self._told.append(ToldOutcome(step, outcome.state.value, len(outcome.anomalies), code))
         return code
 
     def tally(self) -> None:

@@ -12,7 +12,7 @@ from airlock_shared.text.safe import safe
 _SHOWN = 20
 
 
-class Told(NamedTuple):
+class ToldOutcome(NamedTuple):
     """What was told of an order: its step, its state (empty where an error was told), its anomalies, its exit code."""
 
     step: str
@@ -21,7 +21,7 @@ class Told(NamedTuple):
     code: ExitCode
 
 
-def tally_lines(told: Sequence[Told]) -> Iterator[str]:
+def tally_lines(told: Sequence[ToldOutcome]) -> Iterator[str]:
     """Yield how many ended how, and each that needs a person; nothing for one order, which stands just above."""
     if len(told) < 2:
         return
