@@ -28,9 +28,11 @@ def test_what_ended_well_is_counted_and_nobody_is_asked_for() -> None:
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:
     told = [
-        ToldOutcome("a", "FILLED", 1, DONE), ToldOutcome("b", "UNKNOWN", 0, UNKNOWN), ToldOutcome("c\x1b[2J", "", 0, ExitCode.SERVICE),
+        ToldOutcome("a", "FILLED", 1, DONE),
+        ToldOutcome("b", "UNKNOWN", 0, UNKNOWN),
+        ToldOutcome("c\x1b[2J", "", 0, ExitCode.SERVICE),
         ToldOutcome("d", "FILLED", 0, DONE),
-    ]  # fmt: skip
+    ]
     first, second, *rest = tally_lines(told)
     assert first == "4 orders: 2 FILLED, 1 UNKNOWN, 1 stopped by an error."
     assert second.startswith("3 need a person: airlock-online resolve")
