@@ -158,6 +158,23 @@ def test_those_that_hang_hold_none_of_the_others(monkeypatch: pytest.MonkeyPatch
     assert sorted(late_s)[len(late_s) // 2] < 0.1, late_s
 
 
+def test_what_is_due_while_others_are_at_work_for_long_is_seen_to_by_a_spare_one() -> None:
+    over = threading.Event()
+
+    def long(_: JobPlace) -> Steps[bool]:
+        yield Pause(0.05)
+        return over.wait(20)
+
+    def quick(_: JobPlace) -> Steps[None]:
+        for _turn in range(10):
+            yield Pause(0.1)
+        over.set()
+
+    began_s = time.monotonic()
+    assert run_parallel([*[long] * 10, quick], in_turn=False) == [*[True] * 10, None]
+    assert time.monotonic() - began_s < 10
+
+
 def test_a_stream_beyond_the_bound_is_left_and_one_that_ends_makes_room() -> None:
     stayed: list[bool] = []
     all_asked = threading.Event()

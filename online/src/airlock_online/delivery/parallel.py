@@ -26,6 +26,10 @@ SLOW_S = 2.0
 TURN_S = 10.0
 """For how long an answer is waited for before the next one is sent: what waits does not hold the others."""
 
+SPARE_S = 0.02
+"""How long after it was due a turn is left to a thread that is at work, before another one is woken for it: to wake a thread
+costs as much as a tenth of a turn, and a turn is over in a millisecond as a rule."""
+
 _Result = TypeVar("_Result")
 
 
@@ -74,14 +78,14 @@ class _Task(Generic[_Result]):
 
 
 class _Crew(Generic[_Result]):
-    """The threads. One of those that have nothing to do waits for the next moment at which somebody is due."""
+    """The threads. Of those that rest one, which has worked, waits for the next turn, and a spare one for a bit later."""
 
     def __init__(self, places: Mapping[Lane, int]) -> None:
         self._turns: Turns[_Task[_Result]] = Turns(places)
         lock = threading.Lock()
         self._change, self._done = threading.Condition(lock), threading.Condition(lock)
         self._threads = self._idle = self._unfinished = 0
-        self._watched_s = math.inf  # the moment for which a thread waits
+        self._watched_s = self._spare_s = math.inf  # the moments for which the two wait
         self._over = False
 
     def start(self, task: _Task[_Result], lane: Lane) -> None:
@@ -119,27 +123,44 @@ class _Crew(Generic[_Result]):
             self._after(task, lane, pause, time.monotonic() - began_s)
 
     def _next(self) -> tuple[_Task[_Result], Lane] | None:
+        worked = True
         with self._change:
             while not self._over:
                 now_s = time.monotonic()
                 if (turn := self._turns.take(now_s)) is not None:
                     due_s = self._turns.next_due_s()
-                    if due_s is not None and (due_s <= now_s or due_s < self._watched_s):
+                    if due_s is not None and max(due_s, now_s) + SPARE_S < self._spare_s:
                         self._call()
                     return turn
-                self._rest(now_s)
+                if worked:
+                    self._watch(now_s)
+                else:
+                    self._stand_by(now_s)
+                worked = False
         return None
 
-    def _rest(self, now_s: float) -> None:
+    def _watch(self, now_s: float) -> None:
+        """Wait for the moment at which somebody is due, unless another thread does."""
         due_s = self._turns.next_due_s()
-        if due_s is None or due_s >= self._watched_s:
-            due_s = math.inf
-        self._watched_s = min(due_s, self._watched_s)
-        self._idle += 1
-        self._change.wait(None if due_s == math.inf else max(0.0, due_s - now_s))
-        self._idle -= 1
-        if due_s == self._watched_s:
+        until_s = math.inf if due_s is None or due_s >= self._watched_s else due_s
+        self._watched_s = min(until_s, self._watched_s)
+        self._rest(until_s, now_s)
+        if until_s == self._watched_s:
             self._watched_s = math.inf
+
+    def _stand_by(self, now_s: float) -> None:
+        """Wait for a moment a little later, unless another thread does."""
+        due_s = self._turns.next_due_s()
+        until_s = math.inf if due_s is None or due_s + SPARE_S >= self._spare_s else due_s + SPARE_S
+        self._spare_s = min(until_s, self._spare_s)
+        self._rest(until_s, now_s)
+        if until_s == self._spare_s:
+            self._spare_s = math.inf
+
+    def _rest(self, until_s: float, now_s: float) -> None:
+        self._idle += 1
+        self._change.wait(None if until_s == math.inf else max(0.0, until_s - now_s))
+        self._idle -= 1
 
     def _after(self, task: _Task[_Result], lane: Lane, pause: Pause | None, lasted_s: float) -> None:
         with self._change:
