@@ -195,6 +195,14 @@ def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -
     assert "NOT WHAT THE PLAN SAYS" in text
 
 
+def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
+    lines = [line.strip() for line in _review(good("open"))]
+    assert "plan at least 60000, at most 64000: within" in lines
+    for line in lines:
+        if line.startswith("plan ") and line.endswith((": equal", ": within")):
+            assert line.endswith(": within") == line.startswith(("plan at least ", "plan at most ")), line
+
+
 def _is_deadline(member: str) -> bool:
     return member.strip("_") == "deadline"
 

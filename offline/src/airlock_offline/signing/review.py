@@ -139,16 +139,22 @@ def _decision(decision: Decision, now_ms: int, rows: int | None) -> Iterator[str
             yield MORE
         yield line
     if decision.decided_by == "plan":
-        yield from row("", f"plan {safe(decision.expected)}: equal")
+        yield from row("", f"plan {safe(decision.expected)}: {_so(decision)}")
     elif decision.decided_by == "builder":
         yield from row("", f"limit {decision.expected}: kept")
+
+
+def _so(decision: Decision) -> str:
+    return "within" if decision.in_bounds else "equal"
 
 
 def _refused_decision(decision: Decision, now_ms: int) -> Iterator[str]:
     """Yield a value beside what was expected of it; whether a limit of time or nonces is kept, the checks below say."""
     yield from _value(decision, now_ms, limit=_MOST_REFUSED)
     if decision.decided_by == "plan":
-        yield from row("", f"plan {safe(decision.expected)}: {'equal' if decision.ok else 'NOT WHAT THE PLAN SAYS'}")
+        yield from row(
+            "", f"plan {safe(decision.expected)}: {_so(decision) if decision.ok else 'NOT WHAT THE PLAN SAYS'}"
+        )
     elif decision.decided_by == "builder":
         yield from row("", f"limit {decision.expected}{'' if decision.ok else ': EXCEEDED'}")
     elif not decision.ok:

@@ -14,7 +14,7 @@ from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.intents import Field, leaf
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Exact, Plan, Step, Value
+from airlock_shared.plan.model import Bounds, Exact, Plan, Step, Value
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
@@ -27,7 +27,8 @@ _JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce
 class Decision(NamedTuple):
     """One leaf: its raw value, who decides it (``plan``, ``fixed`` or ``builder``), what was expected, and whether it is so.
 
-    ``decided_by`` is ``nobody`` when the plan would have to decide the leaf and does not.
+    ``decided_by`` is ``nobody`` when the plan would have to decide the leaf and does not; ``in_bounds`` says that the plan
+    gives bounds, and not one value.
     """
 
     field: Field
@@ -35,6 +36,7 @@ class Decision(NamedTuple):
     decided_by: str
     expected: str
     ok: bool
+    in_bounds: bool = False
 
 
 def decide(
@@ -52,7 +54,7 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
     wanted = wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
-        return Decision(field, raw, "plan", wanted.text, wanted.holds(found))
+        return Decision(field, raw, "plan", wanted.text, wanted.holds(found), type(wanted) is Bounds)
     if kind == "plan-or-zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     if kind == "builder":
