@@ -195,6 +195,37 @@ def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -
     assert "NOT WHAT THE PLAN SAYS" in text
 
 
+def _with_message(step: str, **message: str) -> list[str]:
+    made = good(step)
+    payload = made["requests"][0]["payload"]
+    payload["message"].update(message)
+    seal(payload)
+    return _review(made)
+
+
+def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
+    lines = _with_message("close", _amount="900000000")
+    assert lines[2].startswith("REFUSED: it is not signed.")
+    assert lines[4] == "  amount: the payload says 900 USDC, the plan 250.000001"
+    lines = _with_message("close", _wantedPrice="900000000000000", _deadline="1790000900001")
+    assert lines[4] == "  wantedPrice: the payload says 90000 USD, the plan at most 64000"
+    assert lines[5].startswith("  came ")
+    lines = _changed("approve", to=STRANGER)  # a refusal that is about no value
+    assert (lines[4], lines[5].split()[0]) == ("  not the pinned contract of this function", "came")
+
+
+def test_no_more_than_five_reasons_stand_at_the_beginning_and_none_is_flooded() -> None:
+    wrong = {"_amount": "1", "_pairIndex": "7", "_index": "9", "_wantedPrice": "9" * 30, "_trader": STRANGER}
+    lines = _with_message("close", **wrong, _openTimestamp="1789000001")
+    reasons = lines[4 : [line.startswith("  came ") for line in lines].index(True)]
+    assert sum(" the payload says " in line for line in reasons) == 5
+    assert len(reasons) <= 10
+    made = _with_terms("\n".join(OURS) * 100)
+    made["requests"][0]["payload"]["message"]["addUntilTimestamp"] = "1"
+    seal(made["requests"][0]["payload"])
+    assert len(_review(made)) < 120
+
+
 def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
     lines = [line.strip() for line in _review(good("open"))]
     assert "plan at least 60000, at most 64000: within" in lines

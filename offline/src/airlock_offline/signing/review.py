@@ -44,6 +44,9 @@ _AS_CAME = "RECEIVED, not compared with anything"
 _READ_BY = ("PLAN-STEP", "PLAN-ACTION", "TX-TO", "TX-CHAIN")
 """What gives a payload's values their meaning: it is the step's kind, at the pinned contract of the pinned chain."""
 
+_MEANT = {"plan": "the plan {}", "fixed": "expected is {}", "builder": "allowed is {}", "nobody": "undecided is {}"}
+_REASONS = 5
+"""Sentences that say at the beginning why an item is refused."""
 _MOST_REFUSED = 2000
 """Characters of a value that nobody will sign."""
 
@@ -88,6 +91,8 @@ def _refused_lines(case: Case, verdicts: Verdicts) -> Iterator[str]:
     known = failed.isdisjoint(_READ_BY)
     yield f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
     yield "=" * WIDTH
+    for sentence in _why(case, verdicts, known=known):
+        yield from hanging("  ", sentence)
     yield from row("came", case.title)
     yield from _signer_rows(case, "the plan's signer")
     yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
@@ -105,6 +110,19 @@ def _refused_lines(case: Case, verdicts: Verdicts) -> Iterator[str]:
         yield from _note("WARNING", suspicion)
     if case.situation.deployment.rehearsal:
         yield from _note("NOTE", _REHEARSAL)
+
+
+def _why(case: Case, verdicts: Verdicts, *, known: bool) -> Iterator[str]:
+    """Yield in people's words what is wrong: values that are not the plan's, or else what the checks found."""
+    wrong = [decision for decision in case.decisions if known and not decision.ok]
+    for decision in wrong[:_REASONS]:
+        came = safe(shown_value(decision.field, decision.raw), limit=100)
+        meant = _MEANT[decision.decided_by].format(safe(decision.expected, limit=100))
+        yield f"{_name(decision).strip('_')}: the payload says {came}, {meant}"
+    if not wrong:
+        yield from (safe_again(verdict.what, limit=200) for verdict in verdicts.refused()[:_REASONS])
+    if len(wrong) > _REASONS:
+        yield f"and {len(wrong) - _REASONS} more values, below"
 
 
 def _signer_rows(case: Case, label: str) -> Iterator[str]:
