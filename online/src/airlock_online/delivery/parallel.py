@@ -28,7 +28,7 @@ TURN_S = 10.0
 
 SPARE_S = 0.02
 """How long after it was due a turn is left to a thread that is at work, before another one is woken for it: to wake a thread
-costs as much as a tenth of a turn, and a turn is over in a millisecond as a rule."""
+costs up to a sixth of a turn, and a turn is over in a millisecond as a rule."""
 
 _Result = TypeVar("_Result")
 
