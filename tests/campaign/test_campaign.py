@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import OrderState
-from campaign.machine import Broken, Machine, Ran
+from airlock_shared.errors import DocumentError
+from campaign.machine import Blow, Broken, Machine, Ran
 from campaign.orders import Order
 from campaign.run import CATEGORIES, figures, play
 from campaign.wire_faults import FAULTS, whole
@@ -35,16 +37,16 @@ def test_a_fault_on_the_wire_is_drawn_from_its_seed_alone(name: str) -> None:
 class _Told(Machine):
     """A machine whose journal, venue and `resolve` say what a test says."""
 
-    def __init__(self, folder: Path, state: OrderState, **seen: object) -> None:
+    def __init__(self, folder: Path, state: OrderState | None, explained: Ran | None = None, **seen: object) -> None:
         self.folder, self.home, self.commands = folder, folder, 0
-        self._state = state
+        self._state, self._explained = state, explained
         OnlineHome(folder).transcript.record("submit-begun", {}, 1)
         self._seen = {"posts": 1, "refused": 0, "taken": True, "told_end": True, "signalled": False} | seen
 
     order = Order("relayer", "0x" + "ab" * 32, "0x" + "5a" * 65, b"", b"", b"")
     file = Path("nowhere")
 
-    def state(self) -> OrderState:
+    def state(self) -> OrderState | None:
         return self._state
 
     @property
@@ -53,6 +55,8 @@ class _Told(Machine):
 
     def run(self, *words: object, **named: object) -> Ran:
         del words, named
+        if self._explained:
+            return self._explained
         good = self._state in (OrderState.FILLED, OrderState.CONFIRMED)
         told = f'[{{"state":"{self._state}","waits_for":"x","do":"y"}}]'
         return Ran(0 if good else 9, False, told, "")
@@ -78,7 +82,79 @@ def test_the_judge_of_the_campaign_passes_what_is_right(tmp_path: Path) -> None:
     ],
 )
 def test_the_judge_of_the_campaign_notices_what_is_wrong(
-    tmp_path: Path, state: OrderState, seen: dict[str, object]
+    tmp_path: Path, state: OrderState, seen: dict[str, Any]
 ) -> None:
     with pytest.raises(Broken):
         _Told(tmp_path, state, **seen).check("success")
+
+
+def _explained(state: str, code: int, waits_for: str = "x") -> Ran:
+    return Ran(code, False, f'[{{"state":"{state}","waits_for":"{waits_for}","do":"y"}}]', "")
+
+
+@pytest.mark.parametrize(
+    ("state", "explained"),
+    [
+        (OrderState.UNKNOWN, _explained("PRESUMED_UNKNOWN", 9)),
+        (OrderState.UNKNOWN, _explained("UNKNOWN", 9, waits_for="")),
+        (OrderState.UNKNOWN, _explained("UNKNOWN", 0)),
+        (OrderState.CONFIRMED, _explained("CONFIRMED", 9)),
+        (None, _explained("UNKNOWN", 9)),
+    ],
+)
+def test_a_state_that_resolve_does_not_explain_is_noticed(
+    tmp_path: Path, state: OrderState | None, explained: Ran
+) -> None:
+    with pytest.raises(Broken):
+        _Told(tmp_path, state, explained, posts=0).check("success")
+
+
+def test_a_signature_in_a_file_and_a_broken_transcript_are_noticed(tmp_path: Path) -> None:
+    told = _Told(tmp_path, OrderState.CONFIRMED)
+    assert told.check("success") is OrderState.CONFIRMED
+    (tmp_path / "log").write_text(f"sent {told.order.signature[40:60]}")
+    with pytest.raises(Broken):
+        told.check("success")
+    (tmp_path / "log").unlink()
+    with (tmp_path / "transcript.jsonl").open("a") as transcript:
+        transcript.write("{}\n")
+    with pytest.raises(DocumentError):
+        told.check("success")
+
+
+KILLED, INTERRUPTED = Blow("SIGKILL", after_s=1.0), Blow("SIGINT", after_s=1.0)
+LOADING = 'File "/x/bin/airlock-online", line 5\n  File "/x/airlock_online/start.py", line 9\nKeyboardInterrupt'
+
+
+@pytest.mark.parametrize(
+    ("ran", "blow"),
+    [
+        (Ran(0, False, "", ""), KILLED),
+        (Ran(9, True, "", ""), KILLED),
+        (Ran(-9, True, "", ""), KILLED),
+        (Ran(130, True, "", "Interrupted."), INTERRUPTED),
+        (Ran(-2, True, "", "Traceback\nKeyboardInterrupt"), INTERRUPTED),
+        (Ran(-2, True, "", f"Traceback\n{LOADING}"), INTERRUPTED),
+    ],
+)
+def test_how_a_command_may_end(tmp_path: Path, ran: Ran, blow: Blow) -> None:
+    _Told(tmp_path, OrderState.UNKNOWN)._check_words(ran, blow)
+
+
+@pytest.mark.parametrize(
+    ("ran", "blow"),
+    [
+        (Ran(9, False, "", "Traceback"), KILLED),
+        (Ran(1, False, "", ""), KILLED),
+        (Ran(120, False, "", ""), KILLED),
+        (Ran(-9, False, "", ""), KILLED),
+        (Ran(-11, True, "", ""), KILLED),
+        (Ran(-2, True, "", 'Traceback\n  File "/x/airlock_online/cli/main.py"\nKeyboardInterrupt'), INTERRUPTED),
+        (Ran(-2, False, "", "Traceback"), INTERRUPTED),
+        (Ran(0, False, f"sent {_Told.order.signature[20:40]}", ""), KILLED),
+        (Ran(0, False, "", _Told.order.signature.upper()), KILLED),
+    ],
+)
+def test_how_no_command_may_end(tmp_path: Path, ran: Ran, blow: Blow) -> None:
+    with pytest.raises(Broken):
+        _Told(tmp_path, OrderState.UNKNOWN)._check_words(ran, blow)
