@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +19,8 @@ import pytest
 
 from commands import FinishedCommand, run_command
 
+OURS = re.compile(r"/airlock_\w+/(?!start\.py)")
+"""A file of ours in a traceback, but for those in which loading begins."""
 ROOT = Path(__file__).parents[2]
 WORKSHOP = ROOT / ".venvs/kit/bin/python"
 UNSHARED = ("sh", str(ROOT / "tests/unshared.sh"))
@@ -145,3 +151,18 @@ def installed(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     ended = run_command(*UNSHARED, "env", "-i", "sh", kit.folder / "install.sh", kit.fingerprint, folder, python)
     assert (ended.code, ended.out) == (0, f"{folder}/bin/airlock-offline\n"), ended.err
     return Installed(folder, python, ended.err)
+
+
+def told_of_our_files_when_interrupted(program: Path) -> list[str]:
+    """Press Ctrl-C later and later, until a program deals with it; return what it told of its own files until then."""
+    told: list[str] = []
+    for step in [*range(1, 60)] * 5:
+        command = ["env", "--default-signal=INT", str(program), "--help"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(0.01 * step)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        told.append(said)
+        if process.returncode == 130:
+            return [said for said in told if OURS.search(said)]
+    raise AssertionError(told)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from commands import FinishedCommand, run_command
-from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python
+from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python, told_of_our_files_when_interrupted
 from workspace.test_requirements import pinned_packages
 
 BUNDLE = ROOT / "online/bundle"
@@ -121,6 +121,10 @@ def test_the_program_runs_by_its_name_with_nothing_around_it(prefix: Path, tmp_p
     assert (ended.code, "Every struct once" in ended.out) == (0, True), ended.err
     ended = _run(prefix, "rehearse")
     assert (ended.code, "the rehearsal is not installed" in ended.err) == (2, True)
+
+
+def test_ctrl_c_while_it_loads_ends_it_with_a_sentence(prefix: Path) -> None:
+    assert told_of_our_files_when_interrupted(prefix / "bin/airlock-online") == []
 
 
 def test_every_module_of_it_has_its_bytecode_without_the_folder_of_the_copy(prefix: Path) -> None:

@@ -16,7 +16,7 @@ from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
 from commands import FinishedCommand, run_command
 from e2e.conftest import BothMachines
-from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up
+from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up, told_of_our_files_when_interrupted
 
 VECTORS = ROOT / "tests/vectors"
 
@@ -328,3 +328,7 @@ def test_what_differs_from_the_list_after_installing_leaves_nothing_behind(
     assert "airlock_shared/ethereum/eip712.py: not in the list" in ended.err
     assert "airlock_shared/eip713.py: missing" in ended.err
     assert list(machine.iterdir()) == []
+
+
+def test_ctrl_c_while_it_loads_ends_it_with_a_sentence(installed: Installed) -> None:
+    assert told_of_our_files_when_interrupted(installed.folder / "bin/airlock-offline") == []
