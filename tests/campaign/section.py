@@ -24,7 +24,8 @@ _TITLES = {
 _CLAIM = """\
 Broken would be: more than one POST of a digest, those that were answered with a 4xx aside; a final state without the
 venue's word for it; a state that `resolve` does not explain; a sent order that the journal calls unsent; a transcript
-that is not whole; a piece of the signature on a screen or in a file of the machine."""
+that is not whole; a piece of the signature on a screen or in a file at the top
+of the machine's folder; folders below it and a PostgreSQL journal are not looked through."""
 _METHOD = """\
 The venue (`tests/campaign/venue.py`) is a process of its own, written from the specification; it counts a POST from
 the first line of its head on. A signal goes to the process id: at the mark in the transcript between claim and
