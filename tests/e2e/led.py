@@ -21,8 +21,8 @@ from e2e.terminal import Terminal
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+)")
-_PROGRESS = re.compile(r"\r\x1b\[K(?:waiting for [^\r\n]*)?")
-_MORE = "-- Enter for more --"
+_PROGRESS = re.compile(r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- \d+ of \d+ -- [^\r\n]*--\r +\r|\x1b\[\d*m")
+_KEYS = re.compile(r"-- \d+ of \d+ -- Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 
 
@@ -48,7 +48,8 @@ class Screen(Terminal):
         """Return the question at which it stands, empty when it stands at none."""
         rest = _PROGRESS.sub("", self.shown[self.answered :]).replace("\r", "")
         found = _ASKED.search(rest)
-        return found[0] if found else _MORE if rest.endswith(_MORE) else ""
+        keys = _KEYS.search(rest)
+        return found[0] if found else keys[0] if keys else ""
 
     def answer(self, typed: str) -> None:
         self.answered = len(self.shown)
@@ -81,7 +82,7 @@ def words_on(screen: Screen, document: str) -> list[str]:
 def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
     """Answer as people do who read both screens; None while what they look for is not there yet."""
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
-    if question == _MORE:
+    if _KEYS.match(question):
         return ""
     if named := re.search(r"Who is the (\w+)\?", question):
         return PEOPLE[named[1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import struct
 import termios
 import time
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.cli.console import MORE
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
@@ -68,19 +68,56 @@ def test_one_answer_is_an_answer_to_one_question(desk: BothMachines, ledger: Led
     assert "signed" not in _events(desk)
 
 
-def test_a_signed_text_longer_than_the_screen_waits_for_enter(desk: BothMachines, ledger: Ledger) -> None:
-    terminal = _signing(desk, ledger, "delegate-key", rows=6)
-    questions = 0
-    waited = 0
+KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on (?:-- b: back )?--$")
+
+
+def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
+    """Turn the pages of a review, whatever is asked before with Yes; return the numbers that came, up to the question."""
+    numbers: list[tuple[int, int]] = []
+    answered = 0
     while terminal.more():
-        if terminal.shown.endswith(MORE):
-            waited += 1
-            terminal.press("\n")
-        elif terminal.shown.endswith(": "):
-            questions += 1
+        rest = terminal.shown[answered:]
+        if found := KEYS.search(rest):
+            numbers.append((int(found[1]), int(found[2])))
+            terminal.press(keys if len(numbers) > 1 else "\n")
+        elif not rest.endswith(f"{TO_STOP}: "):
+            continue
+        elif numbers:
+            break
+        else:
             terminal.press("Yes\n")
-    assert (terminal.end(), questions) == (0, 2), terminal.shown
-    assert waited == terminal.shown.count(MORE) > 0
+        answered = len(terminal.shown)
+    return numbers
+
+
+@pytest.mark.parametrize("rows", [6, 24])
+def test_the_question_comes_after_every_screen_of_the_review(desk: BothMachines, ledger: Ledger, rows: int) -> None:
+    terminal = _signing(desk, ledger, "delegate-key", rows=rows)
+    numbers = _turned(terminal)
+    count = numbers[0][1]
+    assert numbers == [(number, count) for number in range(1, count + 1)]
+    last = terminal.shown.replace("\r", "").rsplit("WHAT IS SIGNED, IN FIVE LINES", 1)[1]
+    labels = ("what ", "how much ", "for whom ", "until when ", "as whom ")
+    assert [row[2:].startswith(labels) for row in last.splitlines() if row[2:3].strip()].count(True) == len(labels)
+    terminal.press("Yes\n")
+    assert terminal.end() == 0, terminal.shown
+    assert _events(desk).count("signed") == 1
+
+
+def test_a_key_that_turns_nothing_never_comes_to_the_question(desk: BothMachines, ledger: Ledger) -> None:
+    """Words typed in one go, with their Enter, are no key; neither is what was pressed before a screen stood there."""
+    terminal = _signing(desk, ledger, "delegate-key", rows=24)
+    assert terminal.until_question() == TO_STOP
+    terminal.press("Yes\n")
+    seen = 0
+    while seen < 5 and terminal.more():
+        seen = len(re.findall(r"-- \d+ of \d+ --", terminal.shown))
+        if seen < 5 and KEYS.search(terminal.shown):
+            terminal.press("Yes\n" * 3)
+    assert set(re.findall(r"-- (\d+) of \d+ --", terminal.shown)) == {"1"}
+    terminal.press("\x03")
+    assert terminal.end() == 130
+    assert "signed" not in _events(desk)
 
 
 # ---- pipes ------------------------------------------------------------------------------------------------------------

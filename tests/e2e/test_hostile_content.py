@@ -58,7 +58,7 @@ def test_of_a_refused_transaction_nothing_is_said_that_is_not_so(desk: BothMachi
     document = json.loads(requests.read_text())
     document["requests"][0]["payload"] |= {"to": "0x" + "ab" * 20, "value": "0x1"}
     requests.write_text(json.dumps(document))
-    shown = " ".join(" ".join(screen(desk, ledger, requests, plan)).split())
+    shown = " ".join(" ".join(line.lstrip("✓✗·") for line in screen(desk, ledger, requests, plan)).split())
     assert "pinned as usdc" not in shown
     assert "no native currency" not in shown
     assert "NOT the pinned usdc" in shown

@@ -14,7 +14,7 @@ import pytest
 from eth_account._utils.encode_typed_data.encoding_and_hashing import encode_type
 from eth_utils.address import to_checksum_address
 
-from airlock_offline.signing.review import review_lines
+from airlock_offline.signing.review import review_sections
 from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
 from airlock_rehearsal.services.builder.calls import CALLS as BUILDER_CALLS
 from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION
@@ -194,7 +194,8 @@ def _in_review(decision: Decision, wallet: str, review: str) -> bool:
 def _compared(files: Files, folder: str, step: str) -> Iterator[tuple[str, bool]]:
     case = _case(folder, step)
     content, metadata = _described(files, case)
-    review = re.sub(r"\s", "", "".join(review_lines(_examined(folder, step), 1, 1)))
+    lines = [line for section in review_sections(_examined(folder, step), 1, 1) for line in section]
+    review = re.sub(r"\s", "", "".join(line.lstrip("✓✗·") for line in lines))
     for field, decision in zip(content["fields"], case.decisions, strict=True):
         assert field["path"] == decision.field.path
         wallet = _by_wallet(field, decision.raw, metadata)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from airlock_offline.signing.builder_words import MARK, MOST_BYTES, MOST_LINES, builder_lines
-from airlock_offline.signing.review import review_lines, verdict_lines
+from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.console import MORE
 from airlock_shared.text.safe import WIDTH, columns
 from offline.signing_world import FOLDERS, document
 from shared.make_payloads import seal
@@ -25,15 +23,14 @@ OURS = (
     "Signed.",
     "  signer              0x00",
     "=" * WIDTH,
-    MORE,
 )
 STRANGER = "0x" + "ab" * 20
 
 
-def _review(made: dict[str, Any], folder: str = "requests", rows: int | None = None) -> list[str]:
+def _review(made: dict[str, Any], folder: str = "requests") -> list[str]:
     known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
     item = examined(request_of(made), situation(folder), known=known)
-    return [*review_lines(item, 1, 1, rows), *verdict_lines(item.verdicts)]
+    return list(lines_of([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
 
 
 def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
@@ -129,19 +126,7 @@ def _with_terms(text: str) -> dict[str, Any]:
 def test_a_signed_text_is_never_cut(characters: int) -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(characters))
     lines = _review(_with_terms(text))
-    assert text in "".join(line.strip() for line in lines)
-    assert MORE not in lines
-
-
-@pytest.mark.parametrize("rows", [1, 7, 20])
-def test_a_signed_text_longer_than_the_screen_is_paged_and_nothing_else(rows: int) -> None:
-    text = "word " * 400
-    whole, paged = _review(_with_terms(text)), _review(_with_terms(text), rows=rows)
-    assert [line for line in paged if line != MORE] == whole
-    places = [number for number, line in enumerate(paged) if line == MORE]
-    assert places
-    assert all(later - earlier == rows + 1 for earlier, later in pairwise(places))
-    assert MORE not in _review(good("open"), rows=rows)
+    assert text in "".join(line.strip("· ") for line in lines)
 
 
 def test_a_text_that_nobody_signs_is_cut() -> None:
@@ -161,7 +146,7 @@ def _changed(step: str, **members: Any) -> list[str]:
 def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit() -> None:
     honest, lines = _changed("approve"), _changed("approve", to=STRANGER)
     assert any("pinned as usdc" in line for line in honest)
-    text = " ".join(" ".join(lines).split())
+    text = " ".join(" ".join(line[1:] for line in lines).split())
     assert "pinned as" not in text
     assert f"contract {STRANGER}, NOT the pinned usdc" in text
     assert "DECIDED BY THE PLAN" not in text
@@ -173,12 +158,12 @@ def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
     assert any("0 (no native currency is sent)" in line for line in _changed("approve"))
     lines = _changed("approve", value="0x1")
     assert not any("no native currency" in line for line in lines)
-    assert "  value               0x1, NOT zero" in lines
+    assert "✗ value               0x1, NOT zero" in lines
 
 
 def test_another_chain_is_called_another() -> None:
     lines = _changed("approve", chainId=1)
-    assert "  calls               approve on chain 1, not the pinned one" in lines
+    assert "✗ calls               approve on chain 1, not the pinned one" in lines
     assert "not compared with anything" in "\n".join(lines)
 
 
@@ -206,12 +191,12 @@ def _with_message(step: str, **message: str) -> list[str]:
 def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
     lines = _with_message("close", _amount="900000000")
     assert lines[2].startswith("REFUSED: it is not signed.")
-    assert lines[4] == "  amount: the payload says 900 USDC, the plan 250.000001"
+    assert lines[4] == "✗ amount: the payload says 900 USDC, the plan 250.000001"
     lines = _with_message("close", _wantedPrice="900000000000000", _deadline="1790000900001")
-    assert lines[4] == "  wantedPrice: the payload says 90000 USD, the plan at most 64000"
+    assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at most 64000"
     assert lines[5].startswith("  came ")
     lines = _changed("approve", to=STRANGER)  # a refusal that is about no value
-    assert (lines[4], lines[5].split()[0]) == ("  not the pinned contract of this function", "came")
+    assert (lines[4], lines[5].split()[0]) == ("✗ not the pinned contract of this function", "came")
 
 
 def test_no_more_than_five_reasons_stand_at_the_beginning_and_none_is_flooded() -> None:
@@ -227,7 +212,7 @@ def test_no_more_than_five_reasons_stand_at_the_beginning_and_none_is_flooded() 
 
 
 def test_a_value_is_equal_to_a_value_and_within_bounds() -> None:
-    lines = [line.strip() for line in _review(good("open"))]
+    lines = [line.strip("✓· ") for line in _review(good("open"))]
     assert "plan at least 60000, at most 64000: within" in lines
     for line in lines:
         if line.startswith("plan ") and line.endswith((": equal", ": within")):
@@ -252,6 +237,61 @@ def test_a_time_out_of_its_limit_is_not_said_to_keep_it(step: str) -> None:
     assert not any(line.endswith(": kept") for line in lines)
 
 
+# ---- marks ----------------------------------------------------------------------------------------------------------
+
+
+def _sections(made: dict[str, Any], folder: str = "requests") -> dict[str, list[str]]:
+    known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
+    item = examined(request_of(made), situation(folder), known=known)
+    return {section[0]: section[1:] for section in review_sections(item, 1, 1) if section}
+
+
+def _marks(lines: list[str]) -> set[str]:
+    return {line[:2].rstrip() for line in lines}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_line_of_what_is_signed_has_the_mark_of_who_decided_it(folder: str) -> None:
+    for step in plan(folder).steps:
+        sections = _sections(good(step, folder), folder)
+        head, *others = sections
+        assert _marks(sections[head][3:]) == ({"✓"} if folder == "requests" else {"✓", "·"})
+        assert _marks(sections[head][3:5]) == {"✓"}, "the signer is the plan's"
+        for heading in others:
+            if heading.startswith(("DECIDED", "FIXED")):
+                assert _marks(sections[heading]) == {"✓"}, (step, heading)
+            elif heading.startswith("CHOSEN"):
+                assert _marks(sections[heading]) == {"·"}, (step, heading)
+            else:
+                assert not _marks(sections[heading]) & {"✓", "·", "✗"}, (step, heading)
+
+
+def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -> None:
+    made = good("close")
+    made["requests"][0]["payload"]["message"]["_amount"] = "900000000"
+    seal(made["requests"][0]["payload"])
+    lines = _sections(made)["RECEIVED, beside what the plan decides"]
+    assert {line[2:10].strip() or "below" for line in lines if line.startswith("✗")} == {"_amount", "below"}
+    assert [line[22:] for line in lines if line.startswith("✗")] == [
+        "900 USDC", "raw 900000000", "plan 250.000001: NOT WHAT THE PLAN SAYS",
+    ]  # fmt: skip
+    assert _marks([line for line in lines if not line.startswith("✗")]) == {"✓"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "wrong"),
+    [({"to": STRANGER}, "contract"), ({"value": "0x1"}, "value"), ({"chainId": 1}, "calls")],
+)
+def test_of_a_refused_transaction_nothing_is_marked_as_kept_but_what_was_compared(
+    changed: dict[str, Any], wrong: str
+) -> None:
+    made = _saying("approve", "transactions", **changed)
+    head, *_ = sections = _sections(made, "transactions")
+    rows = [line for line in sections[head][4:] if not line.startswith("·")]
+    assert _marks(rows) == {"", "✗"}
+    assert any(line.startswith("✗") and wrong in line for line in rows)
+
+
 CLAIMS = ("DECIDED BY THE PLAN", "FIXED (zero", "within the plan's limits", ": kept", "THE LEDGER WILL SHOW",
           "WHAT THIS DELEGATE", "The plan asks for it", "switch it off again")  # fmt: skip
 """What the review says of an item that every check has passed, and of no other."""
@@ -270,4 +310,5 @@ def test_a_payload_under_another_step_is_compared_with_nothing(folder: str) -> N
             assert not [claim for claim in CLAIMS if claim in text], (step, brought["step"])
             assert "REFUSED" in text
             assert "equal" not in text
+            assert not [line for line in lines if line.startswith("✓")]
             assert "PLAN-ACTION" in text

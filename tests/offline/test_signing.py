@@ -24,7 +24,7 @@ from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.account_lock import account_lock
-from airlock_offline.signing.review import review_lines, verdict_lines
+from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
@@ -355,7 +355,7 @@ def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypat
 
 def _reviewed(change: Callable[[dict[str, Any]], None] | None = None) -> list[str]:
     item = examined(case(change=change))
-    return [*review_lines(item, 1, 1), *verdict_lines(item.verdicts)]
+    return list(lines_of([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
 
 
 def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
@@ -368,8 +368,10 @@ def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
 def test_what_was_decided_by_whom_stands_under_its_heading() -> None:
     lines = _reviewed()
     plan, builder = lines.index("DECIDED BY THE PLAN"), lines.index("CHOSEN BY THE BUILDER, within the plan's limits")
+    marks = {"expiry": "✓", "nonce": "·"}
     where = {
-        name: next(n for n, line in enumerate(lines) if line.startswith(f"  {name} ")) for name in ("expiry", "nonce")
+        name: next(n for n, line in enumerate(lines) if line.startswith(f"{mark} {name} "))
+        for name, mark in marks.items()
     }
     assert plan < where["expiry"] < builder < where["nonce"]
 

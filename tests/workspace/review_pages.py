@@ -8,8 +8,7 @@ from io import StringIO
 from typing import NamedTuple
 
 from airlock_offline.cli import sign
-from airlock_offline.signing.device_pages import pages_of
-from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
+from airlock_offline.signing.review import lines_of
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import say
@@ -34,13 +33,8 @@ def screen_of(folder: str, step: str) -> list[str]:
     where = situation(folder)
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
     item = examined(request_of(good(step, folder)), where, known=known)
-    case, verdicts = item.case, item.verdicts
-    lines = list(review_lines(item, list(where.plan.steps).index(step) + 1, len(where.plan.steps)))
-    if case is not None and not verdicts.hinder():
-        pages = pages_of(case, MODEL, by_hashes=case.step.signer.show == "hashes")
-        lines += [*hash_lines(case), *screen_lines(pages, MODEL)]
-        lines += note_lines(sign._not_shown(case, MODEL))
-    return said([*lines, *verdict_lines(verdicts)])
+    pages, notes = sign._told(None if item.verdicts.hinder() else item.case, MODEL)
+    return said(list(lines_of(sign.sections_of(item, UsedNonces(), pages, notes, MODEL))))
 
 
 def said(lines: list[str]) -> list[str]:

@@ -100,7 +100,7 @@ def prove_command(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     _show_challenge(challenge)
-    for line in screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model):
+    for line in ("", *screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model)):
         say(line)
     ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
     state.record_unenforced(now_ms())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,9 @@ from airlock_offline.device_connection import opened, require_rehearsal, signing
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
+from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import pages_of
-from airlock_offline.signing.review import hash_lines, note_lines, review_lines, screen_lines, verdict_lines
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
@@ -31,14 +31,12 @@ from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import (
     INPUT,
-    MORE,
     advice,
     ask_yes,
     explain,
     finish,
     json_option,
     led,
-    pause,
     say,
     show_json,
     worst,
@@ -61,10 +59,10 @@ from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
 if TYPE_CHECKING:
+    from airlock_offline.cli.review_pages import ReviewPages
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
-_ROWS_AROUND = 3  # what a reader keeps in sight of the page before
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
@@ -130,10 +128,12 @@ def sign(
     state.record_unenforced(now_ms())
     begun = asked | {"ceremony": plan.id, "model": model}
     state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
-    with opened(emulator_port, ledger_path, told_for=model) as device:
-        ask = partial(ask_yes, piped=isolation.is_rehearsal())
+    ask = partial(ask_yes, piped=isolation.is_rehearsal())
+    pages = _pages_on_screen(ask)
+    around = pages.beside if pages else lambda it: it
+    with opened(emulator_port, ledger_path, around, told_for=model) as device:
         app = isolation.guarded(device.app)
-        results, stopped = _sign_all(items, situation, state, nonces_of(entries), app, model, ask)
+        results, stopped = _sign_all(items, situation, state, nonces_of(entries), app, model, ask, pages)
     if stopped is not None:
         if not any(result.signed.result == "signed" for result in results):
             raise stopped
@@ -197,41 +197,25 @@ def _sign_all(
     app: Callable[[], EthereumApp],
     model: str,
     ask: Callable[[str], None],
+    on_screen: ReviewPages | None,
 ) -> tuple[list[ItemResult], AirlockError | None]:
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
-    rows = screen_rows()
-    text_rows = max(rows - _ROWS_AROUND, 1) if rows else None
-    planned = list(situation.plan.steps)
 
     def show(examined: Examined) -> None:
-        case, verdicts = examined.case, examined.verdicts
-        position = planned.index(examined.received.request.step) + 1
-        for line in review_lines(examined, position, len(planned), text_rows):
-            pause() if line == MORE else say(line)
-        planned_item = examined.planned
-        if planned_item is not None and planned_item.step.action.name in REGISTRATIONS:
-            from airlock_offline.signing.delegate_rows import proof_lines
-
-            for line in proof_lines(verdicts.all()):
-                say(line)
-        if case is not None and case.step.replaced_digest:
-            from airlock_offline.signing.replacement_rows import replacement_rows
-
-            for line in replacement_rows(case, used):
-                say(line)
-        if case is not None and not verdicts.hinder():
-            pages = pages_of(case, model, by_hashes=case.step.signer.show == "hashes")
-            for line in (*hash_lines(case), *screen_lines(pages, model)):
-                say(line)
-            for line in note_lines(_not_shown(case, model)):
-                say(line)
-        for line in verdict_lines(verdicts):
+        case = None if examined.verdicts.hinder() else examined.case
+        pages, notes = _told(case, model)
+        sections = [part for part in sections_of(examined, used, pages, notes, model) if part]
+        if on_screen:
+            on_screen.show(sections, case, pages)
+        for line in () if on_screen else review.lines_of(sections):
             say(line)
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    station = SigningDesk(state, used, app, now_ms, clock, alone, show, ask, say, proofs)
+    station = SigningDesk(
+        state, used, app, now_ms, clock, alone, show, on_screen.ask if on_screen else ask, say, proofs
+    )
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
@@ -247,10 +231,45 @@ def _sign_all(
     return results, None
 
 
-def _not_shown(case: Case, model: str) -> list[str]:
-    if not isinstance(case, IntentCase) or case.step.signer.show == "hashes":
-        return []  # the review's own notes say so
-    return not_shown_in_full(typed_data_of(case), model)
+def _pages_on_screen(ask: Callable[[str], None]) -> ReviewPages | None:
+    """Return what shows a review screen by screen; None where nobody reads and answers at a terminal of a known size."""
+    if not screen_rows():
+        return None
+    from airlock_offline.cli.review_pages import ReviewPages
+
+    return ReviewPages(ask)
+
+
+def _told(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
+    """Return the device's pages of what can be signed, and the notes on what they do not show in full."""
+    if case is None:
+        return [], []
+    by_hashes = case.step.signer.show == "hashes"
+    pages = pages_of(case, model, by_hashes=by_hashes)
+    if by_hashes or not isinstance(case, IntentCase):
+        return pages, []  # the review's own notes say so
+    return pages, not_shown_in_full(typed_data_of(case), model)
+
+
+def sections_of(
+    examined: Examined, used: UsedNonces, pages: list[list[str]], notes: list[str], model: str
+) -> Iterator[list[str]]:
+    """Yield the sections of all that is shown of an item before people are asked about it; an empty one is none."""
+    case, planned, verdicts = examined.case, examined.planned, examined.verdicts
+    steps = list(examined.received.situation.plan.steps)
+    yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
+    if planned is not None and planned.step.action.name in REGISTRATIONS:
+        from airlock_offline.signing.delegate_rows import proof_lines
+
+        yield list(proof_lines(verdicts.all()))
+    if case is not None and case.step.replaced_digest:
+        from airlock_offline.signing.replacement_rows import replacement_rows
+
+        yield list(replacement_rows(case, used))
+    if case is not None and not verdicts.hinder():
+        yield list(review.hash_lines(case))
+        yield [*review.screen_lines(pages, model), *review.note_lines(notes)]
+    yield list(review.verdict_lines(verdicts))
 
 
 def _end_unsigned(results: list[ItemResult], *, as_json: bool) -> None:

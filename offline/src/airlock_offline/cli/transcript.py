@@ -117,7 +117,7 @@ def _seal_once(
     seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
-    for line in screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model):
+    for line in ("", *screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model)):
         say(line)
     ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_account(app(), signer.path, signer.address)

@@ -60,7 +60,7 @@ def _pages(model: str) -> list[list[str]]:
         say("The pages of this model are not known: the record holds its USB ids and versions alone.")
         return []
     pages = [list(page) for page in coming_screens(*read_typed_data(PROOF), model, by_hashes=False)]
-    for line in screen_lines(pages, model):
+    for line in ("", *screen_lines(pages, model)):
         say(line)
     say("Compare each page with this list while the Ledger shows it. You will be asked about each.")
     return pages

@@ -101,6 +101,5 @@ def proof_lines(verdicts: list[Verdict]) -> Iterator[str]:
     """Yield whether the delegate key was proved; nothing for a step that needs no proof."""
     for verdict in verdicts:
         if verdict.check == "PROOF-DELEGATE" and verdict.result in ("pass", "refused"):
-            yield ""
             yield "POSSESSION OF THE DELEGATE KEY"
             yield from (f"  {line}" for line in wrapped(str(verdict.got), WIDTH - 2))

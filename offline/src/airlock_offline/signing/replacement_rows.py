@@ -18,7 +18,6 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
         return
     use = use_of(case)
     old = [other for other in used.holders(use) if other.shares_nonce(use)]
-    yield ""
     yield "REPLACES (named by the plan; old and new have the same nonce)"
     for other in old:
         yield from _signature("old", other)

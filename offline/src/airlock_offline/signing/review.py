@@ -1,25 +1,26 @@
 """The review screen: what is about to be signed, in human terms and raw, beside what the plan says.
 
-Pure text, 80 columns, no colour: every line can be read aloud. What the builder chose stands apart from what the plan
-decided; what it only says is bounded and marked on every line. Of a refused item nothing is said that a check has not
+Pure text, 80 columns: every line can be read aloud. It comes in sections, each a heading and the lines below. A mark in
+the margin says of every line of a value whether it is kept, not kept, or chosen by the builder; no mark: nobody compared it.
+What the builder only says is bounded and marked otherwise. Of a refused item nothing is said that a check has not
 established: where it is another payload than the step's, or goes to another contract, values stand as they came.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from airlock_offline.ledger.models import MODELS
 from airlock_offline.signing.builder_words import builder_lines
-from airlock_offline.signing.row_layout import INDENT, hanging, row
+from airlock_offline.signing.row_layout import CHOSEN, INDENT, KEPT, NOT_KEPT, hanging, marked, row
 from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.catalogue.actions import DELEGATE_ACTIONS
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.cli.console import MORE
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
@@ -51,61 +52,56 @@ _MOST_REFUSED = 2000
 """Characters of a value that nobody will sign."""
 
 
-def review_lines(examined: Examined, position: int, count: int, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines that show an examined item, the step of this number of so many in the plan.
+def review_sections(examined: Examined, position: int, count: int) -> Iterator[list[str]]:
+    """Yield the sections that show an examined item, the step of this number of so many in the plan.
 
-    The screens of the device are not part of them. With ``rows``, a signed text of more rows has the line ``MORE`` after
-    each so many of them.
+    The screens of the device are not part of them.
     """
-    yield "=" * WIDTH
-    yield f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"
-    case = examined.case
+    case, verdicts = examined.case, examined.verdicts
+    head = ["=" * WIDTH, f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"]
     if case is None:
-        yield "The payload cannot be shown in readable form; the refusals are below."
-        yield from _claims(examined.received.request)
-        return
-    if examined.verdicts.hinder():
-        yield from _refused_lines(case, examined.verdicts)
-        return
-    yield f"{case.title} ({case.step.action.name}, {case.step.action.result})"
-    yield "=" * WIDTH
-    yield from _signer_rows(case, "signer")
-    yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case)
-    yield from row("goes to", _route(case.request))
-    for decided_by, heading in _GROUPS:
-        decisions = [d for d in case.decisions if d.decided_by == decided_by]
-        if decisions:
-            yield ""
-            yield heading
-            for decision in decisions:
-                yield from _decision(decision, case.situation.now_ms, rows)
-    if case.step.action.name in DELEGATE_ACTIONS:
-        yield from _delegate_lines(case)
-    yield from _claims(case.request)
-    yield from _warnings(case)
+        yield [*head, "The payload cannot be shown in readable form; the refusals are below."]
+    elif verdicts.hinder():
+        yield from _refused(head, case, verdicts)
+    else:
+        about = marked(KEPT, _under_domain(case)) if isinstance(case, IntentCase) else _transaction_rows(case)
+        title = f"{case.title} ({case.step.action.name}, {case.step.action.result})"
+        signer, route = _signer_rows(case, "signer"), row("goes to", _route(case.request))
+        yield [*head, title, "=" * WIDTH, *marked(KEPT, signer), *about, *marked(KEPT, route)]
+        for decided_by, heading in _GROUPS:
+            decisions = [d for d in case.decisions if d.decided_by == decided_by]
+            rows = chain(*(_decision(decision, case.situation.now_ms) for decision in decisions))
+            yield [heading, *rows] if decisions else []
+        yield _delegate_lines(case) if case.step.action.name in DELEGATE_ACTIONS else []
+    claims = list(builder_lines(examined.received.request))
+    yield ["THE BUILDER SAYS (not signed, decides nothing)", *claims] if claims else []
+    if case is not None:
+        yield list(_refused_warnings(case) if verdicts.hinder() else _warnings(case))[1:]
 
 
-def _refused_lines(case: Case, verdicts: Verdicts) -> Iterator[str]:
+def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
+    """Yield the lines of sections, one below the other; an empty section is none."""
+    for number, section in enumerate(filter(None, sections)):
+        yield from ("", *section) if number else section
+
+
+def _refused(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
     """Yield what came for a step and is not signed: said of it is only what its checks have established."""
     failed = {verdict.check for verdict in verdicts.stopping()}
     known = failed.isdisjoint(_READ_BY)
-    yield f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
-    yield "=" * WIDTH
-    for sentence in _why(case, verdicts, known=known):
-        yield from hanging("  ", sentence)
-    yield from row("came", case.title)
-    yield from _signer_rows(case, "the plan's signer")
-    yield from _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
-    yield from row("route as received", _route(case.request))
-    groups = _GROUPS_REFUSED if known else (("", _AS_CAME),)
-    for decided_by, heading in groups:
+    title = f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
+    why = chain(*(hanging("  ", sentence) for sentence in _why(case, verdicts, known=known)))
+    about = _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
+    rows = chain(row("came", case.title), _signer_rows(case, "the plan's signer"), about)
+    route = row("route as received", _route(case.request))
+    yield [*head, title, "=" * WIDTH, *marked(NOT_KEPT, why), *rows, *route]
+    for decided_by, heading in _GROUPS_REFUSED if known else (("", _AS_CAME),):
         decisions = [d for d in case.decisions if d.decided_by == decided_by or not known]
-        if decisions:
-            yield ""
-            yield heading
-            for decision in decisions:
-                yield from _refused_decision(decision, case.situation.now_ms) if known else _raw_value(decision)
-    yield from _claims(case.request)
+        shown = (_refused_decision(d, case.situation.now_ms) if known else _raw_value(d) for d in decisions)
+        yield [heading, *chain(*shown)] if decisions else []
+
+
+def _refused_warnings(case: Case) -> Iterator[str]:
     for suspicion in text_suspicions(case):
         yield from _note("WARNING", suspicion)
     if case.situation.deployment.rehearsal:
@@ -150,33 +146,36 @@ def _route(request: Request) -> str:
     return f"{safe(request.route, limit=200)}{order}"
 
 
-def _decision(decision: Decision, now_ms: int, rows: int | None) -> Iterator[str]:
+def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     """Yield a value with who decided it; a text is shown whole, however long, because it is signed."""
-    for number, line in enumerate(_value(decision, now_ms, limit=None)):
-        if rows is not None and number and number % rows == 0 and decision.field.unit is TEXT:
-            yield MORE
-        yield line
+    lines = [*_value(decision, now_ms, limit=None)]
     if decision.decided_by == "plan":
-        yield from row("", f"plan {safe(decision.expected)}: {_so(decision)}")
+        lines += row("", f"plan {safe(decision.expected)}: {_so(decision)}")
     elif decision.decided_by == "builder":
-        yield from row("", f"limit {decision.expected}: kept")
+        lines += row("", f"limit {decision.expected}: kept")
+    return marked(_mark(decision), lines)
 
 
 def _so(decision: Decision) -> str:
     return "within" if decision.in_bounds else "equal"
 
 
+def _mark(decision: Decision) -> str:
+    return NOT_KEPT if not decision.ok else CHOSEN if decision.decided_by == "builder" else KEPT
+
+
 def _refused_decision(decision: Decision, now_ms: int) -> Iterator[str]:
     """Yield a value beside what was expected of it; whether a limit of time or nonces is kept, the checks below say."""
-    yield from _value(decision, now_ms, limit=_MOST_REFUSED)
+    lines = [*_value(decision, now_ms, limit=_MOST_REFUSED)]
     if decision.decided_by == "plan":
-        yield from row(
+        lines += row(
             "", f"plan {safe(decision.expected)}: {_so(decision) if decision.ok else 'NOT WHAT THE PLAN SAYS'}"
         )
     elif decision.decided_by == "builder":
-        yield from row("", f"limit {decision.expected}{'' if decision.ok else ': EXCEEDED'}")
+        lines += row("", f"limit {decision.expected}{'' if decision.ok else ': EXCEEDED'}")
     elif not decision.ok:
-        yield from row("", f"expected {decision.expected}")
+        lines += row("", f"expected {decision.expected}")
+    return marked(_mark(decision), lines)
 
 
 def _raw_value(decision: Decision) -> Iterator[str]:
@@ -206,18 +205,11 @@ def _value(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
         yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
 
 
-def _delegate_lines(case: Case) -> Iterator[str]:
+def _delegate_lines(case: Case) -> list[str]:
     from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows
 
-    if heading := delegate_heading(case):
-        yield from ("", heading)
-        for label, text in delegate_rows(case):
-            yield from row(label, text)
-
-
-def _claims(request: Request) -> Iterator[str]:
-    if lines := list(builder_lines(request)):
-        yield from ("", "THE BUILDER SAYS (not signed, decides nothing)", *lines)
+    heading = delegate_heading(case)
+    return [heading, *chain(*(row(label, text) for label, text in delegate_rows(case)))] if heading else []
 
 
 def _warnings(case: Case) -> Iterator[str]:
@@ -258,7 +250,7 @@ def _intent_warnings(case: IntentCase) -> Iterator[str]:
 
 def hash_lines(case: Case) -> Iterator[str]:
     """Yield the hashes of an examined item, grouped, in the order in which they are compared."""
-    yield ""
+    yield "HASHES"
     hashes = [("transaction hash", case.digest)]
     if isinstance(case, IntentCase):
         hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
@@ -272,7 +264,6 @@ def hash_lines(case: Case) -> Iterator[str]:
 def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
     """Yield a line of counts, then what was refused: id, place, got, expected, and what to do."""
     wrong, unreached = verdicts.refused(), verdicts.unreached()
-    yield ""
     yield f"CHECKS: {verdicts.passed()} passed, {len(wrong)} refused" + (
         f", {unreached} not reached" if unreached else ""
     )
@@ -288,7 +279,6 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
 
 def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
     """Yield the pages that the device will show, numbered, each page's lines joined."""
-    yield ""
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from airlock_offline.signing.row_layout import row
+from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, marked, row
 from airlock_shared.checks.case import CallCase
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.ethereum.addresses import checksum_address
@@ -20,20 +20,27 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
         return
+
+    def kept(check: str, as_is: str = KEPT) -> str:
+        return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
+
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield from row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}")
+    yield from marked(kept("TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"))
     pinned = pinned_name(case.call)
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
-    yield from row("", f"contract {safe(payload['to'], limit=100)}, {at}")
+    contract = [*row("", f"contract {safe(payload['to'], limit=100)}, {at}")]
     if case.call.delegated_for is not None:
-        yield from row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
+        contract += row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
+    yield from marked(kept("TX-TO"), contract)
     sent = "0 (no native currency is sent)"
-    yield from row("value", sent if "TX-VALUE" not in failed else f"{safe(payload['value'], limit=100)}, NOT zero")
+    value = sent if "TX-VALUE" not in failed else f"{safe(payload['value'], limit=100)}, NOT zero"
+    yield from marked(kept("TX-VALUE"), row("value", value))
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    yield from row("fee per gas", f"at most {fee}")
+    yield from marked(kept("TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
-    yield from row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
-    yield from row("account nonce", str(filled.nonce))
+    gas = row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
+    yield from marked(kept("TX-GAS", CHOSEN), gas)
+    yield from marked(kept("TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
 
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:

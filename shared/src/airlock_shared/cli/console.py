@@ -21,8 +21,6 @@ from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 from airlock_shared.text.secrets import redact
 
-MORE = "-- Enter for more --"
-"""Stands alone on a line where the screen is full; only our own lines begin in the first column."""
 _AT_A_TERMINAL = (
     "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
 )
@@ -105,13 +103,6 @@ def ask_yes(question: str, *, piped: bool) -> None:
         answer = ask(_YES, piped=piped)
     if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
-
-
-def pause() -> None:
-    """Wait until a person at the terminal presses Enter, after the press: what was typed before counts for nothing."""
-    keyboard.forget_typed()
-    click.echo(MORE, err=True, nl=False)
-    keyboard.typed_line()
 
 
 def explain(error: AirlockError) -> str:

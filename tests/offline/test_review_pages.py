@@ -1,0 +1,380 @@
+"""The review on a terminal: every line on a screen of its own section, keys that only turn, a terminal left as it was."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from airlock_offline.cli import deciding_lines as deciding
+from airlock_offline.cli.deciding_lines import deciding_lines
+from airlock_offline.cli.review_pages import screens_of
+from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
+from airlock_shared.checks.case import CallCase, Case, IntentCase
+from airlock_shared.checks.judge import Known
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.text.safe import WIDTH, columns
+from e2e.terminal import Terminal
+from offline.signing_world import FOLDERS
+from shared.world import examined, good, good_challenges, plan, request_of, situation
+
+# ---- screens --------------------------------------------------------------------------------------------------------
+
+SECTIONS = [
+    ["=" * 80, "STEP 1", "=" * 80],
+    [f"section {n}" for n in range(3)],
+    [f"long {n}" for n in range(95)],
+    ["CHECKS"],
+]
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 6, 24, 25, 60])
+@pytest.mark.parametrize("width", [40, 80])
+def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows: int, width: int) -> None:
+    screens = screens_of(SECTIONS, rows, width)
+    shown = [line for _, screen in screens for line in screen if not line.endswith(", continued")]
+    assert shown == [line for section in SECTIONS for line in section]
+    if rows > 5:
+        assert max(sum(-(-columns(line) // width) for line in screen) for _, screen in screens) < rows
+
+
+def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
+    screens = screens_of(SECTIONS, 24, 80)
+    assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]
+    for (before, _), (number, screen) in pairwise(screens):
+        assert screen[0] == ("long 0, continued" if number == before else SECTIONS[number][0])
+    assert screens_of([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
+
+
+# ---- at a terminal --------------------------------------------------------------------------------------------------
+
+CHILD = """
+import json, os, signal, sys, termios, time
+from pathlib import Path
+from airlock_offline.cli import review_pages
+from airlock_shared.errors import Declined
+
+work, arguments, home = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
+review_pages.LOOK_S, review_pages.WAIT_S = 0.1, 0.2
+before = termios.tcgetattr(0)
+
+
+class Slow:
+    def exchange(self, apdu, *, person):
+        print("ASKED", flush=True)
+        began = time.monotonic()
+        while not (home / "answer").exists() and time.monotonic() - began < arguments["wait"]:
+            time.sleep(0.02)
+        if arguments.get("fails"):
+            raise OSError("no cable")
+        return b"signature", 0x9000
+
+    def close(self):
+        pass
+
+
+def ask(question):
+    print("THE QUESTION", flush=True)
+
+
+def main():
+    pages = review_pages.ReviewPages(ask)
+    if work == "review":
+        time.sleep(arguments.get("first", 0))
+        pages.show(arguments["sections"], None, [])
+        pages.ask("Sign?")
+        return "asked"
+    pages.show([], None, arguments["pages"])
+    answer = pages.beside(Slow()).exchange(b"", person=arguments.get("person", True))
+    return repr(answer)
+
+
+if arguments.get("deaf"):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+try:
+    ended = main()
+except BaseException as error:
+    ended = type(error).__name__
+try:
+    same = termios.tcgetattr(0) == before
+except termios.error:
+    same = None
+(home / "ended").write_text(json.dumps([ended, same]))
+print("OVER", flush=True)
+"""
+KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on [^\r\n]*--$")
+
+
+class Reader:
+    """A person at a terminal of 24 rows before whom a child shows something."""
+
+    def __init__(self, home: Path, work: str, rows: int = 24, **arguments: object) -> None:
+        self.home = home
+        words = (sys.executable, "-c", CHILD, work, json.dumps(arguments), home)
+        self.terminal = Terminal(*words, TERM="xterm", NO_COLOR="" if arguments.get("colour") else "1")
+        self.size(rows)
+
+    def size(self, rows: int) -> None:
+        fcntl.ioctl(self.terminal.outside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+
+    def keys(self) -> tuple[int, int] | None:
+        """Wait for the row of keys, and return its numbers; None at the end."""
+        start = len(self.terminal.shown)
+        while not (found := KEYS.search(self.terminal.shown[start:])):
+            if not self.terminal.more() or "OVER" in self.terminal.shown:
+                return None
+        return int(found[1]), int(found[2])
+
+    def ended(self) -> list[object]:
+        self.terminal.end()
+        told: list[object] = json.loads((self.home / "ended").read_text())
+        return told
+
+
+def _quiet(reader: Reader, for_s: float) -> bool:
+    """Tell whether nothing more is shown for so long."""
+    return not select.select([reader.terminal.outside], [], [], for_s)[0]
+
+
+@pytest.fixture
+def sections() -> list[list[str]]:
+    return [["FIRST", "✓ kept"], ["SECOND", "✗ not kept"], ["THIRD", "· chosen"], ["FOURTH", *map(str, range(30))]]
+
+
+def test_forward_and_back_and_the_question_after_the_last(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "review", sections=sections)
+    came = [reader.keys()]
+    for key in ("\n", "n", "b", "\x1b[D", "\x1b[D", " ", "\x1b[C", "\x1b[6~", "\r", "\x7f", "\n"):
+        reader.terminal.press(key)
+        came.append(reader.keys())
+    assert came == [(number, 5) for number in (1, 2, 3, 2, 1, 1, 2, 3, 4, 5, 4, 5)]
+    assert "THE QUESTION" not in reader.terminal.shown
+    reader.terminal.press("\n")
+    assert reader.ended() == ["asked", True]
+    assert reader.terminal.shown.count("THE QUESTION") == 1
+
+
+@pytest.mark.parametrize("keys", ["x", "Yes\n", "\n\n", "yy", "\x1b", "\x04", "\x1b[C\x1b[C", "\x00", "é"])
+def test_other_keys_turn_nothing(tmp_path: Path, sections: list[list[str]], keys: str) -> None:
+    reader = Reader(tmp_path, "review", sections=sections)
+    assert reader.keys() == (1, 5)
+    for _ in range(3):
+        reader.terminal.press(keys)
+        assert reader.keys() == (1, 5)
+    reader.terminal.press("\x03")
+    assert reader.ended() == ["KeyboardInterrupt", True]
+
+
+@pytest.mark.parametrize("ahead", ["\n" * 50, "\n", "Yes\n" * 20])
+def test_what_was_pressed_before_a_screen_stood_there_turns_nothing(
+    tmp_path: Path, sections: list[list[str]], ahead: str
+) -> None:
+    reader = Reader(tmp_path, "review", sections=sections, first=0.5)
+    reader.terminal.press(ahead)
+    assert reader.keys() == (1, 5)
+    assert _quiet(reader, 0.4)
+    reader.terminal.press("\n")
+    time.sleep(0.03)
+    reader.terminal.press("\n")  # while the second screen has only just come
+    assert reader.keys() == (2, 5)
+    assert _quiet(reader, 0.4)
+    reader.terminal.press("\x03")
+    assert reader.ended() == ["KeyboardInterrupt", True]
+
+
+def test_a_screen_stands_alone(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "review", sections=sections)
+    for number in range(1, 5):
+        start = len(reader.terminal.shown)
+        assert reader.keys() == (number, 5)
+        rows = reader.terminal.shown[start:].replace("\r\n", "\n").split("\n")
+        assert len(rows) == 24
+        assert rows[0].rpartition("\r")[2] == sections[number - 1][0]
+        reader.terminal.press("\n")
+    assert reader.keys() == (5, 5)
+    reader.terminal.press("\n")
+    assert reader.ended() == ["asked", True]
+
+
+def test_after_another_size_the_section_is_shown_once_more(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "review", sections=sections)
+    assert reader.keys() == (1, 5)
+    for number in (2, 3):
+        reader.terminal.press("\n")
+        assert reader.keys() == (number, 5)
+    reader.size(12)
+    reader.terminal.press("\n")
+    assert reader.keys() == (3, 6)
+    reader.terminal.press("\n")
+    assert reader.keys() == (4, 6)
+    reader.terminal.press("\x03")
+    assert reader.ended() == ["KeyboardInterrupt", True]
+
+
+def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list[str]]) -> None:
+    reader = Reader(tmp_path, "review", sections=sections, deaf=True)
+    assert reader.keys() == (1, 5)
+    os.close(reader.terminal.outside)
+    os.waitpid(reader.terminal.pid, 0)
+    assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
+
+
+def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
+    lines = [
+        "FIRST",
+        f"{KEPT} kept",
+        f"{NOT_KEPT} not {KEPT} kept",
+        f"{CHOSEN} chosen",
+        f"  {KEPT} imitated",
+        "\x1b[31mx",
+    ]
+    for colour in (True, False):
+        (tmp_path / str(colour)).mkdir()
+        reader = Reader(tmp_path / str(colour), "review", sections=[lines], colour=colour)
+        assert reader.keys() == (1, 1)
+        shown = reader.terminal.shown
+        assert re.findall(r"\x1b\[\d+m(.)\x1b\[0m", shown) == ([KEPT, NOT_KEPT, CHOSEN] if colour else [])
+        assert shown.count("\x1b") == (6 if colour else 0)
+        for mark in (KEPT, NOT_KEPT, CHOSEN):
+            assert mark in shown
+        reader.terminal.press("\n")
+        assert reader.ended() == ["asked", True]
+
+
+# ---- beside the Ledger ----------------------------------------------------------------------------------------------
+
+PAGES = [["name", "ExchangeTrading"], ["amount", "100"], ["Sign", "\x1b[31mmessage\u202e"]]
+
+
+def test_the_ledgers_pages_are_turned_while_it_waits(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+    came = [reader.keys()]
+    for key in ("\n", "\n", "\n", "b", "x", "\x1b[D", "b"):
+        reader.terminal.press(key)
+        came.append(reader.keys())
+    assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 1, 1)]
+    for number, page in enumerate(PAGES[:2], start=1):
+        assert f"THE LEDGER, page {number} of 3" in reader.terminal.shown
+        assert all(f"  {line}\r\n" in reader.terminal.shown for line in page)
+    assert "\x1b" not in reader.terminal.shown
+    assert "\\u{1b}[31mmessage\\u{202e}" in reader.terminal.shown
+    (tmp_path / "answer").touch()
+    assert reader.ended() == ["(b'signature', 36864)", True]
+
+
+def test_yes_typed_at_the_ledgers_pages_is_no_key(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+    assert reader.keys() == (1, 3)
+    reader.terminal.press("Yes\n")
+    assert reader.keys() == (1, 3)
+    (tmp_path / "answer").touch()
+    assert reader.ended() == ["(b'signature', 36864)", True]
+
+
+@pytest.mark.parametrize("quick", [{"wait": 0}, {"wait": 0.6, "person": False}, {"wait": 0.6, "pages": []}])
+def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, quick: dict[str, object]) -> None:
+    reader = Reader(tmp_path, "ledger", 24, **({"pages": PAGES} | quick))
+    assert reader.ended() == ["(b'signature', 36864)", True]
+    assert "THE LEDGER" not in reader.terminal.shown
+
+
+def test_what_the_device_fails_with_comes_through(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=0.6, fails=True)
+    assert reader.keys() == (1, 3)
+    assert reader.ended() == ["OSError", True]
+
+
+def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+    assert reader.keys() == (1, 3)
+    os.kill(reader.terminal.pid, signal.SIGINT)
+    assert reader.ended() == ["KeyboardInterrupt", True]
+
+
+# ---- the five lines -------------------------------------------------------------------------------------------------
+
+LABELS = ["what", "how much", "for whom", "until when", "as whom"]
+
+
+def _cases() -> Iterator[Case]:
+    for folder in FOLDERS:
+        known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
+        for step in plan(folder).steps:
+            item = examined(request_of(good(step, folder)), situation(folder), known=known)
+            assert item.case is not None
+            yield item.case
+
+
+CASES = list(_cases())
+
+
+def _five(case: Case) -> dict[str, str]:
+    heading, *lines = deciding_lines(case)
+    assert heading == deciding.HEADING
+    assert max(map(columns, lines)) <= WIDTH
+    found: dict[str, str] = {}
+    for line in lines:
+        label = line[2:20].strip() or list(found)[-1]
+        found[label] = f"{found[label]} {line.strip()}" if label in found else line[20:].strip()
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+def test_five_lines_are_said_of_everything_that_can_be_signed(case: Case) -> None:
+    five = _five(case)
+    assert list(five) == LABELS
+    assert all(five.values())
+    assert five["what"].startswith(case.title)
+    assert five["as whom"].startswith(checksum_address(case.step.signer.address))
+    if isinstance(case, IntentCase):
+        assert (case.intent.deadline.rsplit(".", 1)[-1] or "no deadline") in five["until when"]
+    else:
+        assert "fee at most " in five["how much"]
+
+
+SAID = {
+    "open": ("pair 0 BTC/USD, long", "1000 USDC (positionSizeUSDC); 10 x (leverage)", "0xf39F", "2026-09-21 14:28:20"),
+    "close": ("position 2", "250.000001 USDC (_amount); 64000 USD (_wantedPrice)", "(_trader)", "(_deadline)"),
+    "take-profit": ("long, take_profit", "0.01 coins (coinSize); 70000 USD (price)", "(trader)", "no deadline"),
+    "desk-key": ("delegate", "all that the account trades with", "0x7099", "2027-03-31 00:00:00 UTC (expiry)"),
+    "own-code": ('"Desk-7!!"', "no amount", "(_referrer)", "(_deadline)"),
+    "approve": ("take USDC", "25000.5 USDC (amount)", "(spender)", "account nonce 18"),
+    "approve-unlimited": ("take USDC", "unlimited (amount)", "(spender)", "account nonce 19"),
+    "limit-update": ("order 3", "61000.5 USD (price)", "(from)", "account nonce 4"),
+    "limit-update-desk": ("order 0", "60500 USD (price)", "(trader)", "account nonce 5"),
+    "referral-transfer": ("TREASURY", "no amount", "(newOwner)", "account nonce 10"),
+}
+
+
+@pytest.mark.parametrize("step", SAID)
+def test_they_say_what_decides(step: str) -> None:
+    [case] = [case for case in CASES if case.step.id == step]
+    five = _five(case)
+    assert [text in five[label] for text, label in zip(SAID[step], LABELS, strict=False)] == [True] * 4, five
+
+
+def test_as_whom_names_the_account_that_a_delegate_signs_for() -> None:
+    delegated = [case for case in CASES if case.step.signer.delegate_of is not None]
+    assert delegated
+    for case in delegated:
+        assert f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}" in _five(case)["as whom"]
+
+
+def test_they_are_read_off_what_is_signed_and_not_off_the_plan() -> None:
+    [case] = [case for case in CASES if case.step.id == "close"]
+    changed = [d._replace(raw=7_000_000) if d.field.path == "_amount" else d for d in case.decisions]
+    assert isinstance(case, IntentCase | CallCase)
+    assert "7 USDC (_amount)" in _five(case._replace(decisions=changed))["how much"]
