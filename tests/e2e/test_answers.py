@@ -6,13 +6,15 @@ import fcntl
 import json
 import re
 import struct
+import subprocess
 import termios
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.conftest import OFFLINE, BothMachines, Ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger, stop_ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
 
@@ -118,6 +120,49 @@ def test_a_key_that_turns_nothing_never_comes_to_the_question(desk: BothMachines
     terminal.press("\x03")
     assert terminal.end() == 130
     assert "signed" not in _events(desk)
+
+
+@pytest.fixture
+def asking() -> Iterator[Ledger]:
+    """Return a software Ledger that waits for a person, as a real one does."""
+    words = [str(OFFLINE), "emulator", "--ask"]
+    process = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    yield Ledger(process, int(json.loads(process.stdout.readline())["port"]))
+    process.stdin.close()
+    stop_ledger(Ledger(process, 0))
+
+
+LEDGERS = re.compile(r"-- (\d+) of (\d+) -- Enter: on [^\r\n]*-- confirm or reject on the Ledger --$")
+
+
+@pytest.mark.parametrize("answer", ["Yes", "no"])
+def test_the_ledgers_pages_are_turned_beside_it_until_it_is_answered(
+    desk: BothMachines, asking: Ledger, answer: str
+) -> None:
+    terminal = _signing(desk, asking, "referral-code", rows=24)
+    count = _turned(terminal)[0][1]
+    assert count > 5
+    start = len(terminal.shown)
+    terminal.press("Yes\n")
+    came: list[int] = []
+    while len(came) < 5:
+        assert terminal.more()
+        if found := LEDGERS.search(terminal.shown[start:]):
+            came.append(int(found[1]))
+            start = len(terminal.shown)
+            terminal.press("\n" if len(came) != 3 else "b")
+    assert came == [1, 2, 3, 2, 3]
+    assert "THE LEDGER, page 3 of " in terminal.shown
+    assert "signed" not in _events(desk)
+    assert asking.process.stdin is not None
+    asking.process.stdin.write(f"{answer}\n")
+    asking.process.stdin.flush()
+    assert terminal.end() == (0 if answer == "Yes" else 6), terminal.shown
+    assert ("signed" in _events(desk)) == (answer == "Yes")
 
 
 # ---- pipes ------------------------------------------------------------------------------------------------------------
