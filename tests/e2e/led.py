@@ -21,7 +21,10 @@ from e2e.terminal import Terminal
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+)")
-_PROGRESS = re.compile(r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- \d+ of \d+ -- [^\r\n]*--\r +\r|\x1b\[\d*m")
+_PROGRESS = re.compile(
+    r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- \d+ of \d+ -- [^\r\n]*--\r +\r|\x1b\[\d*m"
+    r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
+)
 _KEYS = re.compile(r"-- \d+ of \d+ -- Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 

@@ -327,8 +327,8 @@ def _five(case: Case) -> dict[str, str]:
     assert max(map(columns, lines)) <= WIDTH
     found: dict[str, str] = {}
     for line in lines:
-        label = line[2:20].strip() or list(found)[-1]
-        found[label] = f"{found[label]} {line.strip()}" if label in found else line[20:].strip()
+        label = line[2:14].strip() or list(found)[-1]
+        found[label] = f"{found[label]} {line.strip()}" if label in found else line[14:].strip()
     return found
 
 
@@ -346,7 +346,7 @@ def test_five_lines_are_said_of_everything_that_can_be_signed(case: Case) -> Non
 
 
 SAID = {
-    "open": ("pair 0 BTC/USD, long", "1000 USDC (positionSizeUSDC); 10 x (leverage)", "0xf39F", "2026-09-21 14:28:20"),
+    "open": ("BTC/USD, long", "1000 USDC (positionSizeUSDC); 10 x (leverage)", "0xf39F", "2026-09-21 14:28:20"),
     "close": ("position 2", "250.000001 USDC (_amount); 64000 USD (_wantedPrice)", "(_trader)", "(_deadline)"),
     "take-profit": ("long, take_profit", "0.01 coins (coinSize); 70000 USD (price)", "(trader)", "no deadline"),
     "desk-key": ("delegate", "all that the account trades with", "0x7099", "2027-03-31 00:00:00 UTC (expiry)"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.signing.row_layout import row
+from airlock_offline.signing.row_layout import hanging
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
@@ -17,7 +17,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import COIN, LEVERAGE, NATIVE, UNIX_MS, UNIX_S, USDC, to_human
 
 HEADING = "WHAT IS SIGNED, IN FIVE LINES"
-_NAMED = {"pairIndex": "pair ", "tradeIndex": "position ", "orderIndex": "order ", "twapId": "TWAP ", "side": "", "kind": "",
+_NAMED = {"pairIndex": "", "tradeIndex": "position ", "orderIndex": "order ", "twapId": "TWAP ", "side": "", "kind": "",
           "code": ""}  # fmt: skip
 _PRICES = ("price", "expectedPrice", "percentage")
 _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "caller")
@@ -34,7 +34,7 @@ def deciding_lines(case: Case) -> Iterator[str]:
         ("until when", _until(case)),
         ("as whom", _as_whom(case)),
     ):
-        yield from row(label, text)
+        yield from hanging(f"  {label:<12}", text)
 
 
 def _named(case: Case) -> Iterator[str]:
@@ -44,7 +44,7 @@ def _named(case: Case) -> Iterator[str]:
             text = shown_value(decision.field, decision.raw)
             if parameter == "pairIndex":
                 pair = case.situation.deployment.pairs.get(decision.raw) if type(decision.raw) is int else None
-                text = f"{text} {pair.name}" if pair else text
+                text = pair.name if pair else f"pair {text}"
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
             yield safe(_NAMED[parameter] + text, limit=100)

@@ -103,7 +103,7 @@ class ReviewPages:
     def ask(self, question: str) -> None:
         """Ask as ``sign`` does, below the five lines that decide. Raises ``Declined``."""
         if self._case is not None:
-            for line in ("", *deciding_lines(self._case)):
+            for line in deciding_lines(self._case):
                 say(line)
         self._ask(question)
 

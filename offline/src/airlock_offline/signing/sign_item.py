@@ -187,7 +187,7 @@ def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     app, signer = station.app(), case.step.signer
     version = app.app_and_version().version
     require_account(app, signer.path, signer.address)
-    station.tell("Now compare every page on the Ledger with the list, then confirm or reject there.")
+    station.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
     answer, shown = _reserved(case, app, station)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
         signed = Signed(
