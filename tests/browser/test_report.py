@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.qr.read import texts_in
 from airlock_shared.report.reexamined import judge
@@ -21,6 +22,7 @@ from browser.chromium import Page
 from shared.report.day import HOSTILE, offline_files, online_files, part_files, signed
 
 WIDTHS = [1280, 768, 375]
+CLOSE = Path(__file__).parents[1] / "vectors/before/report/market-close-online"
 PAPERS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
 OVERFLOWING = """[...document.querySelectorAll('body *')].filter((e) => !e.closest('svg')
   && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.outerHTML.slice(0, 80))"""
@@ -37,7 +39,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for half, files in (("offline", offline_files()), ("online", online_files())):
         (folder / f"{half}.html").write_bytes(make(files, judge).html)
-    return {half: folder / f"{half}.html" for half in ("offline", "online")}
+    (folder / "close.html").write_bytes(make(read_folder(CLOSE)[2], judge).html)
+    return {name: folder / f"{name}.html" for name in ("offline", "online", "close")}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -53,10 +56,48 @@ def test_nothing_is_wider_than_the_screen_and_nothing_is_cut(
     assert browser.evaluate("[...document.querySelectorAll('caption')].every((e) => e.offsetWidth > 150)") is True
 
 
+BROKEN = """[...document.querySelectorAll('.address')].filter((e) => e.textContent.length == 42
+  && e.getClientRects().length != 1).map((e) => e.parentElement.outerHTML.slice(0, 200))"""
+CONTRAST = """(() => {
+  const numbers = (text) => text.match(/[0-9.]+/g).slice(0, 3).map((n) => Number(n) / 255)
+    .map((n) => n <= 0.04045 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4);
+  const light = (text) => { const [r, g, b] = numbers(text); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const paper = light(getComputedStyle(document.documentElement).backgroundColor);
+  return [...document.querySelectorAll('p, li, td, th, h1, h2, h3, caption, strong, .bad, figcaption')].map((e) => {
+    const ink = light(getComputedStyle(e).color);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05); }).reduce((a, b) => Math.min(a, b)); })()"""
+
+
 def _shows_every_hash_in_two_lines(browser: Page) -> bool:
     shown = browser.evaluate(HASHES)
     assert len(shown) > 60
     return all([len(line.split()) for line in text.split("\n")] == [8, 8] and lines == 2 for text, lines in shown)
+
+
+@pytest.mark.parametrize("half", ["offline", "online"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_address_is_broken(browser: Page, reports: dict[str, Path], half: str, width: int) -> None:
+    browser.resize(width, 900)
+    browser.open(reports[half])
+    assert browser.evaluate("document.querySelectorAll('.address').length") > 40
+    assert browser.evaluate(BROKEN) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_its_screen_is_dark_where_people_want_it_so_and_its_print_is_light(
+    browser: Page, reports: dict[str, Path], theme: str
+) -> None:
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    browser.use_theme(theme)
+    browser.open(reports["online"])
+    assert (browser.evaluate(paper) == "rgb(255, 255, 255)") is (theme == "light")
+    assert browser.evaluate(CONTRAST) >= 4.5  # WCAG 2.2, 1.4.3
+    browser.send(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": theme}]
+    )
+    assert browser.evaluate(paper) == "rgb(255, 255, 255)"
+    assert browser.evaluate(CONTRAST) >= 4.5
+    browser.send("Emulation.setEmulatedMedia", media="")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -198,8 +239,63 @@ def test_nothing_is_cut_on_paper(browser: Page, reports: dict[str, Path], paper:
     browser.open(reports["online"])
     assert browser.evaluate(OVERFLOWING) == []
     assert browser.evaluate(CLIPPED) == []
+    assert browser.evaluate(BROKEN) == []
     assert _shows_every_hash_in_two_lines(browser)
     browser.send("Emulation.setEmulatedMedia", media="")
+
+
+def _printed_pages(browser: Page, page: Path, paper: str, folder: Path) -> list[str]:
+    """Return the text of each printed page, without its foot. Skips the test without Ghostscript."""
+    program = shutil.which("gs")
+    if program is None:
+        pytest.skip("Ghostscript is not installed: on Debian, apt-get install ghostscript")
+    browser.open(page)
+    width, height = PAPERS[paper]
+    pdf = browser.send("Page.printToPDF", paperWidth=width, paperHeight=height, preferCSSPageSize=False)["data"]
+    (folder / "page.pdf").write_bytes(base64.b64decode(pdf))
+    words = [
+        program,
+        "-q",
+        "-dNOPAUSE",
+        "-dBATCH",
+        "-dSAFER",
+        "-sDEVICE=txtwrite",
+        "-sOutputFile=-",
+        folder / "page.pdf",
+    ]
+    text = subprocess.run(words, capture_output=True, check=True, text=True).stdout
+    return re.split(r"^.*page \d+ of \d+.*$", text, flags=re.MULTILINE)[:-1]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("half", ["offline", "online", "close"])
+def test_no_printed_page_has_one_row(
+    browser: Page, reports: dict[str, Path], half: str, paper: str, tmp_path: Path
+) -> None:
+    pages = _printed_pages(browser, reports[half], paper, tmp_path)
+    assert len(pages) > 10
+    lines = [[line for line in page.splitlines() if line.strip()] for page in pages]
+    assert [page for page in lines if len(page) < 5] == []
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_of_one_step_everything_stands_on_one_printed_page_and_what_is_signed_on_another(
+    browser: Page, reports: dict[str, Path], paper: str, tmp_path: Path
+) -> None:
+    pages = _printed_pages(browser, reports["close"], paper, tmp_path)
+    for said in (
+        "REHEARSAL",
+        "Complete",
+        "for the account",
+        "may be used",
+        "the chain says",
+        "Witness: required",
+        "Seal of",
+    ):
+        assert said in pages[0]
+    assert "SHA-256 of each document" in pages[1]
+    for said in ("Signed by hand", "amount: 100 USDC", "this report", "By each role", "Mary Somerville"):
+        assert said in pages[-1]
 
 
 def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str, Path], tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "ROLE-WORDS",
     },
     "exit_codes": set(),
-    "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1", "airlock/people@1"},
+    "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1", "airlock/people@1", "airlock/report@2"},
 }
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 

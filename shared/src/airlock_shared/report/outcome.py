@@ -7,6 +7,7 @@ from typing import Any
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.rows import moment
 from airlock_shared.units import utc_text
 
 _FACTS = ("route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note")
@@ -27,6 +28,7 @@ def outcome_of(digest: str, evidence: Evidence) -> dict[str, Any] | None:
         "events": [_event(event) for event in sent.events],
         "told": [_told(entry) for entry in told],
         "read_back": _read_back(told),
+        "read_back_at": _read_back_at(told),
     }
 
 
@@ -50,8 +52,18 @@ def _told(entry: Entry) -> dict[str, Any]:
     return {"at": utc_text(entry.at_ms), "state": str(data.get("state", "")), "error": str(data.get("error", ""))}
 
 
+def _last_read(told: list[Entry]) -> Entry | None:
+    return next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+
+
 def _read_back(told: list[Entry]) -> list[dict[str, Any]]:
     """Return the last reading back: what was promised, what was found, and whether it was kept (None: not to be told)."""
-    last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    last = _last_read(told)
     promises = last.data["read_back"] if last else []
     return [{name: promise.get(name) for name in ("what", "promised", "found", "kept")} for promise in promises]
+
+
+def _read_back_at(told: list[Entry]) -> dict[str, Any] | None:
+    """Return when the last reading back was put on record; None when nothing was read."""
+    last = _last_read(told)
+    return moment(last.at_ms) if last else None

@@ -14,6 +14,11 @@ UNWITNESSED = "No roles: nothing was witnessed"
 """What a report says instead of Complete when its plan names no roles."""
 
 
+def report_text(value: Row) -> bytes:
+    """Return the bytes of ``report.json``: its SHA-256 is the report's fingerprint."""
+    return json.dumps(value, indent=1).encode() + b"\n"
+
+
 def headline(report: Row) -> str:
     """Return the first word of a report: Complete, INCOMPLETE, or that nobody watched and nothing else is missing."""
     if report["complete"]:

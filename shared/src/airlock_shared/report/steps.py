@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.catalogue.referral_code import code_rows
-from airlock_shared.checks.case import ReadCall, ReadIntent
+from airlock_shared.checks.case import CallCase, ReadCall, ReadIntent
+from airlock_shared.checks.nonces import use_of
 from airlock_shared.checks.possession import is_waived
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
@@ -22,6 +23,7 @@ from airlock_shared.report.rows import Row, moment, named
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, raw_text, span_text, to_human
 
 if TYPE_CHECKING:
+    from airlock_shared.checks.case import Case
     from airlock_shared.checks.judge import Examined
     from airlock_shared.checks.verdicts import Verdicts
 
@@ -104,6 +106,8 @@ def _request(judged: Judged) -> Row:
         "replaces": request.replaces,
         "kind": "intent" if request.transaction is None else "transaction",
         "title": _title(examined),
+        "account": _account(case),
+        "until": _until(case),
         "under": _under(examined),
         "decided": [_decided(decision) for decision in (case.decisions if case is not None else [])],
         "claims": _claims(request),
@@ -111,6 +115,21 @@ def _request(judged: Judged) -> Row:
         "judged_at": moment(judged.at_ms),
         "checks": _checks(examined.verdicts),
     }
+
+
+def _account(case: Case | None) -> str:
+    """Return the account for which it is signed, read off what is signed; empty for what cannot be read."""
+    if case is None:
+        return ""
+    if isinstance(case, CallCase) and case.call.delegated_for is not None:
+        return checksum_address(case.call.delegated_for)
+    return checksum_address(use_of(case).trader)
+
+
+def _until(case: Case | None) -> Row | None:
+    """Return the deadline of what is signed; None where it has none, or cannot be read."""
+    deadline_ms = None if case is None else use_of(case).deadline_ms
+    return None if deadline_ms is None else moment(deadline_ms)
 
 
 def _title(examined: Examined) -> str:

@@ -6,11 +6,11 @@ what the artefacts give, field by field, and ``report.html`` what that gives, by
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
+from airlock_shared.report import first_form
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
 from airlock_shared.report.evidence.reading import read_evidence
@@ -18,8 +18,9 @@ from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
 from airlock_shared.report.evidence.screens import Screens, write_screens
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.model import artefact_rows, report_of
+from airlock_shared.report.page.earlier.page import page as earlier_page
 from airlock_shared.report.page.page import page
-from airlock_shared.report.rows import Row
+from airlock_shared.report.rows import Row, report_text
 from airlock_shared.wire.codec import parse_json
 
 _DO = "do not rely on this report: make it again from the artefacts, or find the folder as it was made"
@@ -47,15 +48,27 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
+class _Form(NamedTuple):
+    """A form of the report: its value made of today's, and its page."""
+
+    value_of: Callable[[Row], Row]
+    page: Callable[[Row], bytes]
+
+
+_TODAY = _Form(lambda value: value, page)
+_FORMS = {first_form.FORMAT: _Form(first_form.first_form, earlier_page)}
+"""The forms of reports that are filed. What is made has today's."""
+
+
 def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
-    value, text = _value(read_evidence(files), judge)
+    value, text = _value(read_evidence(files), judge, _TODAY)
     return MadeReport(value, text, page(value))
 
 
-def _value(evidence: Evidence, judge: Judge) -> tuple[Row, bytes]:
+def _value(evidence: Evidence, judge: Judge, form: _Form) -> tuple[Row, bytes]:
     """Return the report's value as it will be read, and its text."""
-    text = json.dumps(report_of(evidence, judge(evidence)), indent=1).encode() + b"\n"
+    text = report_text(form.value_of(report_of(evidence, judge(evidence))))
     return parse_json(text), text
 
 
@@ -82,13 +95,14 @@ def verify(
     if signatures is not None and whole is not None:
         whole = with_bytes(whole, files[SIGNATURES], signatures)
         judge(evidence._replace(answers=whole))
-    value, text = _value(evidence, judge)
+    form = _FORMS.get(str(told.get("format")), _TODAY)
+    value, text = _value(evidence, judge, form)
     if found := first_difference(told, value):
         raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
     if report != text:
         place = Difference("", "the same values in another spelling", "the spelling of `report make`")
         raise _differs("REPORT-FIELD", "report.json was written again", place)
-    if html != (made := page(value)):
+    if html != (made := form.page(value)):
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made))
     return Verified(value, tuple(_open(evidence._replace(answers=whole), screens_of)))
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.report.page.html import element, hexes, items, pairs, table, text, told
-from airlock_shared.report.rows import Row, warnings_of
+from airlock_shared.errors import AirlockError
+from airlock_shared.report.page.html import bad, element, hexes, items, listed, pairs, table, text, told
+from airlock_shared.report.page.labels import label
+from airlock_shared.report.rows import Row, plain, warnings_of
+from airlock_shared.wire.codec import parse_json
 
 GROUPS = {
     "plan": "Decided by the plan",
@@ -20,12 +23,12 @@ def step_section(step: Row, number: int, count: int, half: str) -> str:
     """Return the section of a step; ``half`` made the report."""
     heading = f"Step {number} of {count}: {step['id']}"
     parts = [element("h2", text(heading)), element("p", text(f"{step['title']} ({step['action']})"))]
-    parts.append(pairs("What the plan says", [*_named(step["planned"]), ("signed by", text(step["signer"]))]))
+    parts.append(pairs("What the plan says", [*_planned(step["planned"]), ("signed by", text(step["signer"]))]))
     parts += _before(step)
     if not step["in_part"]:
         parts.append(element("p", text(f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor "
                                        "missing here; the report of that part has it.")))  # fmt: skip
-        return element("section", *parts, css="step")
+        return element("section", *parts, css="step apart")
     parts.append("".join(_request(step["request"])) if step["request"] else _none("What came back", "not given"))
     parts.append(_device(step["device"]) if step["device"] else _none("On the Ledger", "nothing on record"))
     parts.append(_signature(step["signature"]) if step["signature"] else _none("Signature", "not given"))
@@ -35,34 +38,57 @@ def step_section(step: Row, number: int, count: int, half: str) -> str:
     return element("section", *parts, css="step")
 
 
-def _named(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    return [(row["name"], text(row["value"])) for row in rows]
+def _planned(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(label(row["name"]), text(row["value"])) for row in rows]
+
+
+def _said(name: str, value: str) -> str:
+    """Return a value under its label; the members of an object each under its own."""
+    members = _members(value)
+    if not members:
+        return text(f"{label(name)}: {value}")
+    return text(f"{label(name)}:") + listed(_said(key, plain(member)) for key, member in members.items())
+
+
+def _members(value: str) -> Row:
+    """Return the members of a value that is a JSON object; none of anything else."""
+    if not value.startswith("{"):
+        return {}
+    try:
+        found = parse_json(value.encode())
+    except (AirlockError, UnicodeEncodeError):
+        return {}
+    return found if type(found) is dict else {}
 
 
 def _none(heading: str, why: str) -> str:
-    return element("h3", text(heading)) + element("p", text(why), css="bad")
+    return element("div", element("h3", text(heading)), bad(text(why), "p"), css="none")
 
 
 def _before(step: Row) -> Iterator[str]:
     if step["waived"]:
-        yield element("p", text("The plan waives the proof that anybody holds this delegate key."), css="bad")
+        yield bad(text("The plan waives the proof that anybody holds this delegate key."), "p")
     if step["proofs"]:
         yield _proofs(step["proofs"])
     for read in step["reads"]:
-        names = ("source", "owner", "pending", "private", "adopted")
-        rows = [(*(text(seen[name]) for name in names), told(seen["trouble"] or "none")) for seen in read["seen"]]
-        heads = ("source", "owner", "pending owner", "private", "the trader's code", "trouble")
-        yield table(
-            f"Read at {read['at']['utc']}: what is known of the code {read['code']}", heads, rows, css="wide sources"
-        )
+        yield element("p", text(f"Read at {read['at']['utc']}: what is known of the code {read['code']}"))
+        for seen in read["seen"]:
+            heads = {"owner": "owner", "pending": "pending owner", "private": "private", "adopted": "the trader's code"}
+            facts = [(head, text(seen[name])) for name, head in heads.items()]
+            yield pairs(f"What {seen['source']} says", [*facts, ("trouble", told(seen["trouble"] or "none"))])
         yield items(read["code_rows"])
-        yield "".join(element("p", told(warning), css="bad") for warning in warnings_of(read))
+        yield "".join(bad(told(warning), "p") for warning in warnings_of(read))
 
 
 def _proofs(proofs: Sequence[Row]) -> str:
-    rows = [(text(row["at"]["utc"]), text(row["delegate"]), hexes(row["challenge"])) for row in proofs]
-    return table("The delegate has its key: proofs checked offline", ("when", "delegate", "challenge, SHA-256"), rows,
-                 css="wide moments")  # fmt: skip
+    return "".join(
+        pairs("The delegate has its key: a proof checked offline", [
+            ("when", text(row["at"]["utc"])),
+            ("delegate", text(row["delegate"])),
+            ("challenge, SHA-256", hexes(row["challenge"])),
+        ])
+        for row in proofs
+    )  # fmt: skip
 
 
 def _request(request: Row) -> Iterator[str]:
@@ -71,23 +97,36 @@ def _request(request: Row) -> Iterator[str]:
     if request["order_type"] is not None:
         where += f", order type {request['order_type']} ({request['order_reason']})"
     where += f", in place of trigger {request['replaces']}" if request["replaces"] else ""
-    asked = "; ".join(f"{row['name']} = {row['value']}" for row in request["asked"])
-    facts = [("asked of the builder", text(f"{request['endpoint']}: {asked}")), ("goes to", text(where))]
-    yield pairs("Asked and under what it is signed", [*facts, *_named(request["under"])])
+    asked = element("p", text(request["endpoint"])) + listed(
+        _said(row["name"], row["value"]) for row in request["asked"]
+    )
+    facts = [("asked of the builder", asked), ("goes to", text(where))]
+    yield pairs(
+        "Asked and under what it is signed", [*facts, *((row["name"], text(row["value"])) for row in request["under"])]
+    )
     for by, heading in GROUPS.items():
         rows = [_decided(row) for row in request["decided"] if row["by"] == by]
         if rows:
-            yield table(heading, ("field", "value", "raw", "expected"), rows, css="wide fields")
+            yield table(heading, ("field", "value, as it is signed, and what was expected"), rows, css="wide fields")
     if request["claims"]:
-        yield pairs("The builder says (not signed, decides nothing)", _named(request["claims"]))
+        said = [(label(row["name"]), _claimed(row["value"])) for row in request["claims"]]
+        yield pairs("The builder says (not signed, decides nothing)", said)
     yield pairs("Hashes, computed from the payload", [(row["name"], hexes(row["value"])) for row in request["hashes"]])
     yield from _checks(request)
 
 
-def _decided(row: Row) -> tuple[str, str, str, str]:
+def _claimed(value: str) -> str:
+    members = _members(value)
+    return listed(_said(key, plain(member)) for key, member in members.items()) if members else text(value)
+
+
+def _decided(row: Row) -> tuple[str, str]:
+    """Return a field under its label and the name that the Ledger shows; its value, the raw value, and the verdict."""
+    name = text(label(row["field"])) + element("p", text(row["field"]), css="raw")
     notes = "".join(element("p", text(note)) for note in row["notes"])
-    verdict = text(row["expected"]) + (": kept" if row["ok"] else element("span", ": NOT KEPT", css="bad"))
-    return text(row["field"]), text(row["value"]) + notes, text(f"{row['raw']} ({row['unit']})"), verdict
+    verdict = text(f"expected: {row['expected']}") + (": kept" if row["ok"] else bad(": NOT KEPT"))
+    raw = element("p", text(f"signed as {row['raw']} ({row['unit']})"), css="raw")
+    return name, element("strong", text(row["value"])) + notes + raw + element("p", verdict)
 
 
 def _checks(request: Row) -> Iterator[str]:
@@ -95,11 +134,10 @@ def _checks(request: Row) -> Iterator[str]:
     counted = f"{checks['passed']} checks passed, {len(checks['refused'])} refused, {checks['not_reached']} not reached"
     yield element("p", text(f"Checked as at {request['judged_at']['utc']}: {counted}."))
     if checks["refused"]:
-        rows = [
-            (text(r["check"]), text(f"{r['what']} {r['where']}".strip()), text(r["got"]), text(r["expected"]))
-            for r in checks["refused"]
-        ]
-        yield table("Refused", ("check", "what", "got", "expected"), rows, css="wide bad")
+        for each in checks["refused"]:
+            facts = [("what", text(f"{each['what']} {each['where']}".strip()))]
+            facts += [("got", text(each["got"])), ("expected", text(each["expected"]))]
+            yield pairs(f"Refused: {each['check']}", facts, css="facts bad")
 
 
 def _device(device: Row) -> str:
@@ -117,7 +155,7 @@ def _signature(row: Row) -> str:
     when = text(row["at"]["utc"]) if row["at"] else text("not on record here")
     head = element("h3", text("Signature"))
     if row["result"] != "signed":
-        facts = [("result", element("span", text(row["result"]), css="bad")), ("why", text(row["why"])), ("when", when)]
+        facts = [("result", bad(text(row["result"]))), ("why", text(row["why"])), ("when", when)]
         return head + pairs("Not signed", facts)
     shown = hexes(row["bytes"]) if row["bytes"] else text("withheld: it was not submitted and ended, so it is a secret")
     facts = [
@@ -134,26 +172,24 @@ def _outcome(outcome: Row) -> Iterator[str]:
     yield element("h3", text("Outcome"))
     good = outcome["done"] and all(promise["kept"] is not False for promise in outcome["read_back"])
     state = text(f"{outcome['state']}: {outcome['meaning']}")
-    facts = [("state", state if good else element("span", state, css="bad"))]
+    facts = [("state", state if good else bad(state))]
     names = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    facts += [(name.replace("_", " "), text(outcome[name])) for name in names if outcome[name]]
+    facts += [(label(name), text(outcome[name])) for name in names if outcome[name]]
     yield pairs("Outcome", facts)
     if outcome["events"]:
         yield table("Timeline, as the services and people told it, in raw units", ("when", "what", "said"),
                     map(_event, outcome["events"]), css="wide moments")  # fmt: skip
     if outcome["told"]:
         rows = [(text(row["at"]), text(row["state"] or "error"), told(row["error"])) for row in outcome["told"]]
-        yield table("What this machine recorded", ("when", "state", "error"), rows)
-    if outcome["read_back"]:
-        rows3 = [
-            (told(row["what"]), told(row["promised"]), told(row["found"]), text(KEPT[row["kept"]]))
-            for row in outcome["read_back"]
-        ]
-        yield table("Read back", ("what", "promised", "found", "kept"), rows3)
+        yield table("What this machine recorded", ("when", "state", "error"), rows, css="wide moments")
+    for promise in outcome["read_back"]:
+        facts = [("promised", told(promise["promised"])), ("found", told(promise["found"]))]
+        facts += [("kept", text(KEPT[promise["kept"]])), ("read and recorded", text(outcome["read_back_at"]["utc"]))]
+        yield pairs(f"Read back: {promise['what']}", facts)
 
 
 def _event(event: Row) -> tuple[str, str, str]:
     seq = "" if event["seq"] is None else f" (seq {event['seq']})"
-    kind = "" if event["kind"] in ("event", "note") else f"{event['kind']}: "
-    said = items(f"{row['name']}: {row['value']}" for row in event["payload"])
+    kind = "" if event["kind"] in ("event", "note") else f"{label(event['kind'])}: "
+    said = listed(_said(row["name"], row["value"]) for row in event["payload"])
     return text(event["at"] or "no time told"), text(f"{kind}{event['type']}{seq}"), said
