@@ -649,7 +649,7 @@ def test_what_people_noted_and_ids_that_cannot_be_used_are_in_the_timeline_and_e
     assert {row["name"]: row["value"] for row in note["payload"]} == {"text": noted, "by": name}
     assert note["at"].endswith("UTC")
     html = (desk.path("evidence") / "report.html").read_text()
-    assert "unusable-id: trackingId" in html
+    assert "id that cannot be used: tracking id" in html
     assert "seen &lt;b&gt;filled&lt;/b&gt; &amp; closed" in html
     assert not any(raw in html for raw in ("<img", noted, name, "\u202e"))
     for run in (desk.online, desk.offline):

@@ -251,6 +251,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
 def test_a_key_that_nobody_knows_stands_in_quotation_marks() -> None:
     assert label("usdcSentToTrader") == label("usdc_sent_to_trader") == "paid to the account"
     assert label("_t.pairIndex") == label("pairIndex") == "pair, by its number"
+    assert (label("code"), label("code", "event")) == ("referral code", "code of the service")
     assert label("pins[3].name") == "pinned deployment"
     assert label("nameOfTheirs") == '"nameOfTheirs"'
     assert label(HOSTILE) == f'"{HOSTILE}"'

@@ -55,6 +55,7 @@ device.version: version of the app
 do: what to do
 effectivegasprice: price of gas, wei
 encodedintent: intent, encoded
+event.code: code of the service
 entityid: id of the stored order
 error: error
 executionfeewei: execution fee, wei
@@ -194,10 +195,13 @@ LABELS: dict[str, str] = dict(row.split(": ", 1) for row in _TABLE.strip().split
 """Raw key, in small letters without ``_`` and numbers of items, and its label."""
 
 
-def label(key: str) -> str:
-    """Return what a raw key is called; one that the table does not know in quotation marks. It is not yet escaped."""
+def label(key: str, of: str = "") -> str:
+    """Return what a raw key is called; one that the table does not know in quotation marks. It is not yet escaped.
+
+    ``of`` says where it stands, where a key means another thing there.
+    """
     whole = re.sub(r"_|\[\d+\]", "", key).lower()
-    return LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
+    return LABELS.get(f"{of}.{whole}") or LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
 
 
 def is_known(key: str) -> bool:

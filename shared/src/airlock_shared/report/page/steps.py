@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airlock_shared.errors import AirlockError
+from airlock_shared.report.evidence.timeline import UNUSABLE_ID
 from airlock_shared.report.page.html import bad, element, hexes, items, listed, pairs, table, text, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, plain, warnings_of
@@ -42,12 +43,12 @@ def _planned(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(label(row["name"]), text(row["value"])) for row in rows]
 
 
-def _said(name: str, value: str) -> str:
+def _said(name: str, value: str, of: str = "") -> str:
     """Return a value under its label; the members of an object each under its own."""
     members = _members(value)
     if not members:
-        return text(f"{label(name)}: {value}")
-    return text(f"{label(name)}:") + listed(_said(key, plain(member)) for key, member in members.items())
+        return text(f"{label(name, of)}: {value}")
+    return text(f"{label(name, of)}:") + listed(_said(key, plain(member)) for key, member in members.items())
 
 
 def _members(value: str) -> Row:
@@ -174,7 +175,7 @@ def _outcome(outcome: Row) -> Iterator[str]:
     state = text(f"{outcome['state']}: {outcome['meaning']}")
     facts = [("state", state if good else bad(state))]
     names = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    facts += [(label(name), text(outcome[name])) for name in names if outcome[name]]
+    facts += [(label(name, "event"), text(outcome[name])) for name in names if outcome[name]]
     yield pairs("Outcome", facts)
     if outcome["events"]:
         yield table("Timeline, as the services and people told it, in raw units", ("when", "what", "said"),
@@ -191,5 +192,6 @@ def _outcome(outcome: Row) -> Iterator[str]:
 def _event(event: Row) -> tuple[str, str, str]:
     seq = "" if event["seq"] is None else f" (seq {event['seq']})"
     kind = "" if event["kind"] in ("event", "note") else f"{label(event['kind'])}: "
-    said = listed(_said(row["name"], row["value"]) for row in event["payload"])
-    return text(event["at"] or "no time told"), text(f"{kind}{event['type']}{seq}"), said
+    what = label(event["type"]) if event["kind"] == UNUSABLE_ID else event["type"]
+    said = listed(_said(row["name"], row["value"], "event") for row in event["payload"])
+    return text(event["at"] or "no time told"), text(f"{kind}{what}{seq}"), said
