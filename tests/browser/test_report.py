@@ -261,7 +261,7 @@ def _printed_pages(browser: Page, page: Path, paper: str, folder: Path) -> list[
         "-dSAFER",
         "-sDEVICE=txtwrite",
         "-sOutputFile=-",
-        folder / "page.pdf",
+        str(folder / "page.pdf"),
     ]
     text = subprocess.run(words, capture_output=True, check=True, text=True).stdout
     return re.split(r"^.*page \d+ of \d+.*$", text, flags=re.MULTILINE)[:-1]
