@@ -16,6 +16,7 @@ from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import read_entries
+from airlock_shared.report.evidence.timeline import KINDS
 from airlock_shared.report.page.front import is_of_chain, transaction_of
 from airlock_shared.report.page.html import text
 from airlock_shared.report.page.labels import LABELS, is_known, label
@@ -246,6 +247,11 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     assert len(raw) > 30
     words = set(re.findall(r"[\w.\[\]]+", shown(html)))
     assert sorted(words & raw) == []
+
+
+def test_every_kind_of_event_and_every_fact_of_an_outcome_has_its_label() -> None:
+    facts = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
+    assert [key for key in (*KINDS[1:], *facts) if not is_known(key)] == []
 
 
 def test_a_key_that_nobody_knows_stands_in_quotation_marks() -> None:

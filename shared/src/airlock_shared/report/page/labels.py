@@ -1,6 +1,6 @@
 """What every raw key of data is called on the page: one table, so that no page shows a name that only programs know.
 
-A key is looked up whole, and then by its last member. The case of letters, ``_`` and the number of an item do not count. A
+A key is looked up whole, and then by its last member. The case of letters, ``_``, ``-`` and the number of an item do not count. A
 key that no table can know, because a service or a struct of the venue's own named it, is shown in quotation marks.
 """
 
@@ -192,7 +192,7 @@ anomaly: something is wrong with it
 """
 
 LABELS: dict[str, str] = dict(row.split(": ", 1) for row in _TABLE.strip().splitlines())
-"""Raw key, in small letters without ``_`` and numbers of items, and its label."""
+"""Raw key, in small letters without ``_``, ``-`` and numbers of items, and its label."""
 
 
 def label(key: str, of: str = "") -> str:
@@ -200,7 +200,7 @@ def label(key: str, of: str = "") -> str:
 
     ``of`` says where it stands, where a key means another thing there.
     """
-    whole = re.sub(r"_|\[\d+\]", "", key).lower()
+    whole = re.sub(r"[_-]|\[\d+\]", "", key).lower()
     return LABELS.get(f"{of}.{whole}") or LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
 
 
