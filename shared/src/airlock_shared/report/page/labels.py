@@ -1,7 +1,7 @@
 """What every raw key of data is called on the page: one table, so that no page shows a name that only programs know.
 
-A key is looked up whole, and then by its last member. The case of letters, ``_``, ``-`` and the number of an item do not count. A
-key that no table can know, because a service or a struct of the venue's own named it, is shown in quotation marks.
+A key is looked up whole, and then by its last member. The case of letters, ``_``, ``-`` and the number of an item do not
+count. A key that no table can know, because a service or a struct of the venue's own named it, is shown in quotation marks.
 """
 
 from __future__ import annotations
