@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
+
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import AirlockError
+from airlock_shared.text.fingerprint_words import spoken
+
+_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+): $")
 
 
 class FinishedCommand(NamedTuple):
@@ -26,10 +35,59 @@ class FinishedCommand(NamedTuple):
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+def other_screen(words: tuple[object, ...]) -> str:
+    """Return the words that the signing machine shows of the signatures that are submitted; none when nothing is."""
+    for word in words[words.index("submit") :] if "submit" in words else ():
+        try:
+            if (path := Path(str(word))).is_file():
+                return spoken(parse_signatures(path.read_bytes())[2])
+        except AirlockError:
+            continue
+    return ""
+
+
+def asked_words(question: str, screen: str) -> str:
+    """Return what answers a question for two words, from the other machine's screen; empty for any other question."""
+    found = _PLACES.search(question)
+    if found is None:
+        return ""
+    row, word, row_2, word_2 = map(int, found.groups())
+    return f"{screen.split()[12 * row - 13 + word]} {screen.split()[12 * row_2 - 13 + word_2]}"
+
+
+def _run_typing(words: list[str], screen: str, env: Mapping[str, str] | None, cwd: Path | None) -> FinishedCommand:
+    """Run a command to its end, and type the two words for which it asks, as often as it does."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        stdout, out, err = process.stdout, bytearray(), b""
+        reader = Thread(target=lambda: out.extend(stdout.read()))
+        reader.start()
+        while chunk := os.read(process.stderr.fileno(), 1 << 16):
+            err += chunk
+            if answer := asked_words(err.decode(errors="replace"), screen):
+                process.stdin.write(f"{answer}\n".encode())
+                process.stdin.flush()
+        reader.join()
+    assert b"Traceback" not in err, err
+    return FinishedCommand(process.returncode, out.decode(), err.decode(errors="replace"))
+
+
 def run_command(
-    *words: object, typed: str | None = None, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    *words: object,
+    typed: str | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    screen: str = "",
 ) -> FinishedCommand:
-    """Run a command to its end, with what is typed on its stdin; a stack trace on stderr is a failure of the test."""
+    """Run a command to its end, with what is typed on its stdin; a stack trace on stderr is a failure of the test.
+
+    ``screen`` are the words on the other machine's, of which two are typed at each question; `submit FILE` finds them.
+    """
+    if screen := screen or other_screen(words):
+        return _run_typing([*map(str, words)], screen, env, cwd)
     ended = subprocess.run(
         [*map(str, words)],
         input=typed,

@@ -17,6 +17,7 @@ from airlock_rehearsal.services.settings import DEFAULT_TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
+from online.comparison import note_compared
 from online.online_command import sign
 from shared.world import to_bytes
 
@@ -123,6 +124,7 @@ def lay_out(order: Order, home: Path, base_url: str) -> Path:
     answer: dict[str, Any] = json.loads(order.signatures)
     file = home / "signatures.json"
     file.write_bytes(to_bytes({**answer, "header": {**answer["header"], "requests": fingerprint}}))
+    note_compared(home, file)
     if order.way == "rpc":
         (home / "config.toml").write_text(f'[rpc]\nurl = "{base_url}/rpc"\n')
     return file

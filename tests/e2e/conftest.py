@@ -37,12 +37,12 @@ class BothMachines:
         self.folder = folder
         self.services = services
 
-    def run(self, program: Path, words: tuple[object, ...], typed: str = "") -> FinishedCommand:
+    def run(self, program: Path, words: tuple[object, ...], typed: str = "", screen: str = "") -> FinishedCommand:
         home = self.folder / ("online-home" if program == ONLINE else "offline-home")
-        return run_command(program, "--home", home, *words, typed=typed)
+        return run_command(program, "--home", home, *words, typed=typed, screen=screen)
 
-    def online(self, *words: object, typed: str = "") -> FinishedCommand:
-        return self.run(ONLINE, words, typed)
+    def online(self, *words: object, typed: str = "", screen: str = "") -> FinishedCommand:
+        return self.run(ONLINE, words, typed, screen)
 
     def offline(self, *words: object, typed: str = "") -> FinishedCommand:
         return self.run(OFFLINE, words, typed)

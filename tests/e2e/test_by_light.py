@@ -86,7 +86,7 @@ def test_a_ceremony_needs_no_file(desk: BothMachines, ledger: Ledger) -> None:
     document = json.loads(Path(answer["file"]).read_bytes())
     assert fingerprint(document) == answer["fingerprint"]
     assert Path(answer["file"]).is_relative_to(desk.path("offline-home"))
-    delivered = desk.online("submit", codes_of(desk, "offline", answer["file"]), "--qr", typed="Yes\n")
+    delivered = desk.online("submit", codes_of(desk, "offline", answer["file"]), "--qr", screen=answer["words"])
     assert delivered.code == 0, delivered.err
     assert "outcome: CONFIRMED" in delivered.out + delivered.err
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -12,10 +14,11 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER
 from airlock_shared.catalogue.eip1559 import signing_hash
+from airlock_shared.cli.ceremony import typed_words
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
-from commands import FinishedCommand
+from commands import FinishedCommand, asked_words, other_screen
 from online.delivering_machine import TRADER_KEY
 
 _PLAN = f"""\
@@ -92,7 +95,14 @@ class OnlineCommand:
 
     def __call__(self, *words: object) -> FinishedCommand:
         self._capsys.readouterr()
-        code = run(program, ["--home", str(self.home), *map(str, words)])
+        screen = other_screen(words)
+
+        def ask(question: str, *, piped: bool) -> str:
+            assert piped
+            return asked_words(question, screen)
+
+        with patch.object(typed_words, "ask", ask) if screen else nullcontext():
+            code = run(program, ["--home", str(self.home), *map(str, words)])
         out, err = self._capsys.readouterr()
         return FinishedCommand(code, out, err)
 

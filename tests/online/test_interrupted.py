@@ -14,6 +14,7 @@ import pytest
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
+from online.comparison import note_compared
 from online.online_command import CODE, OPEN, OnlineCommand
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -31,6 +32,8 @@ def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureF
 
 
 def start(machine: OnlineCommand, *words: object) -> subprocess.Popen[str]:
+    if words[0] == "submit":
+        note_compared(machine.home, Path(str(words[1])))
     command = [str(ONLINE), "--home", str(machine.home), *map(str, words)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

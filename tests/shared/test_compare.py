@@ -14,7 +14,9 @@ import pytest
 
 from airlock_shared.ceremony.sections import proved_by_words, read_entry, wrong_words
 from airlock_shared.cli.ceremony import compare as compare_module
-from airlock_shared.cli.ceremony.compare import ASKED_AT_MOST, BY_TYPING, WRONG_AT_MOST
+from airlock_shared.cli.ceremony import typed_words as typed_module
+from airlock_shared.cli.ceremony.compare import BY_TYPING
+from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -55,7 +57,8 @@ def typing(monkeypatch: pytest.MonkeyPatch, typist: Typist) -> list[str]:
         questions.append(question)
         return typist(question)
 
-    monkeypatch.setattr(compare_module, "ask", ask)
+    for module in (compare_module, typed_module):
+        monkeypatch.setattr(module, "ask", ask)
     return questions
 
 
@@ -91,7 +94,8 @@ def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
     table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said: list[str] = []
-    monkeypatch.setattr(compare_module, "say", lambda text="": said.append(text))
+    for module in (compare_module, typed_module):
+        monkeypatch.setattr(module, "say", lambda text="": said.append(text))
 
     def typist(question: str) -> str:
         assert not [line for line in said if any(word in line.split() for word in set(WORDS))]

@@ -30,6 +30,8 @@ _UNSENT = frozenset({"PREPARED", "REJECTED"})
 
 HEAD_SEEN = "signing-head-seen"
 """The transcript's event: ``machine``, ``head`` and ``signatures_ms``, from the header of signatures that came."""
+COLLECTED = "signatures-collected"
+"""The transcript's event: ``requests`` and ``signatures``, put together on this machine from other wallets' answers."""
 
 
 def default_home() -> Path:

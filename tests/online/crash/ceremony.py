@@ -8,6 +8,7 @@ from pathlib import Path
 from airlock_online.home import OnlineHome
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
+from online.comparison import note_compared
 from online.crash.orders import SERVICES
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 
@@ -31,4 +32,5 @@ def lay_out(home: Path, base_url: str) -> Path:
     header = {**answer["header"], "count": len(signed), "requests": fingerprint}
     file = home / "signatures.json"
     file.write_bytes(to_bytes({**answer, "header": header, "signatures": signed}))
+    note_compared(home, file)
     return file

@@ -6,6 +6,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import WIDTH
 
 _ANSWERS = "Yes\n" * 8
+_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+): $")
 
 
 class Play(NamedTuple):
@@ -45,9 +47,9 @@ class RehearsalFailed(AirlockError):
         self.exit_code = known[0] if known else ExitCode.UNKNOWN
 
 
-def online(play: Play, *words: str) -> Ended:
-    """Run a command on the online machine. Raises ``RehearsalFailed``."""
-    return _run(play, "ONLINE MACHINE", [play.online, "--home", play.folder / "online" / "home", *words])
+def online(play: Play, *words: str, reading: str = "") -> Ended:
+    """Run a command on the online machine, whose people read another screen's words. Raises ``RehearsalFailed``."""
+    return _run(play, "ONLINE MACHINE", [play.online, "--home", play.folder / "online" / "home", *words], reading)
 
 
 def offline(play: Play, *words: str) -> Ended:
@@ -55,14 +57,25 @@ def offline(play: Play, *words: str) -> Ended:
     return _run(play, "AIR-GAPPED MACHINE", [play.offline, "--home", play.folder / "offline" / "home", *words])
 
 
-def _run(play: Play, machine: str, words: list[str | Path]) -> Ended:
+def _run(play: Play, machine: str, words: list[str | Path], reading: str = "") -> Ended:
     shown = [Path(words[0]).name, *(_short(play, str(word)) for word in words[3:])]
     play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
                                    break_long_words=False, break_on_hyphens=False))  # fmt: skip
-    ended = run_command(words, _ANSWERS if play.unattended else None)
+    answers = partial(_two_words, reading) if reading else _ANSWERS
+    ended = run_command(words, answers if play.unattended else None)
     if ended.code != 0:
         raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
     return ended
+
+
+def _two_words(reading: str, screen: str) -> str:
+    """Return what somebody types who reads the words on the other machine's screen; empty where they are not asked for."""
+    asked = _PLACES.search(screen)
+    if asked is None:
+        return ""
+    rows = [row.split() for row in reading.splitlines()[-2:]]
+    row, word, row_2, word_2 = map(int, asked.groups())
+    return f"{rows[row - 1][word - 1]} {rows[row_2 - 1][word_2 - 1]}\n"
 
 
 def _short(play: Play, word: str) -> str:

@@ -74,7 +74,8 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
     participants.confirm("offline", "requests", "review", "signatures")
     same = fingerprint(prepared.screen) == fingerprint(signed.screen) != ""
     play.say(f"\n=== the requests fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
-    submitted = online(play, "submit", carry(play, signatures, "offline", "online"))
+    carried_back = carry(play, signatures, "offline", "online")
+    submitted = online(play, "submit", carried_back, reading=fingerprint(signed.screen, "signatures"))
     participants.confirm("online", "signatures", "outcome")
     participants.end()
     participants.report(carried, output)

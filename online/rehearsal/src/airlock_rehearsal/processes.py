@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -66,31 +66,38 @@ def _start(words: Sequence[str | Path], stdin: int | None, stderr: int | None) -
     )
 
 
-def run_command(words: Sequence[str | Path], answers: str | None) -> Ended:
+Typist = Callable[[str], str]
+"""Types at a question: it gets what stands on the screen so far, and gives what is typed, empty where nothing is asked."""
+
+
+def run_command(words: Sequence[str | Path], answers: str | Typist | None) -> Ended:
     """Run a command to its end, its output passing through.
 
-    ``answers`` is what is typed; None leaves the keyboard to the person.
+    ``answers`` is what is typed, at once or at each question; None leaves the keyboard to the person.
     """
     process: subprocess.Popen[bytes] | None = None
     try:
         with _uninterrupted():
             process = _start(words, subprocess.PIPE if answers is not None else None, subprocess.STDOUT)
-        if answers is not None and process.stdin is not None:
+        if isinstance(answers, str) and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()
-        screen = _pass_through(process)
+        screen = _pass_through(process, answers if callable(answers) else None)
         return Ended(screen, process.wait())
     finally:
         _stop(process)
 
 
-def _pass_through(process: subprocess.Popen[bytes]) -> str:
+def _pass_through(process: subprocess.Popen[bytes], typist: Typist | None) -> str:
     kept = bytearray()
     if process.stdout is not None:
         while chunk := os.read(process.stdout.fileno(), 4096):
             kept += chunk
             sys.stdout.write(chunk.decode(errors="replace"))
             sys.stdout.flush()
+            if typist and process.stdin is not None and (typed := typist(kept.decode(errors="replace"))):
+                process.stdin.write(typed.encode())
+                process.stdin.flush()
     return kept.decode(errors="replace")
 
 

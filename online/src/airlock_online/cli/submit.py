@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from airlock_online.cli.comparing import prove_compared
 from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, patience, read_signatures, requests_option
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
@@ -16,6 +17,7 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
+from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
@@ -58,6 +60,9 @@ def submit(
 ) -> None:
     r"""Deliver the signatures in SOURCE, each once, and follow them to their outcome.
 
+    Before anything is sent, two words of the signatures are typed from the screen of the machine that signed: by each
+    role of an open ceremony, else by whoever submits; once for a document.
+
     Each is in the journal before a byte is sent. An earlier submission is not sent again: it is followed. Exit code 9
     when the outcome is not known yet; `airlock-online follow` continues. Each is sent after the one before it is
     answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
@@ -66,13 +71,15 @@ def submit(
     Example:
       airlock-online submit signatures.json
     """
-    data = incoming(home.folder, source, FORMAT, "submit", known=home.deployments, qr=qr, restart=restart)
+    data = incoming(home.folder, source, FORMAT, "submit", known=None, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
+    extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
+    if any(signed.result == "signed" for _, signed in whole.pairs):
+        prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     for line in () if led() else fingerprint_lines("signatures", whole.signatures):
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     home.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
-    extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
     with open_desk(home, float(patience), as_json=as_json) as desk:
         jobs, codes = [], []
         for request, signed in whole.pairs:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from airlock_online.clock import now_ms
-from airlock_online.home import OnlineHome
+from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets.answers import WalletAnswers
 from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
 from airlock_shared.cli.console import say, show_json
@@ -106,8 +106,9 @@ def _write(
         )
     else:
         home.keep_requests(requests, data)
-        write_new(output, document)
         signatures = fingerprint_of(parse_json(document))
+        home.transcript.record(COLLECTED, {"requests": requests, "signatures": signatures}, now_ms())
+        write_new(output, document)
         for line in fingerprint_lines("signatures", signatures):
             say(line)
         name = safe(str(output))

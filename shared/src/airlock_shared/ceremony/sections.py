@@ -10,6 +10,7 @@ from typing import Any
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
+from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
@@ -24,7 +25,14 @@ _FORMS: dict[str, dict[str, type]] = {
 }
 
 
-def section_of(entries: Iterable[Entry], plan: Plan) -> tuple[list[Entry], bool]:
+class PlanMark(NamedTuple):
+    """A plan as documents name it: its id, and its fingerprint (64 hex digits)."""
+
+    id: str
+    fingerprint: str
+
+
+def section_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> tuple[list[Entry], bool]:
     """Return the entries from the last beginning with this plan to its end or the next beginning, and whether it is open."""
     section: list[Entry] = []
     is_open = False
@@ -52,7 +60,7 @@ def read_entry(entry: Entry) -> dict[str, Any]:
     return data
 
 
-def people_of(entries: Iterable[Entry], plan: Plan) -> dict[str, str]:
+def people_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> dict[str, str]:
     """Return the person of each role in a plan's ceremony, while it is open; empty when none is open."""
     section, is_open = section_of(entries, plan)
     return dict(section[0].data["roles"]) if is_open else {}
@@ -72,7 +80,7 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
     return is_open and bool(needed) and needed <= by
 
 
-def wrong_words(entries: Iterable[Entry], plan: Plan) -> list[Entry]:
+def wrong_words(entries: Iterable[Entry], plan: Plan | PlanMark) -> list[Entry]:
     """Return the answers to comparisons that were wrong, in the last ceremony of this plan."""
     return [entry for entry in section_of(entries, plan)[0] if entry.event == WORDS_WRONG]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, req
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, wrong_words
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, type_words
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import INPUT, ask, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -22,15 +22,8 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
-from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
 from airlock_shared.text.safe import safe
 
-ASKED_AT_MOST = 3
-"""Wrong answers that end the command."""
-WRONG_AT_MOST = 9
-"""Wrong answers for one document of a ceremony, however often the command is given; a guess is right once in 65,536."""
-WORDS_ASKED = 2
-_A_ROW = 12
 _DOCUMENTS = ("deployment", "requests", "signatures")
 BY_TYPING = ("plan", *_DOCUMENTS)
 """The stations at which two machines have the same document: words of one are typed on the other."""
@@ -135,7 +128,7 @@ def _introduce(station: str, file: Path | None) -> None:
         for line in deployment_lines(parse_deployment(read_input(file)), words=False):
             say(line)
         say("Compare each line with what the venue publishes. If one differs, stop here: Ctrl-C.")
-    say("Find the words on the other machine's screen. Each person types two of them.")
+    say(FIND_THEM)
 
 
 def _show_record(station: str, compared: str, compares: str) -> None:
@@ -153,34 +146,14 @@ def _agree(who: str, *, piped: bool) -> None:
 
 
 def _prove(place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], used: Collection[int]) -> list[int]:
-    """Have a person type two words of the other machine's screen; return their positions, from 1.
+    """Have a person prove a comparison by two words; return their positions. Raises ``Refusal("ROLE-WORDS")``.
 
-    ``data`` names the station, the role and what is compared; with it each wrong answer is recorded. Raises
-    ``Refusal("ROLE-WORDS")`` after three of them, and at once after nine for this document.
+    ``data`` names the station, the role and what is compared; with it each wrong answer is recorded.
     """
-    station, words = data["station"], spoken(data["compared"]).split()
-    of_this = {"station": station, "compared": data["compared"]}.items()
+    of_this = {"station": data["station"], "compared": data["compared"]}.items()
     wrong = sum(of_this <= entry.data.items() for entry in wrong_words(place.transcript.entries(), plan))
-    for _ in range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong)):
-        positions = sorted(_drawn(used))
-        places = " and ".join(f"row {1 + (at - 1) // _A_ROW} word {1 + (at - 1) % _A_ROW}" for at in positions)
-        typed = ask(f"{who}, {station}: {places}: ", piped=place.rehearses())
-        given = typed.casefold().split()
-        if len(given) == WORDS_ASKED and all(
-            secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
-            for word, at in zip(given, positions, strict=True)
-        ):
-            return positions
+
+    def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "positions": positions})
-        wrong += 1
-        say("These are not the words.")
-    raise Refusal("ROLE-WORDS", f"the words of the {station} fingerprint differ", got=f"{wrong} wrong answers",
-                  expected="the two words at the places that were asked")  # fmt: skip
 
-
-def _drawn(used: Collection[int]) -> Iterator[int]:
-    """Yield positions, from 1, that were not asked of another role; all of them again when too few are left."""
-    left = [at for at in range(1, SPOKEN_BYTES + 1) if at not in used]
-    left = left if len(left) >= WORDS_ASKED else list(range(1, SPOKEN_BYTES + 1))
-    for _ in range(WORDS_ASKED):
-        yield left.pop(secrets.randbelow(len(left)))
+    return type_words(data["station"], data["compared"], who, used, wrong, tell_wrong, piped=place.rehearses())

@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 
 
 def incoming(
-    home: Path, source: Path, kind: str, purpose: str, *, known: Callable[[], list[Deployment]], qr: bool, restart: bool
+    home: Path,
+    source: Path,
+    kind: str,
+    purpose: str,
+    *,
+    known: Callable[[], list[Deployment]] | None,
+    qr: bool,
+    restart: bool,
 ) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
 
     What came by light is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
-    machine: where nothing but rehearsals are known, a pipe may confirm it. Raises ``UsageError``, ``Declined`` and
+    machine: where nothing but rehearsals are known, a pipe may confirm it; None says that the command has its words typed
+    from the other screen, so that they are not shown here and nothing is asked. Raises ``UsageError``, ``Declined`` and
     ``DocumentError``.
     """
     if not qr:

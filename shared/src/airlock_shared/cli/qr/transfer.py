@@ -210,15 +210,18 @@ Deployments = Callable[[], list[Deployment]]
 """What gives the deployments that a machine knows."""
 
 
-def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments) -> ReceivedDocument:
+def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments | None) -> ReceivedDocument:
     """Scan a document of one of these kinds (any known one without), show its names, and have a person confirm them.
 
-    In a rehearsal, which the deployments that are ``known`` and the scanned one tell, a pipe may confirm them.
+    In a rehearsal, which the deployments that are ``known`` and the scanned one tell, a pipe may confirm them. Without
+    ``known`` nothing is shown or asked: its words are typed from the other machine's screen afterwards.
     Raises as :func:`scan_message` and :func:`airlock_shared.qr.documents.received`, and ``Declined``.
     """
     message = scan_message(sources, kept=kept)
     with forgotten_when_wrong(kept):
         document = received(message, *kinds)
+        if known is None:
+            return document
         for line in name_lines(document.kind, document.ceremony, document.fingerprint):
             say(line)
         for line in fingerprint_lines("plan", document.plan) if document.plan else ():

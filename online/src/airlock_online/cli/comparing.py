@@ -1,0 +1,97 @@
+"""What ``submit`` asks before it sends: two words of the signatures, from the screen of the machine that signed.
+
+It is asked once for a document. That it was is read in the transcript, and nowhere else: what each role of an open ceremony
+typed (in ``ceremony compare``, or here), or what somebody typed where no ceremony is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from airlock_online.clock import now_ms
+from airlock_online.home import COLLECTED, OnlineHome
+from airlock_shared.ceremony.checkpoints import STATIONS
+from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, PlanMark, people_of, section_of
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, type_words
+from airlock_shared.cli.console import say
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import Refusal
+from airlock_shared.text.safe import safe
+
+COMPARED, COMPARED_WRONG = "signatures-compared", "signatures-compared-wrong"
+"""The transcript's events where no ceremony is open."""
+_STATION = "signatures"
+_DO = (
+    "compare the whole fingerprint on both screens; if it differs, stop: something was changed on the way; if it is the "
+    "same, look again at the places, or have airlock-offline sign write these signatures into another file"
+)
+
+
+class _Typist(NamedTuple):
+    """Somebody who types words: as the question calls them, the events of a right and a wrong answer, and their data."""
+
+    who: str
+    right: str
+    wrong: str
+    data: dict[str, Any]
+
+
+def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
+    """Have two words of these signatures (a fingerprint) typed by everybody who has not done so yet.
+
+    Raises ``Refusal("ROLE-WORDS")`` after wrong answers, and ``Declined`` where nobody can answer.
+    """
+    entries = home.transcript.entries()
+    if any(entry.event == COLLECTED and entry.data.get("signatures") == signatures for entry in entries):
+        say("These signatures were put together on this machine: no other screen has their words.")
+        return
+    section = section_of(entries, plan)[0]
+    people = {role: name for role, name in people_of(entries, plan).items() if name}
+    typists = _roles(section, plan, signatures, people) if people else _somebody(entries, plan, signatures)
+    if typists:
+        say(FIND_THEM)
+    used = {at for entry in entries if _proves(entry, signatures) for at in entry.data["positions"]}
+    for each in typists:
+        counted = section if people else entries
+        wrong = sum(entry.event == each.wrong and _is_about(entry, signatures) for entry in counted)
+
+        def tell_wrong(positions: list[int], each: _Typist = each) -> None:
+            home.transcript.record(each.wrong, {**each.data, "positions": positions}, now_ms())
+
+        try:
+            positions = type_words(_STATION, signatures, each.who, used, wrong, tell_wrong, piped=home.rehearses())
+        except Refusal as error:
+            error.do = _DO
+            raise
+        used.update(positions)
+        home.transcript.record(each.right, {**each.data, "how": BY_WORDS, "positions": positions}, now_ms())
+
+
+def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: dict[str, str]) -> list[_Typist]:
+    """Return the roles that answer on this machine, as far as somebody holds them, and have not proved it yet."""
+    needed = [role for role in STATIONS[_STATION].by["online"] if role in people] or list(people)[:1]
+    proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
+    data = {"ceremony": plan.id, "station": _STATION, "compared": signatures}
+    return [
+        _Typist(f"{safe(people[role])} ({role})", CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
+        for role in needed
+        if role not in proved
+    ]
+
+
+def _somebody(entries: Sequence[Entry], plan: PlanMark, signatures: str) -> list[_Typist]:
+    """Return whoever submits, where no ceremony is open; nobody when these signatures were proved before."""
+    if any(_proves(entry, signatures) for entry in entries):
+        return []
+    return [_Typist("Whoever submits", COMPARED, COMPARED_WRONG, {"ceremony": plan.id, "signatures": signatures})]
+
+
+def _proves(entry: Entry, signatures: str) -> bool:
+    """Tell whether an entry says that somebody typed the words of these signatures, at positions that were drawn."""
+    return entry.event in (CONFIRMED, COMPARED) and entry.data.get("how") == BY_WORDS and _is_about(entry, signatures)
+
+
+def _is_about(entry: Entry, signatures: str) -> bool:
+    of_station = {"station": _STATION, "compared": signatures}
+    return of_station.items() <= entry.data.items() or entry.data.get("signatures") == signatures

@@ -1,0 +1,209 @@
+"""`submit FILE` has two words of the signatures typed before it sends, by everybody who has not done so on record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from airlock_online.cli import comparing
+from airlock_online.cli.main import program
+from airlock_online.home import COLLECTED, OnlineHome
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED
+from airlock_shared.cli.ceremony import typed_words
+from airlock_shared.cli.program import run
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.text.fingerprint_words import spoken
+from commands import asked_words
+from online.online_command import CODE, OnlineCommand
+
+PEOPLE = {"facilitator": "Grace Hopper", "witness": "Mary Somerville", "signer": "Ada Lovelace"}
+
+
+@pytest.fixture
+def services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.0)) as running:
+        yield running
+
+
+class Desk:
+    """Signatures on a machine, people who type, and what is on record afterwards."""
+
+    def __init__(self, machine: OnlineCommand, capsys: pytest.CaptureFixture[str]) -> None:
+        self.machine, self._capsys = machine, capsys
+        self.file = machine.signatures(code=CODE)
+        _, _, self.mark = parse_signatures(self.file.read_bytes())
+        self.plan = parse_requests((machine.folder / "signatures.json.requests.json").read_bytes())[0]
+        self.transcript = OnlineHome(machine.home).transcript
+        self.questions: list[str] = []
+        self.screen = spoken(self.mark)
+
+    def submit(self, typist: Callable[[str], str] | None = None, file: Path | None = None) -> int:
+        """Submit with somebody who answers; return the exit code. The questions are those of this time alone."""
+        self.questions.clear()
+
+        def ask(question: str, *, piped: bool) -> str:
+            assert piped
+            self.questions.append(question)
+            return typist(question) if typist else asked_words(question, self.screen)
+
+        self._capsys.readouterr()
+        with patch.object(typed_words, "ask", ask):
+            return run(program, ["--home", str(self.machine.home), "submit", str(file or self.file)])
+
+    def said(self) -> str:
+        return self._capsys.readouterr().err
+
+    def begin(self, people: dict[str, str]) -> None:
+        self.record(BEGUN, ceremony="desk", plan=self.plan.plan, roles=people)
+
+    def confirmed(self, role: str, **how: object) -> None:
+        data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": self.mark}
+        self.record(CONFIRMED, **data, **how)
+
+    def record(self, event: str, **data: object) -> None:
+        self.transcript.record(event, data, 1_790_000_000_000)
+
+    def entries(self, *events: str) -> list[Entry]:
+        return [entry for entry in self.transcript.entries() if entry.event in events]
+
+    @property
+    def posts(self) -> int:
+        return self.machine.services.posts["relayer"].total()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(OnlineCommand(tmp_path, services, capsys), capsys)
+
+
+def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None:
+    assert desk.submit() == 0
+    assert [re.sub(r"\d+", "N", question) for question in desk.questions] == [
+        "Whoever submits, signatures: row N word N and row N word N: "
+    ]
+    [entry] = desk.entries(comparing.COMPARED)
+    assert (entry.data["signatures"], entry.data["how"], len(entry.data["positions"])) == (desk.mark, "words", 2)
+    [begun] = desk.entries("submit-begun")
+    assert entry.seq < begun.seq
+    assert desk.submit() == 0
+    assert desk.questions == []
+    assert desk.posts == 1
+
+
+@pytest.mark.parametrize("typed", ["", "Yes", "yes", "able acid"])
+def test_who_types_anything_else_sends_nothing(desk: Desk, typed: str) -> None:
+    assert desk.submit(lambda _question: typed) == 3
+    assert "ROLE-WORDS" in desk.said()
+    assert len(desk.questions) == 3
+    assert len(desk.entries(comparing.COMPARED_WRONG)) == 3
+    assert (desk.posts, desk.entries("submit-begun", comparing.COMPARED)) == (0, [])
+
+
+def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) -> None:
+    before: list[str] = []
+
+    def typist(question: str) -> str:
+        before.append(desk.said())
+        return asked_words(question, desk.screen)
+
+    assert desk.submit(typist) == 0
+    row = " ".join(desk.screen.split()[:12])
+    assert row not in "".join(before)
+    assert row in desk.said()
+
+
+def test_after_nine_wrong_answers_nothing_is_asked_for_this_document(desk: Desk) -> None:
+    for _ in range(3):
+        assert desk.submit(lambda _question: "Yes") == 3
+    assert desk.submit() == 3
+    assert desk.questions == []
+    assert desk.posts == 0
+
+
+def test_without_a_terminal_only_a_rehearsal_takes_the_words_from_a_pipe(desk: Desk) -> None:
+    deployment = next((desk.machine.home / "deployments").glob("*.json"))
+    (deployment.parent / "real.json").write_text(
+        deployment.read_text()
+        .replace('"name": "rehearsal"', '"name": "real"')
+        .replace('"rehearsal": true', '"rehearsal": false')
+    )
+    assert run(program, ["--home", str(desk.machine.home), "submit", str(desk.file)]) == 6
+    assert "answers come from a terminal" in desk.said()
+    assert (desk.posts, desk.entries("submit-begun")) == (0, [])
+
+
+# ---- a ceremony -----------------------------------------------------------------------------------------------------
+
+
+def test_in_a_ceremony_facilitator_and_witness_each_type_and_it_is_their_confirmation(desk: Desk) -> None:
+    desk.begin(PEOPLE)
+    assert desk.submit() == 0
+    assert [question.split(",")[0] for question in desk.questions] == [
+        "Grace Hopper (facilitator)",
+        "Mary Somerville (witness)",
+    ]
+    done = desk.entries(CONFIRMED)
+    assert [(entry.data["by"], entry.data["compared"], entry.data["how"]) for entry in done] == [
+        (["facilitator"], desk.mark, "words"),
+        (["witness"], desk.mark, "words"),
+    ]
+    assert len({at for entry in done for at in entry.data["positions"]}) == 4
+    assert desk.entries(comparing.COMPARED) == []
+
+
+def test_what_each_role_has_typed_in_the_ceremony_is_not_asked_twice(desk: Desk) -> None:
+    desk.begin(PEOPLE)
+    desk.confirmed("facilitator", how="words", positions=[1, 2])
+    assert desk.submit() == 0
+    assert [question.split(",")[0] for question in desk.questions] == ["Mary Somerville (witness)"]
+    assert desk.submit() == 0
+    assert desk.questions == []
+
+
+@pytest.mark.parametrize("how", [{}, {"how": "yes"}])
+def test_a_yes_is_no_proof(desk: Desk, how: dict[str, object]) -> None:
+    desk.begin(PEOPLE)
+    for role in ("facilitator", "witness"):
+        desk.confirmed(role, **how)
+    assert desk.submit() == 0
+    assert len(desk.questions) == 2
+
+
+def test_what_was_typed_for_another_document_or_before_the_ceremony_is_no_proof(desk: Desk) -> None:
+    assert desk.submit() == 0  # before the ceremony
+    desk.begin(PEOPLE)
+    for role in ("facilitator", "witness"):
+        data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": "ab" * 32}
+        desk.record(CONFIRMED, **data, how="words", positions=[1, 2])
+    assert desk.submit() == 0
+    assert len(desk.questions) == 2
+
+
+def test_a_ceremony_with_another_plan_has_no_part_in_it(desk: Desk) -> None:
+    desk.record(BEGUN, ceremony="desk", plan="ab" * 32, roles=PEOPLE)
+    assert desk.submit() == 0
+    assert [question.split(",")[0] for question in desk.questions] == ["Whoever submits"]
+
+
+def test_roles_that_nobody_holds_are_not_asked(desk: Desk) -> None:
+    desk.begin({**PEOPLE, "facilitator": "", "witness": ""})
+    assert desk.submit() == 0
+    assert [question.split(",")[0] for question in desk.questions] == ["Ada Lovelace (signer)"]
+
+
+def test_signatures_that_this_machine_put_together_have_no_other_screen(desk: Desk) -> None:
+    desk.record(COLLECTED, requests="ab" * 32, signatures="cd" * 32)
+    assert desk.submit() == 0
+    assert len(desk.questions) == 1  # it was another document
+    desk.record(COLLECTED, requests="ab" * 32, signatures=desk.mark)
+    desk.begin(PEOPLE)
+    assert desk.submit() == 0
+    assert desk.questions == []
