@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,25 +11,17 @@ from airlock_shared.host.files import make_folder, read_input, require_new, writ
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.cli.qr.transfer import Deployments
 
 
 def incoming(
-    home: Path,
-    source: Path,
-    kind: str,
-    purpose: str,
-    *,
-    known: Callable[[], list[Deployment]] | None,
-    qr: bool,
-    restart: bool,
+    home: Path, source: Path, kind: str, purpose: str, *, known: Deployments | None, qr: bool, restart: bool
 ) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
 
     What came by light is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
-    machine: where nothing but rehearsals are known, a pipe may confirm it; None says that the command has its words typed
-    from the other screen, so that they are not shown here and nothing is asked. Raises ``UsageError``, ``Declined`` and
-    ``DocumentError``.
+    machine: where nothing but rehearsals are known, a pipe may confirm it; with None the command has its words typed, and
+    nothing is shown or asked here. Raises ``UsageError``, ``Declined`` and ``DocumentError``.
     """
     if not qr:
         return read_input(source)
