@@ -54,15 +54,15 @@ class Screen(Terminal):
         keys = _KEYS.search(rest)
         return found[0] if found else keys[0] if keys else ""
 
+    def plain(self) -> str:
+        """Return what was shown, without progress."""
+        return _PROGRESS.sub("", self.shown).replace("\r", "")
+
     def answer(self, typed: str) -> None:
         self.answered = len(self.shown)
         if typed:
             self.before_last = self.answered
         self.press(typed + "\n")
-
-    def stops(self) -> int:
-        """Return at how many stops it has been."""
-        return len(re.findall(r"(?m)^\[\d+/\d+\] ", _PROGRESS.sub("", self.shown).replace("\r", "")))
 
     def lines(self, *, before_last: bool = False) -> list[str]:
         """Return what was shown, without progress; perhaps only what stood there at the last answer."""

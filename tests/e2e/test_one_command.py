@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
-from e2e.led import Answer, Asked, Screen, careful, interrupt, kill, lead, start, words_on
+from e2e.led import Answer, Screen, careful, kill, lead, start, words_on
 
 ANSWERS_AT_MOST = 24
 LINES_AT_MOST = 300
@@ -99,7 +98,7 @@ def _told(screens: dict[str, Screen]) -> str:
     return "\n".join(f"===== {half}\n" + "\n".join(screen.lines()) for half, screen in screens.items())
 
 
-# ---- who nods, and who is interrupted -------------------------------------------------------------------------------
+# ---- who nods -------------------------------------------------------------------------------------------------------
 
 
 def _nods(typed: str) -> Answer:
@@ -134,28 +133,3 @@ def test_what_was_typed_ahead_answers_nothing(unpinned: BothMachines, ledger: Le
     assert len(typed) == 2  # the two that were asked, and answered by who read the other screen
     for screen in screens.values():
         kill(screen)
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_interrupted_again_and_again_on_either_machine_it_ends_complete(
-    unpinned: BothMachines, ledger: Ledger, how: signal.Signals
-) -> None:
-    day = Day(unpinned, ledger, "referral-code")
-    screens = {half: day.start(half) for half in ("online", "offline")}
-    stopped = 0
-    while any(screen.code is None for screen in screens.values()):
-        heads = {half: screen.stops() for half, screen in screens.items()}
-
-        def moved(now: dict[str, Screen], _asked: list[Asked], heads: dict[str, int] = heads) -> bool:
-            return any(screen.stops() > heads[half] + 1 for half, screen in now.items() if screen.code is None)
-
-        lead(screens, until=moved)
-        for half, screen in screens.items():
-            if screen.code is None and screen.stops() > heads[half] + 1:
-                interrupt(screen, how)
-                screens[half] = day.start(half)
-                stopped += 1
-    assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
-    assert stopped > 10
