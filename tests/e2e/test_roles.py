@@ -95,9 +95,8 @@ def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
         assert ended.code == 0, ended.err
         told = ended.json()
         assert (told["ok"], told["complete"], told["missing"]) == (True, True, [])
-        assert [row["confirmed"][0]["by"] for row in told["stations"]] == [["signer", "facilitator", "witness"]] * len(
-            told["stations"]
-        )
+        for row in told["stations"]:  # of the signatures online, facilitator and witness did when they submitted
+            assert {role for each in row["confirmed"] for role in each["by"]} == {"signer", "facilitator", "witness"}
     compared = {
         run: {
             row["station"]: row["confirmed"][0]["compared"]
