@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.report_pages import model_of, screens_of
+from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_online.journal.journal import Record, open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of

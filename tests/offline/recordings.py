@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from coincurve import PublicKey
 
 from airlock_offline.ledger.apdu import parse_path
-from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
+from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import RELEASED
+from airlock_offline.ledger.replies import DeviceSignature
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.ethereum.keccak import keccak256

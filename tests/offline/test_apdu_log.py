@@ -11,7 +11,8 @@ from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.apdu_log import LoggedTransport
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.status import DeviceLost, Locked
+from airlock_offline.ledger.status import DeviceLost
+from airlock_offline.ledger.status_words import Locked
 from airlock_shared.errors import UsageError
 from offline.recordings import FOLDER, Recording
 

@@ -17,24 +17,22 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
-from airlock_offline.ledger.accounts import WrongDevice, require_account
 from airlock_offline.ledger.apdu import Ins, encode_path
-from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp, open_app
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
+from airlock_offline.ledger.readiness import WrongDevice, require_account
+from airlock_offline.ledger.replies import DeviceSignature
 from airlock_offline.ledger.status import (
     AppClosed,
-    AppTooOld,
     DeviceLost,
-    Locked,
     NoSuchWidth,
-    NotSupported,
-    PathNotAllowed,
     RefusedOnDevice,
     SettingOff,
     TooLargeForDevice,
     WrongAnswer,
     WrongApp,
 )
+from airlock_offline.ledger.status_words import AppTooOld, Locked, NotSupported, PathNotAllowed
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.errors import DeviceError, UsageError

@@ -15,8 +15,8 @@ from airlock_offline.device_connection import Device
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import RefusedOnDevice, Unplugged
-from airlock_offline.ledger.usb import PluggedLedger
+from airlock_offline.ledger.status import RefusedOnDevice
+from airlock_offline.ledger.usb import PluggedLedger, Unplugged
 from airlock_offline.preflight.hardware_record import canonical, recorded
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined

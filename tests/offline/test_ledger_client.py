@@ -9,16 +9,8 @@ import pytest
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import (
-    AppClosed,
-    AppFault,
-    AppTooOld,
-    NoSuchWidth,
-    NotReleased,
-    TooLargeForDevice,
-    WrongAnswer,
-    WrongApp,
-)
+from airlock_offline.ledger.status import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
+from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
 from airlock_offline.ledger.typed_data import INTEGER_BITS, MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow, refused_integers
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.payload import definitions

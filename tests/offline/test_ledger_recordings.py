@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
-from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongOrder
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.replies import DeviceSignature
+from airlock_offline.ledger.status import RefusedOnDevice, SettingOff
+from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.addresses import checksum_address
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered

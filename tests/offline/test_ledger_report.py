@@ -12,7 +12,8 @@ from airlock_offline.device_connection import Device
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.status import AppTooOld, RefusedOnDevice, WrongAnswer
+from airlock_offline.ledger.status import RefusedOnDevice, WrongAnswer
+from airlock_offline.ledger.status_words import AppTooOld
 from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
 from airlock_shared.host.observed import LOOK, OK
 

@@ -13,17 +13,10 @@ from threading import Thread
 import pytest
 
 from airlock_offline.ledger import transport, usb
-from airlock_offline.ledger.status import (
-    DeviceLost,
-    DeviceNotFound,
-    DeviceSilent,
-    HeldByAnother,
-    Replugged,
-    Unplugged,
-    WrongAnswer,
-)
+from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.usb import HidTransport, PluggedLedger, choose_ledger, plugged_ledgers
+from airlock_offline.ledger.usb import HidTransport, PluggedLedger, Replugged, Unplugged, choose_ledger, plugged_ledgers
+from airlock_offline.ledger.usb_lock import HeldByAnother
 
 APDU = bytes.fromhex("e006000000")
 LONG = b"\xe0\x04\x00\x00\xff" + bytes(range(255))

@@ -49,9 +49,7 @@ class FakeApp:
         self.case = case
         self.asked = 0
         self.may_have_signed = False
-
-    def app_and_version(self) -> Any:
-        return type("Found", (), {"version": "1.22.0"})
+        self.version = "1.22.0"
 
     def address(self, _path: str, **_options: bool) -> Any:
         return type("Found", (), {"address": self.case.step.signer.address})
@@ -84,7 +82,9 @@ def _desk(state: OfflineHome, ledger: UsedNonces, app: FakeApp) -> SigningDesk:
     return SigningDesk(
         state,
         ledger,
+        say_nothing,
         lambda: device,
+        lambda: None,
         lambda: NOW_MS,
         clock,
         alone,

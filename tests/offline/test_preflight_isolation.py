@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
 from airlock_offline.confinement.enforced import UNCONFINED, Confinement
+from airlock_offline.ledger.readiness import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, as_rehearsal, is_production, require_isolation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
@@ -220,8 +221,7 @@ def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path
     script = with_an_interface(up=False)
     pin(home, rehearsal=False)
     sign, seal, prove = commands(home, tmp_path)
-    asked = ((seal, "Seal the transcript with this head?"), (prove, "Sign this text with the delegate key"))
-    for words, said in ((sign, "PLAN-STEPS"), *asked):
+    for words, said in ((sign, "PLAN-STEPS"), (seal, "no Ledger is plugged in"), (prove, "no Ledger is plugged in")):
         ended = inside(script, *program(home), *words)
         assert said in ended.stderr
         assert "AIRGAP" not in ended.stderr
@@ -231,7 +231,8 @@ def test_with_loopback_alone_the_machine_is_cut_off(home: Path, tmp_path: Path) 
     require_namespaces()
     pin(home, rehearsal=False)
     ended = inside(OWN_SYS, *program(home), *commands(home, tmp_path)[1])
-    assert (ended.returncode, "AIRGAP" in ended.stderr) == (6, False), ended.stderr
+    assert (ended.returncode, "no Ledger is plugged in" in ended.stderr) == (5, True), ended.stderr
+    assert "AIRGAP" not in ended.stderr
 
 
 class Untouched:
@@ -241,20 +242,38 @@ class Untouched:
         raise AssertionError(f"the Ledger was asked for {name}")
 
 
+class Plugged:
+    """A device that has been looked at, or is, by the app that is handed to it."""
+
+    app, model, listed, version = Untouched, "nanosp", "nanosp", "1.22.0"
+
+    def look(self, app: Callable[[], Any], _need: Need) -> None:
+        if self.looked_at:
+            app()
+
+    def __init__(self, *, looked_at: bool) -> None:
+        self.looked_at = looked_at
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["to look", "to sign"])
 @pytest.mark.parametrize("command", ["sign", "transcript", "delegate"])
 def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
-    command: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, first: bool, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The deployment calls itself a rehearsal, so what comes before the Ledger goes on; the Ledger is a real one."""
     pin(home, rehearsal=True)
     line = Observed("network", "eth0", "up", REFUSED, "unplug it", "AIRGAP-INTERFACE")
     monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [line])
     place = f"airlock_offline.cli.{command}"
-    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(SimpleNamespace(app=Untouched)))
+    monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(Plugged(looked_at=first)))
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
         monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
-        monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[4]())
+        monkeypatch.setattr(f"{place}.first_to_sign", lambda *_: first or None)
+        monkeypatch.setattr(f"{place}.need_of", lambda _case: Need(PATH, b""))
+        monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[2].app())
     words = dict(zip(("sign", "transcript", "delegate"), commands(home, tmp_path), strict=True))[command]
     ended = CliRunner().invoke(program_command, ["--home", str(home), *map(str, words)])
     assert isinstance(ended.exception, Refusal), ended.output

@@ -73,7 +73,7 @@ def test_what_another_terminal_signed_meanwhile_is_refused_after_the_yes(tmp_pat
     during(table, lambda: sign(other, renonced(step, "99")))
     result = sign(table, case(step))
     assert (result.code, result.signed.why) == (ExitCode.REFUSED, "NONCE-PENDING")
-    assert table.sent == []
+    assert table.asked_of_the_device == []
     assert any("NONCE-PENDING" in line for line in table.told)
     assert table.events == ["signing", "signed", "refused"]
 
@@ -82,7 +82,7 @@ def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_pat
     table, other = Table(tmp_path, ledger()), Table(tmp_path, ledger())
     during(table, lambda: sign(other, case()))
     assert sign(table, case()).signed == other.state.signed(sign(other, case()).signed.digest)
-    assert (table.sent, table.events) == ([], ["signing", "signed"])
+    assert (table.asked_of_the_device, table.events) == ([], ["signing", "signed"])
 
 
 @pytest.mark.parametrize(
@@ -101,14 +101,14 @@ def test_who_thinks_for_too_long_is_told_so_and_the_device_is_not_asked(
     during(table, lambda: setattr(table, "now_ms", NOW_MS + later_ms))
     result = sign(table, case(step))
     assert (result.code, result.signed.result, result.signed.why) == (ExitCode.EXPIRED, "refused", why)
-    assert (table.sent, table.events) == ([], ["refused"])
+    assert (table.asked_of_the_device, table.events) == ([], ["refused"])
 
 
 def test_a_clock_that_was_contradicted_meanwhile_is_refused_after_the_yes(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
     during(table, lambda: table.state.transcript.record(CONTRADICTED, {"uncertainty_s": 60}, NOW_MS))
     result = sign(table, case())
-    assert (result.code, result.signed.why, table.sent) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
+    assert (result.code, result.signed.why, table.asked_of_the_device) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
 
 
 def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_review(
@@ -421,7 +421,7 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
     during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
     assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
-    assert table.sent == []
+    assert table.asked_of_the_device == []
 
 
 def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path: Path) -> None:

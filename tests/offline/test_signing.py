@@ -18,15 +18,18 @@ from airlock_offline.device_connection import require_rehearsal
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import DeviceSignature, open_app
-from airlock_offline.ledger.status import AppTooOld
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.readiness import require_ready
+from airlock_offline.ledger.replies import DeviceSignature
+from airlock_offline.ledger.status_words import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.signing.device_pages import need_of, typed_data_of
 from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
-from airlock_offline.signing.sign_item import SigningDesk, sign_item, typed_data_of
-from airlock_shared.checks.case import IntentCase
+from airlock_offline.signing.sign_item import SigningDesk, sign_item
+from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.cli.console import ask_yes
@@ -41,6 +44,8 @@ from shared.world import case_of, examined, good, good_challenges, request_of, s
 
 SEED = "test " * 11 + "junk"  # the plan's signers are the first accounts of this published phrase
 STEP = "desk-key"
+LOOKS = ("b0010000", "e0020000", "e0060000")
+"""All that may be sent before the Yes: which app is open, an address that is not shown, the app's configuration."""
 
 
 class Table:
@@ -59,10 +64,19 @@ class Table:
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
         self.station = SigningDesk(
-            self.state, ledger or UsedNonces(), lambda: open_app(self), lambda: self.now_ms,
+            self.state, ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
             lambda entries: clock_of(entries, self.now_ms), partial(account_lock, home), lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
         )  # fmt: skip
+
+    def _look(self, case: Case) -> None:
+        require_ready(open_app(self), need_of(case))
+        self.close()
+
+    @property
+    def asked_of_the_device(self) -> list[str]:
+        """What was sent beyond looks, by class and instruction."""
+        return [apdu[:2].hex() for apdu in self.sent if apdu[:4].hex() not in LOOKS]
 
     def _ask(self, question: str) -> None:
         self.asked.append(question)
@@ -75,6 +89,10 @@ class Table:
 
     def close(self) -> None:
         self._device.close()
+
+    def plug_in(self, device: SoftwareLedger) -> None:
+        """Have another Ledger from now on."""
+        self._device = device
 
     @property
     def events(self) -> list[str]:
@@ -130,7 +148,8 @@ def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(), yes=False)
     result = sign_item(case(), situation(), table.station)
     assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
-    assert (table.sent, table.kept(), table.events) == ([], [], ["declined"])
+    assert [apdu[:4].hex() for apdu in table.sent] == ["b0010000", "e0020000"]
+    assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], ["declined"])
 
 
 def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
@@ -142,8 +161,20 @@ def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
 def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> None:
     table = Table(tmp_path, SoftwareLedger())  # another seed than the plan's
     assert refusal_of(table, case()) == "SIGNER-DEVICE"
-    assert [apdu[:2].hex() for apdu in table.sent] == ["b001", "b001", "e002"]  # name and version, and the address
-    assert (table.kept(), table.events) == ([], [])
+    assert [apdu[:4].hex() for apdu in table.sent] == ["b0010000", "e0020000"]  # name and version, and the address
+    assert (table.asked, table.kept(), table.events) == ([], [], [])
+
+
+def test_another_ledger_that_is_plugged_in_during_the_review_is_not_asked_to_sign(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+
+    def swap(_question: str) -> None:
+        table.plug_in(SoftwareLedger())  # another seed than the plan's
+
+    with pytest.raises(Refusal) as caught:
+        sign_item(case(), situation(), table.station._replace(ask=swap))
+    assert caught.value.check == "SIGNER-DEVICE"
+    assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], [])
 
 
 @pytest.mark.parametrize("fault", ["wrong-digest", "wrong-hash", "wrong-signature", "other-account"])
@@ -220,7 +251,7 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
     with pytest.raises(Refusal) as caught:
         sign_item(case(), situation(), table.station._replace(opinion=opinion))
     assert caught.value.check == check
-    assert (table.sent, table.kept(), opinion.begun[0].ended) == ([], [], True)
+    assert (table.asked_of_the_device, table.kept(), opinion.begun[0].ended) == ([], [], True)
 
 
 def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:

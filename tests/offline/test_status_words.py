@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.ledger import status
+from airlock_offline.ledger import status, status_words
 from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
 from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
 
 EXPECTED = {
-    0x5515: status.Locked,
-    0x6B0C: status.Locked,
-    0x6804: status.Locked,
+    0x5515: status_words.Locked,
+    0x6B0C: status_words.Locked,
+    0x6804: status_words.Locked,
     0x650F: status.AppClosed,
     0x6E00: status.WrongApp,
-    0x6982: status.Locked,
-    0x5502: status.NotSetUp,
+    0x6982: status_words.Locked,
+    0x5502: status_words.NotSetUp,
     0x6511: status.AppClosed,
     0x6D02: status.AppClosed,
     0x6E01: status.AppClosed,
-    0x6601: status.Busy,
-    0x6901: status.Busy,
+    0x6601: status_words.Busy,
+    0x6901: status_words.Busy,
     0x5501: status.RefusedOnDevice,
     0x6985: status.RefusedOnDevice,
     0x6A80: status.SettingOff,
-    0x6D00: status.NotSupported,
-    0x6501: status.NotSupported,
-    0x6A15: status.PathNotAllowed,
-    0x6980: status.WrongOrder,
-    0x6A00: status.AppFault,
-    0x6B00: status.AppFault,
+    0x6D00: status_words.NotSupported,
+    0x6501: status_words.NotSupported,
+    0x6A15: status_words.PathNotAllowed,
+    0x6980: status_words.WrongOrder,
+    0x6A00: status_words.AppFault,
+    0x6B00: status_words.AppFault,
 }
 
 
@@ -52,7 +52,7 @@ def test_every_error_says_what_was_tried_what_happened_and_what_to_do(sw: int) -
 
 @pytest.mark.parametrize("sw", [0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF])
 def test_an_unknown_word_is_named_as_unknown(sw: int) -> None:
-    assert type(error(sw)) is status.UnknownStatus
+    assert type(error(sw)) is status_words.UnknownStatus
 
 
 @pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw not in (0x6985, 0x5501)])

@@ -8,14 +8,21 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airlock_offline.config import read_config
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger import status, usb
-from airlock_offline.ledger.models import MODELS, model_of_product
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger import status, status_words, usb, usb_lock
+from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.models import MODELS, model_of_product, words_of
+from airlock_offline.ledger.readiness import Need, WrongDevice
 from airlock_offline.preflight.doctor import ledger_lines
+from airlock_offline.signing.device_pages import need_of
+from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.observed import OK
@@ -53,10 +60,10 @@ def told(path: str | None = None, model: str = "") -> AirlockError:
 @pytest.mark.parametrize(
     ("faults", "error", "said", "do"),
     [
-        ({"lock"}, status.Locked, "is locked", "unlock it with its PIN"),
+        ({"lock"}, status_words.Locked, "is locked", "unlock it with its PIN"),
         ({"wrong-app"}, status.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
         ({"app-closed"}, status.AppClosed, "home screen", "open the Ethereum app"),
-        ({"old-version"}, status.AppTooOld, "'1.10.4'", "update it"),
+        ({"old-version"}, status_words.AppTooOld, "'1.10.4'", "update it"),
     ],
     ids=["locked", "wrong app", "home screen", "wrong version"],
 )
@@ -71,7 +78,7 @@ def test_a_ledger_that_is_not_ready_has_its_sentence(
 def test_a_development_build_is_not_signed_with(bus: UsbBus) -> None:
     bus.plug(0x7011, model="flex-1.22.0-dev")
     found = told()
-    assert (type(found), "development build" in found.what) == (status.NotReleased, True)
+    assert (type(found), "development build" in found.what) == (status_words.NotReleased, True)
 
 
 def test_none_is_plugged_in(bus: UsbBus) -> None:
@@ -93,14 +100,14 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
 @pytest.mark.parametrize(
     ("product_id", "told_for", "said", "do"),
     [
-        (0x7011, "nanosp", "is a Flex, and the pages were listed for a Nano S Plus", "--model flex"),
-        (0x0007, "nanosp", "is a Flex", "--model flex"),
-        (0x0005, "flex", "is a Nano S Plus, and the pages were listed for a Flex", "--model nanosp"),
-        (0x0004, "nanosp", "is a Nano X", "--model nanox"),
-        (0x1015, "nanosp", "is a Nano S,", "use one of nanosp, flex"),
+        (0x7011, "nanosp", "is a Flex, and --model, or [ledger] model of config.toml, says Nano S Plus", "leave the"),
+        (0x0007, "nanosp", "is a Flex", "it is read from the Ledger"),
+        (0x0005, "flex", "is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex", "leave the"),
+        (0x0004, "nanosp", "is a Nano X", "find the Ledger that is meant"),
+        (0x1015, "nanosp", "is a Nano S,", "known are nanosp, flex"),
     ],
 )
-def test_a_ledger_of_another_model_than_the_listed_pages_is_asked_for_nothing(
+def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
     bus: UsbBus, product_id: int, told_for: str, said: str, do: str
 ) -> None:
     plugged = bus.plug(product_id)
@@ -110,11 +117,149 @@ def test_a_ledger_of_another_model_than_the_listed_pages_is_asked_for_nothing(
 
 
 @pytest.mark.parametrize(("product_id", "told_for"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
-def test_the_listed_model_and_one_that_nobody_knows_are_used(bus: UsbBus, product_id: int, told_for: str) -> None:
+def test_the_model_that_is_named_and_one_that_nobody_knows_are_used(
+    bus: UsbBus, product_id: int, told_for: str
+) -> None:
     bus.plug(product_id)
     device = Device(None, None, told_for=told_for)
     device.app()
     device.close()
+
+
+# ---- the look before people read -----------------------------------------------------------------------------------
+
+PATH = "m/44'/60'/0'/0/0"
+
+
+def look(device: Device, path: str = PATH, **need: Any) -> None:
+    account = open_app(SoftwareLedger(seed=SEED)).address(path).address
+    device.look(device.app, Need(path, account, **need))
+
+
+def looked(**need: Any) -> AirlockError:
+    with pytest.raises(AirlockError) as caught:
+        look(Device(None, None), **need)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("product_id", "model", "found"),
+    [(0x5011, "nanosp", "nanosp"), (0x7011, "flex", "flex"), (0x0006, "stax", "stax"), (0x4011, "nanox", "nanox")],
+)
+def test_the_model_is_read_from_usb_and_the_ledger_is_let_go_of(
+    bus: UsbBus, product_id: int, model: str, found: str
+) -> None:
+    plugged = bus.plug(product_id, seed=SEED, model=model)
+    device = Device(None, None)
+    look(device)
+    assert (device.model, device.listed, device.version) == (found, found, "1.22.0")
+    assert [apdu[:4].hex() for apdu in plugged.apdus] == ["b0010000", "e0020000"]
+    Device(None, None).app()  # another command may have it now
+    bus.opened[-1].close()
+
+
+@pytest.mark.parametrize(
+    ("product_id", "error", "said", "do"),
+    [
+        (0xA011, status.WrongModel, "does not say which model", "--model"),
+        (0x1015, status.WrongModel, "of a Nano S", ""),
+    ],
+)
+def test_pages_that_nobody_can_list_are_not_reviewed(
+    bus: UsbBus, product_id: int, error: type[AirlockError], said: str, do: str
+) -> None:
+    bus.plug(product_id, seed=SEED)
+    found = looked()
+    assert (type(found), said in found.what, do in found.do) == (error, True, True)
+
+
+def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
+    bus.plug(0xA011, seed=SEED)
+    device = Device(None, None, told_for="nanosp")
+    look(device)
+    assert (device.model, device.listed) == ("nanosp", "nanosp")
+
+
+def test_another_seed_is_noticed_before_people_read(bus: UsbBus) -> None:
+    bus.plug()
+    found = looked()
+    assert isinstance(found, WrongDevice)
+    assert found.check == "SIGNER-DEVICE"
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_blind_signing_is_asked_for_where_it_is_needed_alone(bus: UsbBus, on: bool) -> None:
+    plugged = bus.plug(seed=SEED, settings=AppSettings(blind_signing=on))
+    look(Device(None, None))
+    assert "e0060000" not in [apdu[:4].hex() for apdu in plugged.apdus]
+    if on:
+        look(Device(None, None), blind_signing=True)
+        return
+    found = looked(blind_signing=True)
+    assert type(found) is status.SettingOff
+    assert "Blind signing is off" in found.what
+    assert "turn on Blind signing (and turn it off again afterwards)" in found.do
+
+
+@pytest.mark.parametrize(
+    ("faults", "error"),
+    [({"lock"}, status_words.Locked), ({"wrong-app"}, status.WrongApp), (set(), usb_lock.HeldByAnother)],
+)
+def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
+    bus: UsbBus, faults: set[str], error: type[AirlockError]
+) -> None:
+    plugged = bus.plug(seed=SEED, faults=frozenset(faults))
+    held = None if faults else usb_lock.DeviceLock(plugged.path)
+    assert type(looked()) is error
+    if held:
+        held.release()
+
+
+@pytest.mark.parametrize(
+    ("product_id", "ledger_of_another", "error", "said"),
+    [
+        (0x7011, {"model": "flex"}, status.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
+        (
+            0x5011,
+            {"version": "1.23.0"},
+            status_words.OtherVersion,
+            "is '1.23.0', and the pages were listed for '1.22.0'",
+        ),
+    ],
+    ids=["model", "version"],
+)
+def test_what_was_looked_at_is_what_is_asked_to_sign(
+    bus: UsbBus, product_id: int, ledger_of_another: dict[str, Any], error: type[AirlockError], said: str
+) -> None:
+    bus.plug(seed=SEED)
+    device = Device(None, None)
+    look(device)
+    bus.unplug()
+    bus.plug(product_id, seed=SEED, **ledger_of_another)
+    with pytest.raises(error) as caught:
+        device.app()
+    device.close()
+    assert said in caught.value.what
+    assert "the same command again" in caught.value.do
+    look(device)  # as before another step, whose signer may have another Ledger
+    device.app()
+    device.close()
+
+
+def test_a_version_whose_words_nobody_knows_is_listed_with_a_note(bus: UsbBus) -> None:
+    bus.plug(seed=SEED, version="1.23.0")
+    device = Device(None, None)
+    look(device)
+    assert (device.listed, device.version) == ("nanosp", "1.23.0")
+    said = " ".join(screen_lines([["a page"]], device.listed, device.version))
+    assert "NOTE: The app is 1.23.0. The list has the words of 1.22.0: a word may differ." in said
+    assert len(list(screen_lines([["a page"]], device.listed, "1.22.0"))) == 2
+
+
+def test_the_words_are_those_of_model_and_version() -> None:
+    assert words_of("flex", "1.22.0") == words_of("flex", "9.9.9") == words_of("flex", "") == "flex"
+    assert words_of("flex", "1.22.0-dev") == "flex-1.22.0-dev"
+    assert words_of("nanosp", "1.22.0-dev") == "nanosp"
 
 
 PRODUCTS = {
@@ -145,14 +290,13 @@ class AtTheTable:
     def __init__(self, bus: UsbBus, folder: Path) -> None:
         self.table = Table(folder, ledger())
         self.plugged = bus.plug(seed=SEED)
-        self._device = Device(None, None, told_for="nanosp")
 
     def sign(self) -> ItemResult:
-        try:
-            return sign_item(case(), situation(), self.table.station._replace(app=self._device.app))
-        finally:
-            self._device.close()
-            self._device = Device(None, None, told_for="nanosp")
+        device = Device(None, None)
+        station = self.table.station._replace(
+            look=lambda signed: device.look(device.app, need_of(signed)), app=device.app, let_go=device.close
+        )
+        return sign_item(case(), situation(), station)
 
 
 @pytest.fixture
@@ -171,11 +315,44 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
     bus: UsbBus, here: AtTheTable
 ) -> None:
     here.plugged.during_review = [lambda: None, bus.unplug]
-    with pytest.raises(status.Unplugged, match="the Ledger was unplugged") as caught:
+    with pytest.raises(usb.Unplugged, match="the Ledger was unplugged") as caught:
         here.sign()
     assert "plug it in again" in caught.value.do
     assert here.table.kept() == []
     here.plugged = bus.plug(path=SECOND, seed=SEED)
+    assert here.sign().signed.result == "signed"
+
+
+def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus: UsbBus, here: AtTheTable) -> None:
+    def beside(_question: str) -> None:
+        other = Device(None, None)
+        other.app().address(PATH)
+        other.close()
+
+    here.table.station = here.table.station._replace(ask=beside)
+    assert here.sign().signed.result == "signed"
+
+
+@pytest.mark.parametrize(
+    ("unplugged", "error", "said"),
+    [(True, status.DeviceNotFound, "no Ledger is plugged in"), (False, status_words.Locked, "is locked")],
+    ids=["unplugged", "locked"],
+)
+def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_reserved(
+    bus: UsbBus, here: AtTheTable, unplugged: bool, error: type[AirlockError], said: str
+) -> None:
+    def meanwhile(_question: str) -> None:
+        bus.unplug()
+        if not unplugged:
+            bus.plug(seed=SEED, faults=frozenset({"lock"}))
+
+    station = here.table.station
+    here.table.station = station._replace(ask=meanwhile)
+    with pytest.raises(error, match=said):
+        here.sign()
+    assert here.table.events == []
+    here.table.station = station
+    bus.plug(seed=SEED)
     assert here.sign().signed.result == "signed"
 
 
@@ -185,7 +362,7 @@ def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, 
         bus.plug(path=SECOND, seed=SEED)
 
     here.plugged.during_review = [replug]
-    with pytest.raises(status.Replugged, match="plugged in again, or an app was opened or closed"):
+    with pytest.raises(usb.Replugged, match="plugged in again, or an app was opened or closed"):
         here.sign()
     assert here.table.kept() == []
     assert here.sign().signed.result == "signed"
@@ -193,7 +370,11 @@ def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, 
 
 @pytest.mark.parametrize(
     ("sw", "error", "said"),
-    [(0x5515, status.Locked, "is locked"), (0x6901, status.Busy, "menu"), (0x6E01, status.AppClosed, "not open")],
+    [
+        (0x5515, status_words.Locked, "is locked"),
+        (0x6901, status_words.Busy, "menu"),
+        (0x6E01, status.AppClosed, "not open"),
+    ],
 )
 def test_locked_or_closed_during_a_review_nothing_was_signed(
     here: AtTheTable, sw: int, error: type[AirlockError], said: str
@@ -259,7 +440,7 @@ def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Pa
 def test_elsewhere_than_on_linux_a_sentence_says_so(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     found = told()
-    assert (type(found), platform in found.what) == (status.NotOnThisSystem, True)
+    assert (type(found), platform in found.what) == (usb.NotOnThisSystem, True)
     assert "on Linux alone" in found.what
     [line] = ledger_lines()
     assert line.verdict != OK

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.ledger import usb
-from airlock_offline.ledger.status import HeldByAnother, NotPermitted
-from airlock_offline.ledger.usb import HidTransport, PluggedLedger
-from airlock_offline.ledger.usb_lock import DeviceLock, UsbPort, holders, may_open, port_of
+from airlock_offline.ledger.usb import HidTransport, NotPermitted, PluggedLedger
+from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, UsbPort, holders, may_open, port_of
 
 LIBUSB, HIDRAW = "1-2.3:1.0", "/dev/hidraw3"
 

@@ -11,8 +11,9 @@ import pytest
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.keys import HARDENED, TEST_SEED, _node, derive
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import PathNotAllowed, WrongAnswer
-from airlock_offline.ledger.watch_only import account_of, address_below
+from airlock_offline.ledger.status import WrongAnswer
+from airlock_offline.ledger.status_words import PathNotAllowed
+from airlock_offline.ledger.watch_only import account_of, address_below, extended_key
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ur.eth import HDKey
@@ -46,14 +47,14 @@ def test_the_software_ledger_answers_as_the_real_app_did(answer: dict[str, Any])
 def test_the_client_asks_and_reads_as_the_real_app_answered(answer: dict[str, Any]) -> None:
     data = bytes.fromhex(answer["data"])
     transport = Played([Exchange(apdu(answer["path"], True), data, 0x9000)])
-    key = EthereumApp(transport).extended_key(answer["path"])
+    key = extended_key(EthereumApp(transport), answer["path"])
     assert (key.public_key, key.chain_code) == (data[1:66], data[-32:])
     assert transport.waited_for_a_person == [False]
 
 
 def test_the_real_apps_account_leads_to_its_own_first_address() -> None:
     answer = next(a for a in WITH_CODE if a["path"] == ACCOUNT)
-    key = answering(bytes.fromhex(answer["data"])).extended_key(ACCOUNT)
+    key = extended_key(answering(bytes.fromhex(answer["data"])), ACCOUNT)
     assert checksum_address(address_below(key, (0, 0)) or b"") == SIGNER
 
 
@@ -90,12 +91,12 @@ BAD = {
 @pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
 def test_an_answer_that_is_not_a_key_with_its_chain_code_is_an_error(answer: bytes) -> None:
     with pytest.raises(WrongAnswer):
-        answering(answer).extended_key(ACCOUNT)
+        extended_key(answering(answer), ACCOUNT)
 
 
 def test_a_path_outside_ethereum_has_no_key_and_so_there_is_no_master_fingerprint() -> None:
     with pytest.raises(PathNotAllowed):
-        EthereumApp(SoftwareLedger()).extended_key("m/44'")
+        extended_key(EthereumApp(SoftwareLedger()), "m/44'")
 
 
 class OtherCode(SoftwareLedger):

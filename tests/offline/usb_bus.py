@@ -34,6 +34,7 @@ class PluggedIn:
         self.during_review: list[Callable[[], None]] = []
         self.reads_during_review = 0
         self.apdus: list[bytes] = []
+        self._version = str(ledger.pop("version", ""))
         self._app = SoftwareLedger(screens=self._shown, **ledger)
         self._reading = False
         self._received = b""
@@ -57,6 +58,8 @@ class PluggedIn:
             apdu, self._received, self._sequence = self._received[2 : 2 + length], b"", 0
             self.apdus.append(apdu)
             data, sw = self._app.exchange(apdu)
+            if self._version and apdu[:2] == b"\xb0\x01":
+                data = b"\x01" + b"".join(bytes((len(p),)) + p for p in (b"Ethereum", self._version.encode(), b"\0"))
             self._replies = reports(data + sw.to_bytes(2, "big"))
 
     def give(self) -> list[int]:

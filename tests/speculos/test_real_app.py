@@ -14,7 +14,8 @@ import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer, WrongOrder
+from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer
+from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.errors import AirlockError

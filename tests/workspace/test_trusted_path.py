@@ -22,7 +22,7 @@ FOREIGN = (
     "airlock_shared.host.picture_sources", "airlock_shared.host.machine", "airlock_shared.host.print_pdf",
     "airlock_shared.plan.wizard", "airlock_shared.plan.mistakes", "airlock_shared.plan.toml_positions",
     "airlock_shared.plan.writer", "airlock_shared.plan.examples", "airlock_shared.checks.catalogue",
-    "airlock_offline.wallets", "airlock_offline.cli.plan_draft", "airlock_offline.signing.report_pages",
+    "airlock_offline.wallets", "airlock_offline.cli.plan_draft", "airlock_offline.cli.report_pages",
 )  # fmt: skip
 """The other half, simulators, the terminal's comfort, codes and pictures, reports, and the texts of refusals."""
 

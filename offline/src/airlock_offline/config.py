@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
+from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
@@ -15,12 +15,12 @@ MAX_REVIEW_MINUTES = 240
 
 
 class LedgerSettings(NamedTuple):
-    """The Ledger of this machine: its model, which decides how its screens are told in the review.
+    """The Ledger of this machine: its model, with which the one that is found is compared; empty: any is taken.
 
     ``review_minutes``: how long people may read on the device before the command gives up.
     """
 
-    model: str = DEFAULT_MODEL
+    model: str = ""
     review_minutes: int = REVIEW_S // 60
 
 
@@ -33,7 +33,7 @@ class OfflineConfig(NamedTuple):
 def read_config(path: Path) -> OfflineConfig:
     """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for what is not known."""
     config = read_settings(path, OfflineConfig())
-    if config.ledger.model not in shown_models():
+    if config.ledger.model not in ("", *shown_models()):
         raise UsageError(f"{path} [ledger] model is {config.ledger.model!r}", do=f"use one of {shown_models()}")
     if not 1 <= config.ledger.review_minutes <= MAX_REVIEW_MINUTES:
         got = config.ledger.review_minutes
@@ -43,5 +43,5 @@ def read_config(path: Path) -> OfflineConfig:
 
 def option_defaults(path: Path) -> dict[str, Any]:
     """Return the options' defaults that the file gives, by command, as click takes them."""
-    model = {"model": read_config(path).ledger.model}
+    model = {"model": read_config(path).ledger.model or None}
     return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}

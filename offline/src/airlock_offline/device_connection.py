@@ -11,18 +11,18 @@ import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
-from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, shown_models
-from airlock_offline.ledger.status import WrongModel
+from airlock_offline.ledger.models import model_of_product, shown_models, words_of
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.cli.console import say
-from airlock_shared.errors import PlanError, Refusal, UsageError
+from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.host.files import require_new
 
 if TYPE_CHECKING:
+    from airlock_offline.ledger.apdu_log import LoggedTransport
     from airlock_offline.ledger.ethereum_app import EthereumApp
+    from airlock_offline.ledger.readiness import Need
     from airlock_offline.ledger.transport import Transport
     from airlock_offline.ledger.usb import PluggedLedger
-    from airlock_shared.plan.model import Plan, Signer
 
 REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
@@ -54,9 +54,7 @@ _log_option = click.option(
 _model_option = click.option(
     "--model",
     type=click.Choice(shown_models()),
-    default=DEFAULT_MODEL,
-    show_default=True,
-    help="Your Ledger's model.",
+    help="Your Ledger's model, to be sure; left out, it is read from the Ledger.",
 )
 
 
@@ -66,7 +64,7 @@ def device_options(command: _Command) -> _Command:
 
 
 def signing_device_options(command: _Command) -> _Command:
-    """Add ``--model``, whose pages are told before they come, and the options of :func:`device_options`."""
+    """Add ``--model``, with which the Ledger that is found is compared, and the options of :func:`device_options`."""
     return _model_option(device_options(command))
 
 
@@ -87,19 +85,8 @@ def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
         )
 
 
-def choose_signer(plan: Plan, name: str | None) -> Signer:
-    """Return the plan's signer of this name, or its only one. Raises ``UsageError`` or ``PlanError("PLAN-SIGNER")``."""
-    if name is None and len(plan.signers) == 1:
-        return next(iter(plan.signers.values()))
-    if name is None:
-        raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
-    if name not in plan.signers:
-        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
-    return plan.signers[name]
-
-
 class Device:
-    """A Ledger that is opened when it is first needed, and then kept until the command ends."""
+    """A Ledger that is opened when it is needed; once it was let go of, others may have it until it is opened again."""
 
     def __init__(
         self,
@@ -113,7 +100,7 @@ class Device:
     ) -> None:
         """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists.
 
-        ``told_for`` is the model whose pages people have before them, empty where none were told.
+        ``told_for`` is the model that a person named, empty where nobody did.
         """
         self._told_for, self._review_s = told_for, review_s
         if log is not None:
@@ -121,59 +108,102 @@ class Device:
         self._emulator_port = emulator_port
         self._ledger_path = ledger_path
         self._log = log
+        self._logged: LoggedTransport | None = None
         self._around = around
         self._app: EthereumApp | None = None
         self._transport: Transport | None = None
+        self._said = False
         self.model = ""
-        """What the USB product says, such as ``flex``; empty before the device is open, and for an emulator."""
+        """What the USB product says, such as ``flex``; empty before the device is open, and when it is not known."""
+        self.listed = self.version = ""
+        """Whose pages people have before them since the first look, as a record of ``MODELS``, and the app's version."""
         self.plugged: PluggedLedger | None = None
         """What USB says of the device; none before it is open, and for an emulator."""
 
     def app(self) -> EthereumApp:
-        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``."""
+        """Return the Ethereum app's client, checked for model, name and version. Raises ``DeviceError``.
+
+        Once it was looked at, it must be of the same model and version.
+        """
         if self._app is None:
             from airlock_offline.ledger.ethereum_app import open_app
 
-            self._transport = self._open()
-            if self._log is not None:
-                from airlock_offline.ledger.apdu_log import LoggedTransport
+            self._transport = self._logging(self._open())
+            app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
+            if self._emulator_port is not None:
+                self._require_model(model_of_product(app.simulated_product()))
+            if self.version not in ("", app.version):
+                from airlock_offline.ledger.status_words import other_version
 
-                self._transport = LoggedTransport(self._transport, self._log)
-            self._app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
+                raise other_version(app.version, self.version)
+            self._app = app
         return self._app
+
+    def look(self, app: Callable[[], EthereumApp], need: Need) -> None:
+        """Before people read: learn whose pages will come, require that it can sign, and let go of it.
+
+        ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
+        """
+        from airlock_offline.ledger.readiness import require_ready
+
+        self.model = self.listed = self.version = ""  # another signer may have another Ledger
+        try:
+            client = app()
+            model = self.model or self._told_for
+            if model not in shown_models():
+                from airlock_offline.ledger.status_words import no_pages
+
+                raise no_pages(model)
+            require_ready(client, need)
+            self.model, self.version, self.listed = model, client.version, words_of(model, client.version)
+        finally:
+            self.close()
 
     def _open(self) -> Transport:
         if self._emulator_port is not None:
             from airlock_offline.ledger.transport import LoopbackTransport
 
             airgap.allow_loopback(self._emulator_port)
-            say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
+            if not self._said:
+                say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
+            self._said = True
             return LoopbackTransport(self._emulator_port, self._review_s)
         from airlock_offline.ledger.usb import HidTransport
 
         opened = HidTransport(self._ledger_path, review_s=self._review_s)
-        self.plugged, self.model = opened.ledger, opened.ledger.model
         try:
-            _require_model(self.model, self._told_for)
-        except WrongModel:
+            self._require_model(opened.ledger.model)
+        except DeviceError:
             opened.close()
             raise
+        self.plugged = opened.ledger
         return opened
 
+    def _require_model(self, found: str) -> None:
+        """Keep the model that was found; one that is not known may be either. Raises ``WrongModel`` for another."""
+        expected = self.model if self.listed else self._told_for
+        if found and expected and found != expected:
+            from airlock_offline.ledger.status_words import wrong_model
+
+            raise wrong_model(found, expected, listed=bool(self.listed))
+        self.model = found or self.model
+
+    def _logging(self, transport: Transport) -> Transport:
+        if self._log is None:
+            return transport
+        if self._logged is None:
+            from airlock_offline.ledger.apdu_log import LoggedTransport
+
+            self._logged = LoggedTransport(transport, self._log)
+        self._logged.goes_on_with(transport)
+        return self._logged
+
     def close(self) -> None:
-        """Let go of the device."""
+        """Let go of the device; it is opened again when it is needed."""
+        self._app = None
         if self._transport is not None:
             self._transport.close()
-
-
-def _require_model(found: str, told_for: str) -> None:
-    """Raise ``WrongModel`` when USB names another model than the one whose pages were told; an unknown one may be either."""
-    if not (found and told_for) or found == told_for:
-        return
-    do = f"run it again with --model {found}" if found in shown_models() else f"use one of {', '.join(shown_models())}"
-    raise WrongModel(
-        f"the Ledger is a {MODELS[found].product}, and the pages were listed for a {MODELS[told_for].product}", do=do
-    )
+            self._transport = None
 
 
 def _review_s(context: click.Context | None) -> int:
@@ -188,7 +218,7 @@ def opened(
 ) -> Iterator[Device]:
     """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged.
 
-    ``told_for`` is the model whose pages the command lists.
+    ``told_for`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
     log = context.meta.get(APDU_LOG) if context else None

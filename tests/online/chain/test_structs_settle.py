@@ -9,7 +9,7 @@ import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.signing.sign_item import typed_data_of
+from airlock_offline.signing.device_pages import typed_data_of
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome

@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.plan_signers import choose_signer
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import choose_signer, device_options, opened
+from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.accounts import require_account
+from airlock_offline.ledger.readiness import require_account
 from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input

@@ -10,8 +10,9 @@ from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields, review_pages
+from airlock_offline.ledger.readiness import Need, require_ready
+from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields
+from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
@@ -79,7 +80,7 @@ def prove_command(
     step_id: str | None,
     path: str,
     output: Path,
-    model: str,
+    model: str | None,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
@@ -99,15 +100,18 @@ def prove_command(
     require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
-    _show_challenge(challenge)
-    for line in ("", *screen_lines(review_pages(MESSAGE, message_fields(challenge.text(), model), model), model)):
-        say(line)
-    ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
-    state.record_unenforced(now_ms())
-    with opened(emulator_port, ledger_path, ToldTransport, told_for=model) as device:
-        app = isolation.guarded(device.app)()
-        require_account(app, path, parse_address(challenge.delegate))
-        signature = app.sign_personal_message(path, challenge.text()).rsv
+    need = Need(path, parse_address(challenge.delegate))
+    with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
+        app = isolation.guarded(device.app)
+        device.look(app, need)
+        _show_challenge(challenge)
+        pages = review_pages(MESSAGE, message_fields(challenge.text(), device.listed), device.listed)
+        for line in ("", *screen_lines(pages, device.listed, device.version)):
+            say(line)
+        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
+        state.record_unenforced(now_ms())
+        require_ready(app(), need)
+        signature = app().sign_personal_message(path, challenge.text()).rsv
     _require_possession(state, challenge, signature)
     write_new(output, write_proof(challenge, signature))
     if as_json:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
-from airlock_offline.signing.report_pages import model_of, screens_of
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,

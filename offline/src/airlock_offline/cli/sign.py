@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airlock_offline.clock import now_ms, uptime
-from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
+from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock
-from airlock_offline.signing.device_pages import pages_of
-from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item, typed_data_of
+from airlock_offline.signing.device_pages import need_of, pages_of, typed_data_of
+from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
+RAW_MESSAGES = (
+    "Raw messages must be on in the Ethereum app's settings: look there, for it cannot be read. While it is off, the Ledger "
+    "refuses the message, and nothing is signed."
+)
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
@@ -82,7 +86,7 @@ def sign(
     output: Path | None,
     qr: bool,
     restart: bool,
-    model: str,
+    model: str | None,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
@@ -120,20 +124,23 @@ def sign(
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
     for line in part_lines(plan, header.signer):
         say(line)
-    asked = {"requests": fingerprint, "plan": plan.fingerprint}
-    if was_begun(entries, plan, fingerprint):
-        say("These requests were compared on this machine before; their fingerprint is the same.")
-    elif not qr and not compared:  # by light, it was asked when it came
-        ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
-    state.record_unenforced(now_ms())
-    begun = asked | {"ceremony": plan.id, "model": model}
-    state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
+    begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.is_rehearsal())
     pages = _pages_on_screen(ask)
     around = pages.beside if pages else lambda it: it
-    with opened(emulator_port, ledger_path, around, told_for=model) as device:
+    with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        results, stopped = _sign_all(items, situation, state, nonces_of(entries), app, model, ask, pages)
+        station = _desk(state, nonces_of(entries), device, app, ask, pages)
+        if (first := first_to_sign(items, situation, station)) is not None:
+            station.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
+            begun["model"] = device.model
+        if was_begun(entries, plan, fingerprint):
+            say("These requests were compared on this machine before; their fingerprint is the same.")
+        elif not qr and not compared:  # by light, it was asked when it came
+            ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
+        state.record_unenforced(now_ms())
+        state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
+        results, stopped = _sign_all(items, situation, station)
     if stopped is not None:
         if not any(result.signed.result == "signed" for result in results):
             raise stopped
@@ -189,23 +196,28 @@ def _check_document(verdicts: list[Verdict]) -> None:
         raise refusal
 
 
-def _sign_all(
-    items: list[Request],
-    situation: Situation,
+def _desk(
     state: OfflineHome,
     used: UsedNonces,
+    device: Device,
     app: Callable[[], EthereumApp],
-    model: str,
     ask: Callable[[str], None],
     on_screen: ReviewPages | None,
-) -> tuple[list[ItemResult], AirlockError | None]:
-    """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
-    results: list[ItemResult] = []
+) -> SigningDesk:
+    """Return what signing needs of the world: this machine, this terminal, and this Ledger."""
+    told: set[str] = set()
+
+    def look(case: Case) -> None:
+        need = need_of(case)
+        device.look(app, need)
+        for line in review.note_lines([RAW_MESSAGES] if need.raw_messages and not told else []):
+            say(line)
+            told.add(line)
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case
-        pages, notes = _told(case, model)
-        sections = [part for part in sections_of(examined, used, pages, notes, model) if part]
+        pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
+        sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         if on_screen:
             on_screen.show(sections, case, pages)
         for line in () if on_screen else review.lines_of(sections):
@@ -213,16 +225,24 @@ def _sign_all(
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    station = SigningDesk(
-        state, used, app, now_ms, clock, alone, show, on_screen.ask if on_screen else ask, say, proofs
-    )
+    asking = on_screen.ask if on_screen else ask
+    return SigningDesk(state, used, look, app, device.close, now_ms, clock, alone, show, asking, say, proofs)
+
+
+def _sign_all(
+    items: list[Request], situation: Situation, station: SigningDesk
+) -> tuple[list[ItemResult], AirlockError | None]:
+    """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
+    results: list[ItemResult] = []
     for item in items:
         fresh = situation._replace(now_ms=now_ms())
         try:
             results.append(sign_item(item, fresh, station))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
-                state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
+                station.state.transcript.record(
+                    "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
+                )
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             return results, error_of(error, item.step)
         if results[-1].signed.result == "signed":
@@ -240,8 +260,8 @@ def _pages_on_screen(ask: Callable[[str], None]) -> ReviewPages | None:
     return ReviewPages(ask)
 
 
-def _told(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
-    """Return the device's pages of what can be signed, and the notes on what they do not show in full."""
+def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
+    """Return the device's pages of what it will be asked to sign, and the notes on what they do not show in full."""
     if case is None:
         return [], []
     by_hashes = case.step.signer.show == "hashes"
@@ -252,7 +272,7 @@ def _told(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
 
 
 def sections_of(
-    examined: Examined, used: UsedNonces, pages: list[list[str]], notes: list[str], model: str
+    examined: Examined, used: UsedNonces, pages: list[list[str]], notes: list[str], model: str, version: str = ""
 ) -> Iterator[list[str]]:
     """Yield the sections of all that is shown of an item before people are asked about it; an empty one is none."""
     case, planned, verdicts = examined.case, examined.planned, examined.verdicts
@@ -268,7 +288,7 @@ def sections_of(
         yield list(replacement_rows(case, used))
     if case is not None and not verdicts.hinder():
         yield list(review.hash_lines(case))
-        yield [*review.screen_lines(pages, model), *review.note_lines(notes)]
+        yield [*review.screen_lines(pages, model, version), *review.note_lines(notes)] if pages else []
     yield list(review.verdict_lines(verdicts))
 
 

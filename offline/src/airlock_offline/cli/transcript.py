@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.plan_signers import choose_signer
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import choose_signer, opened, require_rehearsal, signing_device_options
+from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields, review_pages
+from airlock_offline.ledger.readiness import Need, require_ready
+from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields
+from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
@@ -75,7 +77,7 @@ def seal_transcript(
     state: OfflineHome,
     plan_file: Path,
     signer_name: str | None,
-    model: str,
+    model: str | None,
     emulator_port: int | None,
     ledger_path: str | None,
     as_json: bool,
@@ -91,9 +93,9 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path, ToldTransport, told_for=model) as device:
+    with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, app, model, piped=isolation.is_rehearsal())) is None:
+        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.is_rehearsal())) is None:
             pass
     if as_json:
         data = entry.data
@@ -105,22 +107,25 @@ def seal_transcript(
 
 
 def _seal_once(
-    state: OfflineHome, plan: Plan, signer: Signer, app: Callable[[], EthereumApp], model: str, *, piped: bool
+    state: OfflineHome, plan: Plan, signer: Signer, device: Device, app: Callable[[], EthereumApp], *, piped: bool
 ) -> Entry | None:
     """Show the head as it is now, have it signed, and record the seal; None when the transcript went on meanwhile."""
     entries = state.transcript.entries()
     if entries and entries[-1].event == SEALED:
         say("The transcript is sealed already, and has no newer entries; nothing to do.")
         return entries[-1]
+    need = Need(signer.path, signer.address)
+    device.look(app, need)
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
     for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
         say(line)
-    for line in ("", *screen_lines(review_pages(MESSAGE, message_fields(seal.text(), model), model), model)):
+    pages = review_pages(MESSAGE, message_fields(seal.text(), device.listed), device.listed)
+    for line in ("", *screen_lines(pages, device.listed, device.version)):
         say(line)
     ask_yes("Seal the transcript with this head?", piped=piped)
-    address = require_account(app(), signer.path, signer.address)
+    address = require_ready(app(), need)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)
     if recovered != checksum_address(address):

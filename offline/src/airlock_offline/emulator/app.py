@@ -17,8 +17,10 @@ from airlock_offline.emulator.typed_flow import TypedFlow
 from airlock_offline.emulator.uploads import Uploads
 from airlock_offline.ledger.apdu import (
     CLA_ETHEREUM,
+    CLA_SIMULATOR,
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
+    INS_PRODUCT,
     P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
@@ -27,8 +29,8 @@ from airlock_offline.ledger.apdu import (
 )
 from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
 from airlock_offline.ledger.status import DeviceLost
-from airlock_offline.ledger.transaction_screens import network
-from airlock_offline.ledger.typed_data_screens import Page, address_pages, review_pages
+from airlock_offline.ledger.transaction_screens import address_pages, network
+from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.keccak import keccak256
 
@@ -73,7 +75,10 @@ class SoftwareLedger:
         self._typed = TypedFlow(model, settings)
         self._tokens = Tokens()
         self._uploads = Uploads(model, settings, self._account, self._tokens)
-        for fault in faults & {"left-in-message", "left-in-definitions"}:
+        self._leave_half_way()
+
+    def _leave_half_way(self) -> None:
+        for fault in self._faults & {"left-in-message", "left-in-definitions"}:
             self._typed.leave_half_way(in_message=fault == "left-in-message")
 
     def exchange(self, apdu: bytes, *, person: bool = False) -> tuple[bytes, int]:  # noqa: ARG002  (as a Transport)
@@ -88,6 +93,7 @@ class SoftwareLedger:
         self._typed.forget()
         self._uploads.forget()
         self._tokens.forget()
+        self._leave_half_way()
 
     def _answer(self, apdu: bytes) -> bytes:
         if "lock" in self._faults:
@@ -97,6 +103,8 @@ class SoftwareLedger:
         cla, ins, p1, p2, data = *apdu[:4], apdu[5:]
         if (cla, ins) == (CLA_SYSTEM, INS_APP_AND_VERSION):
             return self._app_and_version()
+        if (cla, ins) == (CLA_SIMULATOR, INS_PRODUCT):
+            return bytes((MODELS[self._model].usb_product, 0))
         if cla != CLA_ETHEREUM or self._other_app():
             raise Failed(status_words.CLASS)
         if "disconnect" in self._faults and ins in _SIGNING:

@@ -10,8 +10,7 @@ from airlock_offline.emulator.keys import DerivedKey, read_path
 from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
 from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
-from airlock_offline.ledger.transaction_screens import transaction_review
-from airlock_offline.ledger.typed_data_screens import MESSAGE, message_fields
+from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields, transaction_review
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.records import NamedTuple
 

@@ -15,6 +15,7 @@ from airlock_shared.records import NamedTuple
 CLA_ETHEREUM = 0xE0  # every command of the Ethereum app
 CLA_SYSTEM = 0xB0  # commands that each app, and the home screen, answers
 INS_APP_AND_VERSION = 0x01  # with CLA_SYSTEM: name and version of the app that is open
+CLA_SIMULATOR, INS_PRODUCT = 0x5A, 0x01  # to the software Ledger alone: which USB product it stands for
 
 P1_FIRST = 0x00
 P1_MORE = 0x80  # a further chunk of a transaction or of a personal message

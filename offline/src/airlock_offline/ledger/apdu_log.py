@@ -52,6 +52,10 @@ class LoggedTransport:
         self._start_s = time.monotonic()
         self._write({"log": "airlock/apdu-log@1", "redacted": "values, addresses, keys and signatures"})
 
+    def goes_on_with(self, transport: Transport) -> None:
+        """Log another connection in the same file: the device was let go of and opened again."""
+        self._transport = transport
+
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Pass on one APDU and log it with its answer, or with the name of what went wrong."""
         row: dict[str, object] = {"at_ms": self._now_ms(), "command": redacted_command(apdu)}

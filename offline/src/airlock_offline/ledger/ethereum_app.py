@@ -7,16 +7,18 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from airlock_offline.ledger.apdu import (
+    CLA_SIMULATOR,
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
+    INS_PRODUCT,
     P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
     P1_MORE,
-    P2_CHAIN_CODE,
     P2_SIGN_HASHES,
     Apdu,
     Ins,
@@ -25,7 +27,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature, ExtendedKey
+from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
@@ -33,8 +35,6 @@ from airlock_offline.ledger.status import (
     SW_OK,
     SW_PARAMETER,
     AppClosed,
-    AppTooOld,
-    NotReleased,
     TokenRefused,
     WrongApp,
     wrong_answer,
@@ -49,21 +49,10 @@ from airlock_shared.ethereum.keccak import keccak256
 if TYPE_CHECKING:
     from airlock_shared.documents.token_metadata import TokenMetadata
 
-__all__ = [
-    "AppAndVersion",
-    "Configuration",
-    "DeviceAddress",
-    "DeviceSignature",
-    "EthereumApp",
-    "ExtendedKey",
-    "open_app",
-]
-
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
-CHAIN_CODE_BYTES = 32
 TYPED_TRANSACTIONS = (0x01, 0x02, 0x04)  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING = 0x01
@@ -87,15 +76,18 @@ class EthereumApp:
         self._transport = transport
         self.may_have_signed = False
         """Whether the last command of a signature was sent, and the device has not said that it did not sign."""
+        self.version = ""
+        """The app's version as it told it last, such as ``1.22.0``."""
 
     def app_and_version(self) -> AppAndVersion:
         """Ask which app is open. Also the home screen answers."""
         doing = "ask which app is open"
-        reply = self._ask(Apdu(CLA_SYSTEM, INS_APP_AND_VERSION, 0, 0), doing)
+        reply = self.ask(Apdu(CLA_SYSTEM, INS_APP_AND_VERSION, 0, 0), doing)
         fields = _length_value(reply[1:])
         if reply[:1] != b"\x01" or len(fields) not in (2, 3) or not all(part.isascii() for part in fields[:2]):
             raise wrong_answer(doing, reply.hex() or "nothing")
         name, version = fields[0].decode("ascii"), fields[1].decode("ascii")
+        self.version = version
         match = _VERSION.fullmatch(version)
         number = (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
         return AppAndVersion(name, version, number)
@@ -111,21 +103,19 @@ class EthereumApp:
         if found.name != APP_NAME:
             raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
         if found.number < MINIMUM_VERSION:
-            least = ".".join(map(str, MINIMUM_VERSION))
-            raise AppTooOld(
-                f"the Ethereum app is {found.version!r}; we sign with {least} or newer",
-                do="update it with Ledger Wallet on another machine, then verify its address again",
-            )
+            raise _words().too_old(found.version, MINIMUM_VERSION)
         if not (found.is_release or rehearsal):
-            raise NotReleased(
-                f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
-                do="install the released app with Ledger Wallet on another machine, then verify its address again",
-            )
+            raise _words().not_released(found.version)
+
+    def simulated_product(self) -> int:
+        """Ask a Ledger on loopback which USB product it stands for; 0 when it does not know the question."""
+        reply, sw = self._transport.exchange(Apdu(CLA_SIMULATOR, INS_PRODUCT, 0, 0).encode(), person=False)
+        return int.from_bytes(reply, "big") if sw == SW_OK and len(reply) == 2 else 0
 
     def configuration(self) -> Configuration:
         """Ask for the app's flags and version."""
         doing = "read the app's configuration"
-        reply = self._ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), doing)
+        reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), doing)
         if len(reply) != 4:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of 4")
         return Configuration(bool(reply[0] & _FLAG_BLIND_SIGNING), (reply[1], reply[2], reply[3]))
@@ -138,17 +128,8 @@ class EthereumApp:
         doing = f"read the address of {path}"
         p1 = P1_CONFIRM if confirm else P1_FIRST
         chain = b"" if chain_id is None else chain_id.to_bytes(8, "big")
-        reply = self._ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
-        return _account(reply, doing)
-
-    def extended_key(self, path: str) -> ExtendedKey:
-        """Return the account at ``path`` with its chain code: what derives every key below it that is not hardened."""
-        doing = f"read the extended key of {path}"
-        reply = self._ask(ethereum_apdu(Ins.ADDRESS, P1_FIRST, P2_CHAIN_CODE, encode_path(path)), doing)
-        if len(reply) != 1 + 65 + 1 + 40 + CHAIN_CODE_BYTES:
-            raise wrong_answer(doing, f"{len(reply)} bytes that are not a key, an address and a chain code")
-        account = _account(reply[:-CHAIN_CODE_BYTES], doing)
-        return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
+        reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
+        return account_in(reply, doing)
 
     def sign_typed_data(self, path: str, typed_data: TypedData) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
@@ -240,7 +221,8 @@ class EthereumApp:
             raise _error(sw, doing, setting)
         return reply
 
-    def _ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
+    def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
+        """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
         reply, sw = self._transport.exchange(apdu.encode(), person=person)
         if sw != SW_OK:
             raise _error(sw, doing)
@@ -263,7 +245,7 @@ def _length_value(data: bytes) -> list[bytes]:
     return parts
 
 
-def _account(reply: bytes, doing: str) -> DeviceAddress:
+def account_in(reply: bytes, doing: str) -> DeviceAddress:
     """Read a public key and its address, which must be the key's own."""
     fields = _length_value(reply)
     if [len(field) for field in fields] != [65, 40]:
@@ -274,10 +256,15 @@ def _account(reply: bytes, doing: str) -> DeviceAddress:
     return DeviceAddress(fields[0], address)
 
 
-def _error(sw: int, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:
-    from airlock_offline.ledger.status_words import error_for  # words for people, read only when something went wrong
+def _words() -> ModuleType:
+    from airlock_offline.ledger import status_words  # words for people, read only when something went wrong
 
-    return error_for(sw, doing=doing, setting=setting)
+    return status_words
+
+
+def _error(sw: int, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:
+    error: AirlockError = _words().error_for(sw, doing=doing, setting=setting)
+    return error
 
 
 def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:

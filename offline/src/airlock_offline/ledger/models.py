@@ -245,15 +245,16 @@ def screen_of(name: str) -> Screen:
     return screen
 
 
+def words_of(name: str, version: str) -> str:
+    """Return the record whose words this version of the app has on this model; of a version not known, the model's own."""
+    model = MODELS[name]
+    known = [other for other in MODELS.values() if other.usb_product == model.usb_product and other.screen is not None]
+    return next((other.name for other in known if other.screen and other.screen.app_version == version), name)
+
+
 def model_of_product(product_id: int) -> str:
     """Return the name of the model with this USB product id, empty when it is not known."""
     high = product_id >> 8
     return next(
         (name for name, model in MODELS.items() if high == model.usb_product or product_id == model.usb_legacy), ""
     )
-
-
-def advice_for(name: str) -> str:
-    """Return what ``preflight`` advises for the model of this name, empty for one that is not known."""
-    model = MODELS.get(name)
-    return f"{model.product}: {model.advice}" if model else ""

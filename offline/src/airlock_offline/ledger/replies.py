@@ -43,19 +43,3 @@ class DeviceSignature(NamedTuple):
     def rsv(self) -> bytes:
         """The 65 bytes r, s, v, with v = 27 or 28."""
         return self.r + self.s + bytes((27 + self.parity,))
-
-
-class ExtendedKey(NamedTuple):
-    """A node of the key tree (BIP-32): 65-byte public key, its 20-byte address, 32-byte chain code.
-
-    No secret, but whoever has it knows every account below it.
-    """
-
-    public_key: bytes
-    address: bytes
-    chain_code: bytes
-
-    @property
-    def compressed(self) -> bytes:
-        """The public key in 33 bytes: the parity of y, and x (SEC 1, section 2.3.3)."""
-        return bytes((2 + (self.public_key[64] & 1),)) + self.public_key[1:33]

@@ -1,4 +1,4 @@
-"""What can go wrong with a Ledger: the errors, one class for each. Which status word is which: ``ledger.status_words``."""
+"""What can go wrong with a Ledger: the errors, one class for each; what a status word or USB alone tells stands there."""
 
 from __future__ import annotations
 
@@ -9,24 +9,12 @@ SW_DATA = 0x6A80
 SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering
 
 
-class Locked(DeviceError):
-    """The device shows its PIN entry."""
-
-
 class AppClosed(DeviceError):
     """The home screen is open, or the app was closed in the middle."""
 
 
 class WrongApp(DeviceError):
     """Another app than Ethereum is open."""
-
-
-class AppTooOld(DeviceError):
-    """The Ethereum app is older than the oldest version that we sign with."""
-
-
-class NotReleased(DeviceError):
-    """The Ethereum app is a development build."""
 
 
 class RefusedOnDevice(Declined):
@@ -37,26 +25,6 @@ class SettingOff(DeviceError):
     """The app refuses the data: nearly always a setting that is off."""
 
 
-class NotSupported(DeviceError):
-    """The app does not know the instruction or the kind of transaction."""
-
-
-class PathNotAllowed(DeviceError):
-    """The app may not derive keys on this path."""
-
-
-class WrongOrder(DeviceError):
-    """The app did not expect this command now, or refuses to sign this authorization."""
-
-
-class AppFault(DeviceError):
-    """The app reports an internal error or parameters that it does not know."""
-
-
-class UnknownStatus(DeviceError):
-    """The device answered a status word that is in no table of ours."""
-
-
 class WrongAnswer(DeviceError):
     """The device answered success with something that cannot be an answer."""
 
@@ -65,36 +33,8 @@ class DeviceLost(DeviceError):
     """The device is not there any more: unplugged, or its connection broke."""
 
 
-class Unplugged(DeviceLost):
-    """The device was there and is not plugged in any more."""
-
-
-class Replugged(DeviceLost):
-    """The device is plugged in, and it is not the connection that we opened: unplugged meanwhile, or another app."""
-
-
-class HeldByAnother(DeviceError):
-    """Another program has the device open, or another Airlock has locked it."""
-
-
-class NotPermitted(DeviceError):
-    """This account may not open the device: the udev rule is missing."""
-
-
-class Busy(DeviceError):
-    """The device shows something of its own: its menu, its settings, or an app that is being opened."""
-
-
-class NotSetUp(DeviceError):
-    """The device has no PIN, and so no keys of anybody."""
-
-
 class DeviceSilent(DeviceError):
     """The device did not answer in time."""
-
-
-class NotOnThisSystem(DeviceError):
-    """A Ledger on USB is used on Linux alone."""
 
 
 class WrongModel(DeviceError):

@@ -1,28 +1,67 @@
 """What a Ledger can answer instead of a result: each status word, the error that it becomes, and what to do.
 
 Sources: the Ethereum app's recorded answers (``tests/vectors/ledger``), its protocol description, and, for what the device
-answers in the app's place, the device SDK and reports of its users. The table is data; a test reads it.
+answers in the app's place, the device SDK and reports of its users. The table is data; a test reads it. Below it, what is
+said of a Ledger that is another one than the pages are for.
 """
 
 from __future__ import annotations
 
+from airlock_offline.ledger.models import MODELS, shown_models
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     AppClosed,
-    AppFault,
-    Busy,
-    Locked,
-    NotSetUp,
-    NotSupported,
-    PathNotAllowed,
     RefusedOnDevice,
     SettingOff,
-    UnknownStatus,
     WrongApp,
-    WrongOrder,
+    WrongModel,
 )
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, DeviceError
 from airlock_shared.records import NamedTuple
+
+
+class AppTooOld(DeviceError):
+    """The Ethereum app is older than the oldest version that we sign with."""
+
+
+class NotReleased(DeviceError):
+    """The Ethereum app is a development build."""
+
+
+class OtherVersion(DeviceError):
+    """The Ethereum app is of another version than the one whose pages were listed."""
+
+
+class Locked(DeviceError):
+    """The device shows its PIN entry."""
+
+
+class NotSupported(DeviceError):
+    """The app does not know the instruction or the kind of transaction."""
+
+
+class PathNotAllowed(DeviceError):
+    """The app may not derive keys on this path."""
+
+
+class WrongOrder(DeviceError):
+    """The app did not expect this command now, or refuses to sign this authorization."""
+
+
+class AppFault(DeviceError):
+    """The app reports an internal error or parameters that it does not know."""
+
+
+class UnknownStatus(DeviceError):
+    """The device answered a status word that is in no table of ours."""
+
+
+class Busy(DeviceError):
+    """The device shows something of its own: its menu, its settings, or an app that is being opened."""
+
+
+class NotSetUp(DeviceError):
+    """The device has no PIN, and so no keys of anybody."""
 
 
 class Meaning(NamedTuple):
@@ -90,6 +129,49 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6A00: Meaning(AppFault, "the Ethereum app reports an error without a reason", _FAULT),
     0x6B00: Meaning(AppFault, "the Ethereum app does not know these parameters", _FAULT),
 }
+
+
+def too_old(version: str, least: tuple[int, int, int]) -> AppTooOld:
+    """Return the error of an app that is older than the oldest one that we sign with."""
+    return AppTooOld(
+        f"the Ethereum app is {version!r}; we sign with {'.'.join(map(str, least))} or newer",
+        do="update it with Ledger Wallet on another machine, then verify its address again",
+    )
+
+
+def not_released(version: str) -> NotReleased:
+    """Return the error of an app that is a development build."""
+    return NotReleased(
+        f"the Ethereum app is {version!r}, a development build; we sign with releases",
+        do="install the released app with Ledger Wallet on another machine, then verify its address again",
+    )
+
+
+def wrong_model(found: str, told_for: str, *, listed: bool) -> WrongModel:
+    """Return the error of a Ledger of another model than ``told_for``: that of the pages ``listed``, or ``--model``."""
+    product, other = MODELS[found].product, MODELS[told_for].product
+    if listed:
+        return WrongModel(f"the Ledger is a {product}, and the pages were listed for a {other}", do=_LIST_AGAIN)
+    return WrongModel(
+        f"the Ledger is a {product}, and --model, or [ledger] model of config.toml, says {other}",
+        do=f"find the Ledger that is meant, or leave the model out: it is read from the Ledger; known are {_NAMES}",
+    )
+
+
+def no_pages(found: str) -> WrongModel:
+    """Return the error of a Ledger whose pages nobody can list: of a model that is not known, or not listed."""
+    if not found:
+        return WrongModel("this Ledger does not say which model it is", do=f"name it with --model, one of {_NAMES}")
+    return WrongModel(f"the pages of a {MODELS[found].product} are not known", do=f"sign with one of {_NAMES}")
+
+
+def other_version(found: str, told_for: str) -> OtherVersion:
+    """Return the error of an app that is of another version than the one whose pages were listed."""
+    return OtherVersion(f"the Ethereum app is {found!r}, and the pages were listed for {told_for!r}", do=_LIST_AGAIN)
+
+
+_LIST_AGAIN = "give the same command again: it lists the pages of the Ledger that is there"
+_NAMES = ", ".join(shown_models())
 
 
 def error_for(sw: int, *, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:

@@ -1,13 +1,22 @@
-"""The pages on which a Ledger shows a transaction, derived from its fields; for the review, and for the software Ledger.
+"""The pages on which a Ledger shows what is no typed data: a transaction, a personal message, an address.
 
 Wording as recorded from the app (``tests/vectors/ledger``).
 """
 
 from __future__ import annotations
 
+from airlock_offline.ledger.drawing.line_breaks import lines_of
 from airlock_offline.ledger.drawing.network_names import NETWORKS
-from airlock_offline.ledger.models import screen_of
-from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
+from airlock_offline.ledger.models import Buttons, Touch, screen_of
+from airlock_offline.ledger.typed_data_screens import (
+    Frame,
+    Page,
+    Review,
+    ScreenField,
+    button_field_pages,
+    review_pages,
+    shown_string,
+)
 from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.records import NamedTuple
@@ -125,3 +134,32 @@ def _token_fields(call: TokenCall, shown: ShownTransaction) -> list[ScreenField]
 def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:
     """Return the pages for a transaction, up to the one that signs."""
     return review_pages(*transaction_review(shown, model), model)
+
+
+# ---- messages and addresses -----------------------------------------------------------------------------------------
+
+MESSAGE = Review(
+    Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
+)
+
+
+def message_fields(message: bytes, model: str) -> list[ScreenField]:
+    """Return the field of a personal message: its text, or lower-case hex when it is not printable ASCII."""
+    is_text = all(0x20 <= byte <= 0x7E or byte in _SPACES for byte in message)
+    text = message if is_text else b"0x" + message.hex().encode()
+    if isinstance(screen_of(model).layout, Buttons):
+        text = bytes(0x20 if byte in _SPACES else byte for byte in text)
+    return [ScreenField("Message", shown_string(text, model))]
+
+
+_SPACES = b" \t\n\v\f\r"
+
+
+def address_pages(network: str, address: str, model: str) -> list[Page]:
+    """Return the pages on which a person compares an address (EIP-55) with the plan's."""
+    layout = screen_of(model).layout
+    field = ScreenField("Address", address)
+    if isinstance(layout, Touch):
+        first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
+        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
+    return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]

@@ -58,9 +58,6 @@ _TYPED_FRAMES = (
 )
 TYPED_DATA = Review(*_TYPED_FRAMES, skippable=True, pauses=True)
 HASHES = Review(*_TYPED_FRAMES, skippable=True)
-MESSAGE = Review(
-    Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
-)
 
 
 def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
@@ -79,18 +76,6 @@ def hash_fields(domain_hash: bytes, message_hash: bytes) -> list[ScreenField]:
         ScreenField("Domain hash", shown_bytes(domain_hash)),
         ScreenField("Message hash", shown_bytes(message_hash)),
     ]
-
-
-def message_fields(message: bytes, model: str) -> list[ScreenField]:
-    """Return the field of a personal message: its text, or lower-case hex when it is not printable ASCII."""
-    is_text = all(0x20 <= byte <= 0x7E or byte in _SPACES for byte in message)
-    text = message if is_text else b"0x" + message.hex().encode()
-    if isinstance(screen_of(model).layout, Buttons):
-        text = bytes(0x20 if byte in _SPACES else byte for byte in text)
-    return [ScreenField("Message", shown_string(text, model))]
-
-
-_SPACES = b" \t\n\v\f\r"
 
 
 def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
@@ -216,13 +201,3 @@ def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
     if counted_lines(field.value, layout.values, layout.line_px) > shown:
         lines = cut_lines(field.value, layout.values, layout.line_px, shown)
     return [*name, *lines, "More"]
-
-
-def address_pages(network: str, address: str, model: str) -> list[Page]:
-    """Return the pages on which a person compares an address (EIP-55) with the plan's."""
-    layout = screen_of(model).layout
-    field = ScreenField("Address", address)
-    if isinstance(layout, Touch):
-        first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
-        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
-    return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]

@@ -16,15 +16,11 @@ from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
     DeviceLost,
     DeviceNotFound,
-    HeldByAnother,
-    NotOnThisSystem,
-    NotPermitted,
-    Replugged,
-    Unplugged,
     WrongAnswer,
 )
 from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, gone, silent
-from airlock_offline.ledger.usb_lock import DeviceLock, holders, may_open, port_of
+from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, holders, may_open, port_of
+from airlock_shared.errors import DeviceError
 from airlock_shared.records import NamedTuple
 
 LEDGER_VENDOR = 0x2C97
@@ -32,6 +28,22 @@ LEDGER_CHANNEL = 0x0101
 LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
 PACKET_SIZE = 64  # bytes of one HID report
 SLICE_MS = 1000  # no read of hidapi is longer: Python sees Ctrl-C between two of them
+
+
+class Unplugged(DeviceLost):
+    """The device was there and is not plugged in any more."""
+
+
+class Replugged(DeviceLost):
+    """The device is plugged in, and it is not the connection that we opened: unplugged meanwhile, or another app."""
+
+
+class NotPermitted(DeviceError):
+    """This account may not open the device: the udev rule is missing."""
+
+
+class NotOnThisSystem(DeviceError):
+    """A Ledger on USB is used on Linux alone."""
 
 
 class HidDevice(Protocol):

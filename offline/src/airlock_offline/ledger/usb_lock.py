@@ -14,13 +14,17 @@ import re
 import tempfile
 from pathlib import Path
 
-from airlock_offline.ledger.status import HeldByAnother
+from airlock_shared.errors import DeviceError
 from airlock_shared.host.files import open_lock
 from airlock_shared.records import NamedTuple
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
 _HIDRAW_PATH = re.compile(r"/dev/(hidraw[0-9]+)", re.ASCII)
+
+
+class HeldByAnother(DeviceError):
+    """Another program has the device open, or another Airlock has locked it."""
 
 
 class UsbPort(NamedTuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hmac
 
-from airlock_offline.ledger.ethereum_app import EthereumApp, ExtendedKey
+from airlock_offline.ledger.apdu import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
+from airlock_offline.ledger.ethereum_app import EthereumApp, account_in
 from airlock_offline.ledger.status import wrong_answer
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.keccak import keccak256
@@ -20,6 +21,23 @@ NAME = "Airlock"
 NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
 CHILDREN = (PathStep(0, False), PathStep(None, False))
 FIRST = (0, 0)
+CHAIN_CODE_BYTES = 32
+
+
+class ExtendedKey(NamedTuple):
+    """A node of the key tree (BIP-32): 65-byte public key, its 20-byte address, 32-byte chain code.
+
+    No secret, but whoever has it knows every account below it.
+    """
+
+    public_key: bytes
+    address: bytes
+    chain_code: bytes
+
+    @property
+    def compressed(self) -> bytes:
+        """The public key in 33 bytes: the parity of y, and x (SEC 1, section 2.3.3)."""
+        return bytes((2 + (self.public_key[64] & 1),)) + self.public_key[1:33]
 
 
 class WatchOnlyAccount(NamedTuple):
@@ -29,12 +47,22 @@ class WatchOnlyAccount(NamedTuple):
     first_address: str
 
 
+def extended_key(app: EthereumApp, path: str) -> ExtendedKey:
+    """Return the account at ``path`` with its chain code: what derives every key below it that is not hardened."""
+    doing = f"read the extended key of {path}"
+    reply = app.ask(ethereum_apdu(Ins.ADDRESS, P1_FIRST, P2_CHAIN_CODE, encode_path(path)), doing)
+    if len(reply) != 1 + 65 + 1 + 40 + CHAIN_CODE_BYTES:
+        raise wrong_answer(doing, f"{len(reply)} bytes that are not a key, an address and a chain code")
+    account = account_in(reply[:-CHAIN_CODE_BYTES], doing)
+    return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
+
+
 def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> WatchOnlyAccount:
     """Read the node at ``path``. The app tells no master fingerprint: it refuses every path outside Ethereum.
 
     Raises ``DeviceError``, also when the node does not lead to the device's own first address.
     """
-    node = app.extended_key(path)
+    node = extended_key(app, path)
     first = app.address(path + "".join(f"/{number}" for number in FIRST)).address
     if address_below(node, FIRST) != first:
         raise wrong_answer(f"read the extended key of {path}", "a key that does not lead to its own accounts")

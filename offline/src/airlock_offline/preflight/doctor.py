@@ -8,8 +8,7 @@ from pathlib import Path
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import Installation
-from airlock_offline.ledger.status import NotOnThisSystem
-from airlock_offline.ledger.usb import PluggedLedger, plugged_ledgers
+from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
 from airlock_offline.preflight.isolation import as_rehearsal

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from airlock_offline.ledger.models import advice_for
+from airlock_offline.ledger.models import MODELS
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
@@ -151,6 +151,12 @@ def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]
     yield _raw_messages_line(report["raw_messages"])
     if advice := advice_for(report["model"]):
         yield Observed("Ledger", "model", advice)
+
+
+def advice_for(name: str) -> str:
+    """Return what ``preflight`` advises for the model of this name, empty for one that is not known."""
+    model = MODELS.get(name)
+    return f"{model.product}: {model.advice}" if model else ""
 
 
 def _raw_messages_line(raw: str) -> Observed:

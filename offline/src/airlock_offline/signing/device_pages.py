@@ -1,21 +1,57 @@
-"""The pages on which a Ledger shows an examined item, before it is asked: for the review, and for the report."""
+"""What a Ledger is given and needed for, and the pages on which it shows that: for the review, and for the report."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from airlock_offline.ledger.readiness import Need
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_offline.signing.sign_item import typed_data_of
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.case import CallCase, Case, IntentCase
+from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
+from airlock_shared.ethereum.eip712_types import Member
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.transaction_screens import ShownTransaction
+
+
+def typed_data_of(case: IntentCase) -> TypedData:
+    """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
+    domain = case.situation.deployment.domains[case.intent.domain]
+    values = {
+        "name": domain.name,
+        "version": domain.version,
+        "chainId": domain.chain_id,
+        "verifyingContract": domain.contract,
+    }
+    structs = {DOMAIN_TYPE: tuple(Member(m["name"], m["type"]) for m in DOMAIN_DEFINITION)}
+    structs |= definitions(case.intent).structs
+    return TypedData(structs, case.intent.name, values, case.message)
+
+
+def need_of(case: Case) -> Need:
+    """Return what a Ledger must be and allow to sign this, and nothing beyond."""
+    signer = case.step.signer
+    if isinstance(case, IntentCase):
+        by_hashes = signer.show == "hashes"
+        return Need(signer.path, signer.address, blind_signing=by_hashes, raw_messages=not by_hashes)
+    return Need(signer.path, signer.address, blind_signing=_shown(case).blind)
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
-    payload, filled = case.request.payload, case.request.transaction
     if isinstance(case, IntentCase):
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+    from airlock_offline.ledger.transaction_screens import transaction_pages
 
+    return transaction_pages(_shown(case), model)
+
+
+def _shown(case: CallCase) -> ShownTransaction:
+    from airlock_offline.ledger.transaction_screens import ShownTransaction
+
+    payload, filled = case.request.payload, case.request.transaction
     to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
     sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas if filled else 0
-    shown = ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest, case.told_token)
-    return transaction_pages(shown, model)
+    return ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest, case.told_token)

@@ -2,8 +2,7 @@
 
 Pure text, 80 columns: every line can be read aloud. It comes in sections, each a heading and the lines below. A mark in
 the margin says of every line of a value whether it is kept, not kept, or chosen by the builder; no mark: nobody compared it.
-What the builder only says is bounded and marked otherwise. Of a refused item nothing is said that a check has not
-established: where it is another payload than the step's, or goes to another contract, values stand as they came.
+What the builder only says is bounded and marked otherwise. What is shown of a refused item is in ``refused_review``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
-from airlock_offline.ledger.models import MODELS
+from airlock_offline.ledger.models import MODELS, screen_of
 from airlock_offline.signing.builder_words import builder_lines
 from airlock_offline.signing.row_layout import CHOSEN, INDENT, KEPT, NOT_KEPT, hanging, marked, row
 from airlock_offline.signing.text_suspicions import text_suspicions
@@ -34,22 +33,7 @@ _GROUPS = (
     ("builder", "CHOSEN BY THE BUILDER, within the plan's limits"),
     ("nobody", "NOT DECIDED BY ANY RULE"),
 )
-_GROUPS_REFUSED = (
-    ("plan", "RECEIVED, beside what the plan decides"),
-    ("fixed", "RECEIVED WHERE ZERO IS EXPECTED, because the plan asks for nothing here"),
-    ("builder", "WHAT THE BUILDER CHOSE, beside the plan's limits"),
-    ("nobody", "NOT DECIDED BY ANY RULE"),
-)
-_REHEARSAL = "REHEARSAL: nothing here is worth anything."
-_AS_CAME = "RECEIVED, not compared with anything"
-_READ_BY = ("PLAN-STEP", "PLAN-ACTION", "TX-TO", "TX-CHAIN")
-"""What gives a payload's values their meaning: it is the step's kind, at the pinned contract of the pinned chain."""
-
-_MEANT = {"plan": "the plan {}", "fixed": "expected is {}", "builder": "allowed is {}", "nobody": "undecided is {}"}
-_REASONS = 5
-"""Sentences that say at the beginning why an item is refused."""
-_MOST_REFUSED = 2000
-"""Characters of a value that nobody will sign."""
+REHEARSAL = "REHEARSAL: nothing here is worth anything."
 
 
 def review_sections(examined: Examined, position: int, count: int) -> Iterator[list[str]]:
@@ -62,11 +46,13 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
     if case is None:
         yield [*head, "The payload cannot be shown in readable form; the refusals are below."]
     elif verdicts.hinder():
-        yield from _refused(head, case, verdicts)
+        from airlock_offline.signing.refused_review import refused_sections
+
+        yield from refused_sections(head, case, verdicts)
     else:
-        about = marked(KEPT, _under_domain(case)) if isinstance(case, IntentCase) else _transaction_rows(case)
+        about = marked(KEPT, under_domain(case)) if isinstance(case, IntentCase) else call_rows(case)
         title = f"{case.title} ({case.step.action.name}, {case.step.action.result})"
-        signer, route = _signer_rows(case, "signer"), row("goes to", _route(case.request))
+        signer, route = signer_rows(case, "signer"), row("goes to", route_of(case.request))
         yield [*head, title, "=" * WIDTH, *marked(KEPT, signer), *about, *marked(KEPT, route)]
         for decided_by, heading in _GROUPS:
             decisions = [d for d in case.decisions if d.decided_by == decided_by]
@@ -76,7 +62,7 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
     claims = list(builder_lines(examined.received.request))
     yield ["THE BUILDER SAYS (not signed, decides nothing)", *claims] if claims else []
     if case is not None:
-        yield list(_refused_warnings(case) if verdicts.hinder() else _warnings(case))[1:]
+        yield list(_warnings(case, verdicts))[1:]
 
 
 def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
@@ -85,43 +71,8 @@ def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
         yield from ("", *section) if number else section
 
 
-def _refused(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
-    """Yield what came for a step and is not signed: said of it is only what its checks have established."""
-    failed = {verdict.check for verdict in verdicts.stopping()}
-    known = failed.isdisjoint(_READ_BY)
-    title = f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
-    why = chain(*(hanging("  ", sentence) for sentence in _why(case, verdicts, known=known)))
-    about = _under_domain(case) if isinstance(case, IntentCase) else _transaction_rows(case, failed)
-    rows = chain(row("came", case.title), _signer_rows(case, "the plan's signer"), about)
-    route = row("route as received", _route(case.request))
-    yield [*head, title, "=" * WIDTH, *marked(NOT_KEPT, why), *rows, *route]
-    for decided_by, heading in _GROUPS_REFUSED if known else (("", _AS_CAME),):
-        decisions = [d for d in case.decisions if d.decided_by == decided_by or not known]
-        shown = (_refused_decision(d, case.situation.now_ms) if known else _raw_value(d) for d in decisions)
-        yield [heading, *chain(*shown)] if decisions else []
-
-
-def _refused_warnings(case: Case) -> Iterator[str]:
-    for suspicion in text_suspicions(case):
-        yield from _note("WARNING", suspicion)
-    if case.situation.deployment.rehearsal:
-        yield from _note("NOTE", _REHEARSAL)
-
-
-def _why(case: Case, verdicts: Verdicts, *, known: bool) -> Iterator[str]:
-    """Yield in people's words what is wrong: values that are not the plan's, or else what the checks found."""
-    wrong = [decision for decision in case.decisions if known and not decision.ok]
-    for decision in wrong[:_REASONS]:
-        came = safe(shown_value(decision.field, decision.raw), limit=100)
-        meant = _MEANT[decision.decided_by].format(safe(decision.expected, limit=100))
-        yield f"{_name(decision).strip('_')}: the payload says {came}, {meant}"
-    if not wrong:
-        yield from (safe_again(verdict.what, limit=200) for verdict in verdicts.refused()[:_REASONS])
-    if len(wrong) > _REASONS:
-        yield f"and {len(wrong) - _REASONS} more values, below"
-
-
-def _signer_rows(case: Case, label: str) -> Iterator[str]:
+def signer_rows(case: Case, label: str) -> Iterator[str]:
+    """Yield who signs, as the plan says."""
     signer = case.step.signer
     yield from row(label, checksum_address(signer.address))
     yield from row("", f"{signer.name} in the plan, {signer.path}")
@@ -129,67 +80,55 @@ def _signer_rows(case: Case, label: str) -> Iterator[str]:
         yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
 
 
-def _under_domain(case: IntentCase) -> Iterator[str]:
+def under_domain(case: IntentCase) -> Iterator[str]:
+    """Yield the pinned domain under which an intent is signed."""
     domain = case.situation.deployment.domains[case.intent.domain]
     yield from row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
     yield from row("", f"contract {checksum_address(domain.contract)}")
 
 
-def _transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
+def call_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
+    """Yield what a transaction is beside its arguments."""
     from airlock_offline.signing.transaction_rows import transaction_rows
 
     return transaction_rows(case, failed)
 
 
-def _route(request: Request) -> str:
+def route_of(request: Request) -> str:
+    """Return where a signature goes, as the request says."""
     order = f", order type {request.order_type}" if request.order_type is not None else ""
     return f"{safe(request.route, limit=200)}{order}"
 
 
 def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     """Yield a value with who decided it; a text is shown whole, however long, because it is signed."""
-    lines = [*_value(decision, now_ms, limit=None)]
+    lines = [*value_rows(decision, now_ms, limit=None)]
     if decision.decided_by == "plan":
-        lines += row("", f"plan {safe(decision.expected)}: {_so(decision)}")
+        lines += row("", f"plan {safe(decision.expected)}: {so(decision)}")
     elif decision.decided_by == "builder":
         lines += row("", f"limit {decision.expected}: kept")
-    return marked(_mark(decision), lines)
+    return marked(mark_of(decision), lines)
 
 
-def _so(decision: Decision) -> str:
+def so(decision: Decision) -> str:
+    """Return how a value that is kept stands to the plan's."""
     return "within" if decision.in_bounds else "equal"
 
 
-def _mark(decision: Decision) -> str:
+def mark_of(decision: Decision) -> str:
+    """Return the mark of a value in the margin."""
     return NOT_KEPT if not decision.ok else CHOSEN if decision.decided_by == "builder" else KEPT
 
 
-def _refused_decision(decision: Decision, now_ms: int) -> Iterator[str]:
-    """Yield a value beside what was expected of it; whether a limit of time or nonces is kept, the checks below say."""
-    lines = [*_value(decision, now_ms, limit=_MOST_REFUSED)]
-    if decision.decided_by == "plan":
-        lines += row(
-            "", f"plan {safe(decision.expected)}: {_so(decision) if decision.ok else 'NOT WHAT THE PLAN SAYS'}"
-        )
-    elif decision.decided_by == "builder":
-        lines += row("", f"limit {decision.expected}{'' if decision.ok else ': EXCEEDED'}")
-    elif not decision.ok:
-        lines += row("", f"expected {decision.expected}")
-    return marked(_mark(decision), lines)
-
-
-def _raw_value(decision: Decision) -> Iterator[str]:
-    """Yield a value whose unit and meaning nobody has established, as it came."""
-    yield from row(_name(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
-
-
-def _name(decision: Decision) -> str:
+def name_of(decision: Decision) -> str:
+    """Return a field's name, without what it is in."""
     return decision.field.path.rsplit(".", 1)[-1]
 
 
-def _value(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
+def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
+    """Yield a value in people's units, and as it is signed; ``limit`` is in characters."""
     field, raw = decision.field, decision.raw
-    name, text = _name(decision), shown_value(field, raw)
+    name, text = name_of(decision), shown_value(field, raw)
     shown = safe(text, limit=len(text) if limit is None else limit)
     if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
@@ -212,7 +151,12 @@ def _delegate_lines(case: Case) -> list[str]:
     return [heading, *chain(*(row(label, text) for label, text in delegate_rows(case)))] if heading else []
 
 
-def _warnings(case: Case) -> Iterator[str]:
+def _warnings(case: Case, verdicts: Verdicts) -> Iterator[str]:
+    if verdicts.hinder():
+        from airlock_offline.signing.refused_review import refused_warnings
+
+        yield from refused_warnings(case)
+        return
     suspicions = list(text_suspicions(case))
     notes: list[str] = []
     if isinstance(case, IntentCase):
@@ -228,14 +172,14 @@ def _warnings(case: Case) -> Iterator[str]:
     if case.step.signer.show == "hashes":
         notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
-        notes.append(_REHEARSAL)
+        notes.append(REHEARSAL)
     for suspicion in suspicions:
-        yield from _note("WARNING", suspicion)
+        yield from noted("WARNING", suspicion)
     for note in notes:
-        yield from _note("NOTE", note)
+        yield from noted("NOTE", note)
 
 
-def _note(kind: str, text: str) -> Iterator[str]:
+def noted(kind: str, text: str) -> Iterator[str]:
     """Yield a sentence of ours; what it quotes never begins a line."""
     yield ""
     yield from textwrap.wrap(f"{kind}: {text}", WIDTH, subsequent_indent="  ")
@@ -277,20 +221,22 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
         yield from hanging("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
-def screen_lines(screens: list[list[str]], model: str) -> Iterator[str]:
-    """Yield the pages that the device will show, numbered, each page's lines joined."""
+def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Iterator[str]:
+    """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's."""
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
         yield from hanging(f"{number:>3}  ", text)
     if not MODELS[model].proved:
         product = MODELS[model].product
-        yield from _note(
+        yield from noted(
             "NOTE", f"No real {product} was compared with this list. It follows the device's published rules."
         )
+    if version and version != (known := screen_of(model).app_version):
+        yield from noted("NOTE", f"The app is {safe(version)}. The list has the words of {known}: a word may differ.")
 
 
 def note_lines(notes: list[str]) -> Iterator[str]:
     """Yield the notes on what the device does not show in full."""
     for note in notes:
-        yield from _note("NOTE", safe(note, limit=400))
+        yield from noted("NOTE", safe(note, limit=400))

@@ -13,8 +13,10 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.accounts import require_account
-from airlock_offline.ledger.ethereum_app import DeviceSignature, EthereumApp
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.readiness import require_ready
+from airlock_offline.ledger.replies import DeviceSignature
+from airlock_offline.signing.device_pages import need_of, typed_data_of
 from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
@@ -25,7 +27,6 @@ from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
-from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.checks.times import late_by
@@ -35,8 +36,6 @@ from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
-from airlock_shared.ethereum.eip712_types import Member
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 
@@ -46,15 +45,18 @@ class SigningDesk(NamedTuple):
 
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
-    ``app`` opens the device when it is first needed; ``show`` shows an examined item with its verdicts; ``ask`` returns
-    when a person has confirmed, and raises ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a
-    transcript says of the clock now, and ``alone`` keeps every other Airlock of the machine from signing with an account.
-    ``opinion`` begins to ask somebody else what is to be signed.
+    ``look`` looks at the device before people read, and lets go of it; ``app`` opens it to sign, and ``let_go`` ends that.
+    ``show`` shows an examined item with its verdicts; ``ask`` returns when a person has confirmed, and raises ``Declined``
+    otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and ``alone`` keeps
+    every other Airlock of the machine from signing with an account. ``opinion`` begins to ask somebody else what is to be
+    signed.
     """
 
     state: OfflineHome
     used: UsedNonces
+    look: Callable[[Case], None]
     app: Callable[[], EthereumApp]
+    let_go: Callable[[], None]
     now_ms: Callable[[], int]
     clock: Callable[[list[Entry]], Clock]
     alone: Callable[[bytes], AbstractContextManager[None]]
@@ -72,22 +74,20 @@ class ItemResult(NamedTuple):
     code: ExitCode
 
 
-def typed_data_of(case: IntentCase) -> TypedData:
-    """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
-    domain = case.situation.deployment.domains[case.intent.domain]
-    values = {
-        "name": domain.name,
-        "version": domain.version,
-        "chainId": domain.chain_id,
-        "verifyingContract": domain.contract,
-    }
-    structs = {DOMAIN_TYPE: tuple(Member(m["name"], m["type"]) for m in DOMAIN_DEFINITION)}
-    structs |= definitions(case.intent).structs
-    return TypedData(structs, case.intent.name, values, case.message)
+def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
+    """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
+    judged = (judge_item(it, situation, Known(used=station.used, proofs=station.proofs)) for it in requests)
+    return next((case for each in judged if (case := to_sign(each, station.state)) is not None), None)
+
+
+def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
+    """Return the case of an item for which a Ledger is needed."""
+    case = _signable(examined)
+    return None if case is None or state.signed("0x" + case.digest.hex()) else case
 
 
 def sign_item(request: Request, situation: Situation, station: SigningDesk) -> ItemResult:
-    """Examine, show, confirm and sign one item.
+    """Examine an item, look whether the device can sign it, show it, have it confirmed, and have it signed.
 
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
@@ -100,6 +100,7 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     if kept := station.state.signed("0x" + case.digest.hex()):
         station.show(examined)
         return _kept(case, kept, station)
+    station.look(case)
     opinion = station.opinion(document_of(case))  # it computes while the person reads
     try:
         station.show(examined)
@@ -184,9 +185,15 @@ def _judged_again(shown: Case, station: SigningDesk) -> Examined:
 def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
     compare(case, opinion.answer())
-    app, signer = station.app(), case.step.signer
-    version = app.app_and_version().version
-    require_account(app, signer.path, signer.address)
+    try:
+        return _sign_on(station.app(), case, station)
+    finally:
+        station.let_go()
+
+
+def _sign_on(app: EthereumApp, case: Case, station: SigningDesk) -> ItemResult:
+    """Look once more whether the device can sign, ask it, and put on record what it answered."""
+    require_ready(app, need_of(case))
     station.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
     answer, shown = _reserved(case, app, station)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
@@ -195,9 +202,9 @@ def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
             result="signed",
             digest="0x" + case.digest.hex(),
             signature="0x" + answer.rsv.hex(),
-            signer=checksum_address(signer.address),
+            signer=checksum_address(case.step.signer.address),
             shown=shown,
-            app=version,
+            app=app.version,
         )
         require_signature(case, signed, station.state, station.now_ms())
         return _recorded(case, signed, station)

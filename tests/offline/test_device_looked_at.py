@@ -1,0 +1,217 @@
+"""The Ledger is looked at before anybody compares or reads, let go of meanwhile, and looked at again before it signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_offline.cli import sign, transcript
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.status import SettingOff, WrongModel
+from airlock_offline.signing.device_pages import need_of
+from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_shared.errors import AirlockError, Declined
+from offline.signing_room import Room, answer_with, set_up, stop_the_clock
+from offline.test_signing import LOOKS, SEED
+from shared.token_records import USDC_RECORD
+from shared.world import case_of, good, situation
+
+SIMULATED = "5a010000"  # asked of the software Ledger alone, over loopback: which product it stands for
+
+USDC = read_token_metadata(USDC_RECORD)
+
+
+class Watched:
+    """A software Ledger whose openings, commands and closings stand in one list with the questions."""
+
+    def __init__(self, events: list[str], **ledger: Any) -> None:
+        self._device = SoftwareLedger(**{"seed": SEED} | ledger)
+        self._events = events
+        events.append("open")
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self._events.append(apdu[:4].hex())
+        return self._device.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        self._events.append("close")
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    stop_the_clock(monkeypatch)
+    return Room(set_up(tmp_path / "room", "open", monkeypatch))
+
+
+@pytest.fixture
+def events() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def plug(events: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Plug in a Ledger; every question is answered, with No where it begins as told."""
+
+    def plugged(*, says_no: str = "", **ledger: Any) -> None:
+        def ask(question: str) -> None:
+            events.append(f"? {question.split()[0]}")
+            if says_no and question.startswith(says_no):
+                raise Declined("no")
+
+        answer_with(monkeypatch, ask, lambda: Watched(events, **ledger))
+
+    return plugged
+
+
+def recorded(room: Room) -> list[str]:
+    return [entry.event for entry in room.state.transcript.entries()]
+
+
+def test_before_the_yes_looks_alone_are_sent_and_nobody_is_asked_while_the_ledger_is_held(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug()
+    assert room.run_to_end("one") == 0
+    yes = events.index("? Sign")
+    assert events[:yes] == [
+        "open", "b0010000", SIMULATED, "e0020000", "close",  # before the fingerprint is compared
+        "? A",
+        "open", "b0010000", SIMULATED, "e0020000", "close",  # before the step is reviewed
+    ]  # fmt: skip
+    assert {apdu for apdu in events[:yes] if len(apdu) == 8} <= {*LOOKS, SIMULATED}
+    after = events[yes + 1 :]
+    assert after[:4] == ["open", "b0010000", SIMULATED, "e0020000"]
+    assert after[4][:4] == "e01a"  # the first command of a signature
+    assert after[-1] == "close"
+
+
+def test_after_a_no_the_ledger_was_looked_at_and_asked_for_nothing(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug(says_no="Sign step")
+    assert room.run_to_end("one") == 6
+    assert {event for event in events if len(event) == 8} <= {*LOOKS, SIMULATED}
+
+
+@pytest.mark.parametrize(
+    ("ledger", "said"),
+    [
+        ({"faults": frozenset({"lock"})}, "is locked"),
+        ({"faults": frozenset({"app-closed"})}, "home screen"),
+        ({"faults": frozenset({"wrong-app"})}, "'Bitcoin' is open"),
+        ({"faults": frozenset({"old-version"})}, "'1.10.4'"),
+        ({"faults": frozenset({"wrong-seed"})}, "another account"),
+    ],
+    ids=["locked", "closed", "another app", "version", "seed"],
+)
+def test_for_a_ledger_that_cannot_sign_nobody_is_asked_anything(
+    room: Room, events: list[str], plug: Callable[..., None], ledger: dict[str, Any], said: str
+) -> None:
+    plug(**ledger)
+    before = recorded(room)
+    for command in ("sign one", "seal"):
+        with pytest.raises(AirlockError, match=said):
+            room.commands()[command]()
+    assert not [event for event in events if event.startswith("?")]
+    assert events[-1] == "close"
+    assert recorded(room) == before
+
+
+@pytest.mark.parametrize("model", ["flex", "nanosp", "apexp"])
+def test_the_pages_and_the_record_are_of_the_model_that_is_found(
+    room: Room, plug: Callable[..., None], model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug(model=model)
+    assert room.run_to_end("one") == 0
+    [begun] = [entry.data for entry in room.state.transcript.entries() if entry.event == "sign-begun"]
+    assert begun["model"] == model
+    said = capsys.readouterr().err
+    assert f"THE LEDGER WILL SHOW ({model}, " in said
+    assert said.count("Raw messages must be on") == 1
+
+
+def test_the_words_are_those_of_the_version_that_is_found(
+    room: Room, plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug(model="flex-1.22.0-dev")
+    assert room.run_to_end("one") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "THE LEDGER WILL SHOW (flex-1.22.0-dev, " in said
+    assert "Continue anyway" in said
+    assert "Accept risk and continue" not in said
+
+
+def test_a_model_that_is_named_and_is_another_one_is_refused(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug(model="flex")
+    plan = ("--plan", room.folder / "plan.toml", "--emulator", 1, "--model", "nanosp")
+    with pytest.raises(WrongModel, match=r"is a Flex, and --model, .* says Nano S Plus"):
+        room.run(sign.sign, room.folder / "one.json", *plan, "-o", room.folder / "out.json")
+    with pytest.raises(WrongModel, match="is a Flex"):
+        room.run(transcript.seal_transcript, *plan, "--signer", "treasury")
+    assert not [event for event in events if event.startswith("?")]
+
+
+def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
+    room: Room, events: list[str], plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug()
+    assert room.run_to_end("one") == 0
+    events.clear()
+    capsys.readouterr()
+    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "-o", room.folder / "again.json")
+    assert room.run(sign.sign, room.folder / "one.json", *words) == 0
+    said = capsys.readouterr().err
+    assert "the kept signature is used again" in said
+    assert "THE LEDGER WILL SHOW" not in said
+    assert room.run_to_end("two") == 3  # another nonce for a step that is signed
+    assert not [event for event in events if not event.startswith("?")]
+
+
+# ---- what a case needs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("close", "requests"), ("approve", "transactions")])
+def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder: str) -> None:
+    case = case_of(good(step, folder), situation(folder))
+    need = need_of(case)
+    assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
+    assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
+
+
+@pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])
+def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signing(
+    told_of_this_one: bool, blind: bool
+) -> None:
+    document, where = good("approve", "transactions"), situation("transactions")
+    contract = bytes.fromhex(document["requests"][0]["payload"]["to"][2:])
+    token = USDC._replace(address=contract if told_of_this_one else bytes(20))
+    told = where._replace(deployment=where.deployment._replace(token=token))
+    assert need_of(case_of(document, where)._replace(situation=told)).blind_signing is blind
+
+
+def test_by_its_hashes_an_intent_needs_blind_signing_and_not_raw_messages() -> None:
+    case = case_of(good("open"))
+    step = case.step._replace(signer=case.step.signer._replace(show="hashes"))
+    need = need_of(case._replace(step=step))
+    assert (need.blind_signing, need.raw_messages) == (True, False)
+
+
+def test_with_blind_signing_on_intents_are_signed_all_the_same(room: Room, plug: Callable[..., None]) -> None:
+    plug(settings=AppSettings(blind_signing=True))
+    assert room.run_to_end("one") == 0
+
+
+def test_raw_messages_that_are_off_are_told_by_the_device_and_nothing_is_signed(
+    room: Room, plug: Callable[..., None]
+) -> None:
+    plug(settings=AppSettings(raw_messages=False))
+    with pytest.raises(SettingOff, match="refuses this data") as caught:
+        room.run_to_end("one")
+    assert "turn on Raw messages" in caught.value.do
+    assert recorded(room)[-3:] == ["signing", "not-signed", "sign-stopped"]
