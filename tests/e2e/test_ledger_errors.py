@@ -27,6 +27,12 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
 }
 
 
+WHILE_SIGNING = {
+    CASES[name][2] for name in ("refused", "unplugged", "settings off", "empty answer", "left in definitions")
+}
+"""What can be told when it happens alone; everything else is told before anybody compares or reads."""
+
+
 @pytest.fixture
 def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
     started = start_ledger(*request.param)
@@ -57,6 +63,7 @@ def test_a_device_error_has_its_message_and_code_and_the_ceremony_goes_on(
     ended = sign(desk, faulty, desk.path("first.json"))
     assert ended.code == code, ended.err
     assert said in one_line(ended.err)
+    assert ("sign-begun" in events(desk)) is (said in WHILE_SIGNING)
     assert "signed" not in events(desk)
     assert not list(desk.folder.glob("offline-home/signed/*"))
     resumed = sign(desk, ledger, desk.path("second.json"))
@@ -166,9 +173,28 @@ def test_raw_messages_is_proven_by_a_harmless_message(desk: BothMachines, ledger
     assert ended.json()["device"]["raw_messages"] == "proven on"
 
 
-@pytest.mark.parametrize(("model", "noted"), [("flex", True), ("nanosp", False)])
-def test_the_review_says_what_the_device_hides(desk: BothMachines, ledger: Ledger, model: str, noted: bool) -> None:
+@pytest.mark.parametrize(
+    ("faulty", "noted"), [(("--model", "flex"), True), (("--model", "nanosp"), False)], indirect=["faulty"]
+)
+def test_the_review_says_what_the_very_device_hides(desk: BothMachines, faulty: Ledger, noted: bool) -> None:
     desk.prepare(CEREMONY)
-    ended = sign(desk, ledger, desk.path("first.json"), "--model", model)
+    ended = sign(desk, faulty, desk.path("first.json"))
     assert ended.code == 0, ended.err
     assert ("NOTE: tnc continues behind More" in ended.err) is noted
+
+
+def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(
+    desk: BothMachines, ledger: Ledger
+) -> None:
+    desk.prepare(CEREMONY)
+    ended = sign(desk, ledger, desk.path("first.json"), "--model", "flex")
+    assert ended.code == 5, ended.err
+    assert "the Ledger is a Nano S Plus, and --model, or [ledger] model of config.toml, says Flex" in one_line(
+        ended.err
+    )
+    assert "Is the requests fingerprint the same?" not in one_line(ended.err)
+    assert "sign-begun" not in events(desk)
+    desk.path("offline-home/config.toml").write_text('[ledger]\nmodel = "flex"\n')
+    assert sign(desk, ledger, desk.path("first.json")).code == 5
+    ended = sign(desk, ledger, desk.path("first.json"), "--model", "nanosp")
+    assert ended.code == 0, ended.err

@@ -458,11 +458,14 @@ def test_the_model_is_that_of_the_last_signing_else_the_configured_one(
     assert model_of(evidence, "flex") == expected
 
 
-def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: BothMachines, ledger: Ledger) -> None:
-    day = Day(desk, ledger, "referral-code")
+def test_the_report_needs_no_option_for_the_model_that_was_signed_with(desk: BothMachines) -> None:
+    flex = start_ledger("--model", "flex")
+    day = Day(desk, flex, "referral-code")
     assert desk.online("prepare", day.plan, "-o", day.requests).code == 0
-    words = ("--plan", day.plan, "-o", day.signatures, "--model", "flex", *day.emulator)
-    assert desk.offline("sign", day.requests, *words, typed="Yes\n" * 4).code == 0
+    words = ("--plan", day.plan, "-o", day.signatures, *day.emulator)
+    signed = desk.offline("sign", day.requests, *words, typed="Yes\n" * 4)
+    stop_ledger(flex)
+    assert signed.code == 0, signed.err
     assert day.report_offline("evidence").code == 0
     assert _report(day, "evidence")["steps"][0]["device"]["model"] == "flex"
     assert desk.offline("report", "verify", desk.path("evidence")).code == 0

@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from airlock_offline.signing.review import (
+from airlock_offline.signing.row_layout import (
+    NOT_KEPT,
     REHEARSAL,
-    call_rows,
+    hanging,
     mark_of,
+    marked,
     name_of,
     noted,
     route_of,
+    row,
     signer_rows,
     so,
     under_domain,
     value_rows,
 )
-from airlock_offline.signing.row_layout import NOT_KEPT, hanging, marked, row
 from airlock_offline.signing.text_suspicions import text_suspicions
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.safe import WIDTH, safe, safe_again
@@ -51,7 +53,7 @@ def refused_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterato
     known = failed.isdisjoint(_READ_BY)
     title = f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
     why = chain(*(hanging("  ", sentence) for sentence in _why(case, verdicts, known=known)))
-    about = under_domain(case) if isinstance(case, IntentCase) else call_rows(case, failed)
+    about = under_domain(case) if isinstance(case, IntentCase) else _call_rows(case, failed)
     rows = chain(row("came", case.title), signer_rows(case, "the plan's signer"), about)
     route = row("route as received", route_of(case.request))
     yield [*head, title, "=" * WIDTH, *marked(NOT_KEPT, why), *rows, *route]
@@ -67,6 +69,12 @@ def refused_warnings(case: Case) -> Iterator[str]:
         yield from noted("WARNING", suspicion)
     if case.situation.deployment.rehearsal:
         yield from noted("NOTE", REHEARSAL)
+
+
+def _call_rows(case: CallCase, failed: set[str]) -> Iterator[str]:
+    from airlock_offline.signing.transaction_rows import transaction_rows
+
+    return transaction_rows(case, failed)
 
 
 def _why(case: Case, verdicts: Verdicts, *, known: bool) -> Iterator[str]:

@@ -7,25 +7,35 @@ What the builder only says is bounded and marked otherwise. What is shown of a r
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from airlock_offline.ledger.models import MODELS, screen_of
 from airlock_offline.signing.builder_words import builder_lines
-from airlock_offline.signing.row_layout import CHOSEN, INDENT, KEPT, NOT_KEPT, hanging, marked, row
+from airlock_offline.signing.row_layout import (
+    INDENT,
+    KEPT,
+    REHEARSAL,
+    hanging,
+    mark_of,
+    marked,
+    noted,
+    route_of,
+    row,
+    signer_rows,
+    so,
+    under_domain,
+    value_rows,
+)
 from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.catalogue.actions import DELEGATE_ACTIONS
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.documents.requests import Request
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.decisions import Decision, shown_value
+from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, safe, safe_again
-from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, raw_text, span_text
 
 _GROUPS = (
     ("plan", "DECIDED BY THE PLAN"),
@@ -33,7 +43,6 @@ _GROUPS = (
     ("builder", "CHOSEN BY THE BUILDER, within the plan's limits"),
     ("nobody", "NOT DECIDED BY ANY RULE"),
 )
-REHEARSAL = "REHEARSAL: nothing here is worth anything."
 
 
 def review_sections(examined: Examined, position: int, count: int) -> Iterator[list[str]]:
@@ -50,7 +59,7 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
 
         yield from refused_sections(head, case, verdicts)
     else:
-        about = marked(KEPT, under_domain(case)) if isinstance(case, IntentCase) else call_rows(case)
+        about = marked(KEPT, under_domain(case)) if isinstance(case, IntentCase) else _call_rows(case)
         title = f"{case.title} ({case.step.action.name}, {case.step.action.result})"
         signer, route = signer_rows(case, "signer"), row("goes to", route_of(case.request))
         yield [*head, title, "=" * WIDTH, *marked(KEPT, signer), *about, *marked(KEPT, route)]
@@ -71,33 +80,10 @@ def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
         yield from ("", *section) if number else section
 
 
-def signer_rows(case: Case, label: str) -> Iterator[str]:
-    """Yield who signs, as the plan says."""
-    signer = case.step.signer
-    yield from row(label, checksum_address(signer.address))
-    yield from row("", f"{signer.name} in the plan, {signer.path}")
-    if signer.delegate_of is not None:
-        yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
-
-
-def under_domain(case: IntentCase) -> Iterator[str]:
-    """Yield the pinned domain under which an intent is signed."""
-    domain = case.situation.deployment.domains[case.intent.domain]
-    yield from row("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}")
-    yield from row("", f"contract {checksum_address(domain.contract)}")
-
-
-def call_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
-    """Yield what a transaction is beside its arguments."""
+def _call_rows(case: CallCase) -> Iterator[str]:
     from airlock_offline.signing.transaction_rows import transaction_rows
 
-    return transaction_rows(case, failed)
-
-
-def route_of(request: Request) -> str:
-    """Return where a signature goes, as the request says."""
-    order = f", order type {request.order_type}" if request.order_type is not None else ""
-    return f"{safe(request.route, limit=200)}{order}"
+    return transaction_rows(case)
 
 
 def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
@@ -108,40 +94,6 @@ def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
     elif decision.decided_by == "builder":
         lines += row("", f"limit {decision.expected}: kept")
     return marked(mark_of(decision), lines)
-
-
-def so(decision: Decision) -> str:
-    """Return how a value that is kept stands to the plan's."""
-    return "within" if decision.in_bounds else "equal"
-
-
-def mark_of(decision: Decision) -> str:
-    """Return the mark of a value in the margin."""
-    return NOT_KEPT if not decision.ok else CHOSEN if decision.decided_by == "builder" else KEPT
-
-
-def name_of(decision: Decision) -> str:
-    """Return a field's name, without what it is in."""
-    return decision.field.path.rsplit(".", 1)[-1]
-
-
-def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
-    """Yield a value in people's units, and as it is signed; ``limit`` is in characters."""
-    field, raw = decision.field, decision.raw
-    name, text = name_of(decision), shown_value(field, raw)
-    shown = safe(text, limit=len(text) if limit is None else limit)
-    if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
-        seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
-        shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
-    yield from row(name, shown)
-    if field.unit is CODE and type(raw) is bytes:
-        from airlock_shared.catalogue.referral_code import code_rows
-
-        for text in code_rows(raw):
-            yield from row("", text)
-    signed = raw_text(raw)
-    if field.unit not in (TEXT, CODE) and signed.lower() != shown.lower():
-        yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
 
 
 def _delegate_lines(case: Case) -> list[str]:
@@ -177,12 +129,6 @@ def _warnings(case: Case, verdicts: Verdicts) -> Iterator[str]:
         yield from noted("WARNING", suspicion)
     for note in notes:
         yield from noted("NOTE", note)
-
-
-def noted(kind: str, text: str) -> Iterator[str]:
-    """Yield a sentence of ours; what it quotes never begins a line."""
-    yield ""
-    yield from textwrap.wrap(f"{kind}: {text}", WIDTH, subsequent_indent="  ")
 
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
