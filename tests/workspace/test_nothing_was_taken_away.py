@@ -110,6 +110,9 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     "exit_codes": set(),
     "formats": {"airlock/kept-payload@1", "airlock/hardware-record@1", "airlock/people@1", "airlock/report@2"},
 }
+READ_SINCE = {f"airlock-offline {command} --model" for command in ("sign", "transcript seal", "delegate prove")}
+"""Options whose default was a guess, and whose value is now read from the device (ADR 35): left out, they work as before."""
+
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 
 
@@ -122,7 +125,13 @@ def _rows(node: dict[str, Any], words: str) -> Iterator[tuple[str, object]]:
         yield from _rows(member, f"{words} {name}")
 
 
-THEN = {words: row for name, node in BEFORE["commands"].items() for words, row in _rows(node, name)}
+def _without_guess(words: str, row: Any) -> Any:
+    return {key: value for key, value in row.items() if key != "default"} if words in READ_SINCE else row
+
+
+THEN = {
+    words: _without_guess(words, row) for name, node in BEFORE["commands"].items() for words, row in _rows(node, name)
+}
 NOW = {words: row for name, program in PROGRAMS.items() for words, row in _rows(tree(program, name), name)}
 
 

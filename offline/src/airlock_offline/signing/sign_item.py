@@ -76,7 +76,8 @@ class ItemResult(NamedTuple):
 
 def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    judged = (judge_item(it, situation, Known(used=station.used, proofs=station.proofs)) for it in requests)
+    known = Known(proofs=station.proofs, used=station.used)
+    judged = (judge_item(request, situation, known) for request in requests)
     return next((case for each in judged if (case := to_sign(each, station.state)) is not None), None)
 
 
