@@ -63,10 +63,7 @@ if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
-RAW_MESSAGES = (
-    "Raw messages must be on in the Ethereum app's settings: look there, for it cannot be read. While it is off, the Ledger "
-    "refuses the message, and nothing is signed."
-)
+RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
@@ -205,14 +202,14 @@ def _desk(
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
     """Return what signing needs of the world: this machine, this terminal, and this Ledger."""
-    told: set[str] = set()
+    told: list[str] = []
 
     def look(case: Case) -> None:
         need = need_of(case)
         device.look(app, need)
-        for line in review.note_lines([RAW_MESSAGES] if need.raw_messages and not told else []):
-            say(line)
-            told.add(line)
+        if need.raw_messages and not told:
+            told.append(RAW_MESSAGES)
+            say(RAW_MESSAGES)
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case

@@ -80,7 +80,7 @@ def device_report(device: Device, *, prove: bool = False) -> dict[str, Any]:
     return {
         "app": found.name,
         "version": found.version,
-        "model": device.model,
+        "model": device.model if device.plugged else "",
         "blind_signing": configuration.blind_signing,
         "raw_messages": raw,
     }
