@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airlock_offline import device_connection
 from airlock_offline.cli import sign, transcript
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.status import SettingOff, WrongModel
 from airlock_offline.signing.device_pages import need_of
+from airlock_shared.cli.console import ask_yes
 from airlock_shared.documents.token_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError, Declined
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
@@ -171,6 +174,24 @@ def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
     assert "THE LEDGER WILL SHOW" not in said
     assert room.run_to_end("two") == 3  # another nonce for a step that is signed
     assert not [event for event in events if not event.startswith("?")]
+
+
+def test_a_pipe_signs_nothing_with_a_real_ledger(
+    room: Room, events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fingerprint is confirmed from a pipe, for the deployment is a rehearsal's; the signature is not."""
+    monkeypatch.setattr(device_connection.Device, "_open", lambda _device: Watched(events))
+    monkeypatch.setattr(sign, "ask_yes", ask_yes)
+    for lines in ("airgap_lines", "kernel_lines"):
+        monkeypatch.setattr(f"airlock_offline.preflight.isolation.{lines}", lambda _world: [])
+    monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n" * 3))
+    words = ("--plan", room.folder / "plan.toml", "--model", "nanosp", "-o", room.folder / "out.json")
+    assert room.run(sign.sign, room.folder / "one.json", *words) == 6
+    assert recorded(room)[-2:] == ["sign-begun", "declined"]
+    assert [event for event in events if len(event) == 8] == ["b0010000", "e0020000"] * 2
+    [declined] = [entry.data for entry in room.state.transcript.entries() if entry.event == "declined"]
+    assert declined["step"] == "open"
+    assert "signing" not in recorded(room)
 
 
 # ---- what a case needs ----------------------------------------------------------------------------------------------
