@@ -207,6 +207,20 @@ def test_steps_of_another_part_are_named_and_not_shown_as_asked() -> None:
         assert (f"({step['id']})" in told) is step["in_part"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("expiry", "1806451200", "2027-03-31 00:00:00 UTC (1806451200)"),
+     ("deadlineMs", "1806451200000", "2027-03-31 00:00:00 UTC (1806451200000)"),
+     ("expiry", "2027-03-31T00:00:00+00:00", "2027-03-31T00:00:00+00:00"),
+     ("expiry", "\u0661", "\\u{661}"), ("expiry", "9" * 15, None), ("expiry", "9" * 40, "9" * 40),
+     ("coinExposure", "1806451200", "1806451200")],
+)  # fmt: skip
+def test_a_time_that_the_plan_has_as_a_number_is_a_date(name: str, value: str, said: str | None) -> None:
+    report = close()
+    report["steps"][0]["planned"] = [{"name": name, "value": value}]
+    assert f"asked {label(name)}: {said if said else ''}" in first_page(report)
+
+
 # ---- labels ---------------------------------------------------------------------------------------------------------
 
 

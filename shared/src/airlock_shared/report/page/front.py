@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from airlock_shared.report.page.html import bad, element, hexes, items, listed, pairs, text, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline
+from airlock_shared.units import utc_text
 
 OF_HALF = {"online": "the online machine", "offline": "the offline machine"}
 KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
 UNKNOWN = "not known: what came back cannot be read"
 _ACCOUNTS = ("trader", "referee", "referrer", "caller")
+_TIMES_MS = {"expiry": 1000, "openTimestamp": 1000, "deadlineMs": 1}
+_DIGITS_AT_MOST = 15
 _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: readback/referral_codes.py
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
@@ -60,13 +63,20 @@ def _marks(report: Row) -> Iterator[str]:
 
 def step_facts(step: Row, signers: dict[str, Row]) -> list[tuple[str, str]]:
     """Return what was asked, for which account, until when and by whom it is signed."""
-    asked = [f"{label(row['name'])}: {row['value']}" for row in step["planned"] if row["name"] not in _ACCOUNTS]
+    asked = [f"{label(row['name'])}: {_readable(row)}" for row in step["planned"] if row["name"] not in _ACCOUNTS]
     return [
         ("asked", items(asked) if asked else text("nothing beside its name")),
         ("for the account", text(_account(step))),
         ("may be used", text(_until(step["request"]))),
         ("signed by", text(_signer(signers[step["signer"]])) + _signed(step["signature"])),
     ]
+
+
+def _readable(row: Row) -> str:
+    """Return a value of the plan; a time that it has as a number, as a date."""
+    unit_ms, value = _TIMES_MS.get(row["name"], 0), str(row["value"])
+    is_number = value.isascii() and value.isdigit() and len(value) <= _DIGITS_AT_MOST
+    return f"{utc_text(int(value) * unit_ms)} ({value})" if unit_ms and is_number else value
 
 
 def _account(step: Row) -> str:

@@ -101,7 +101,7 @@ def _request(request: Row) -> Iterator[str]:
     asked = element("p", text(request["endpoint"])) + listed(
         _said(row["name"], row["value"]) for row in request["asked"]
     )
-    facts = [("asked of the builder", asked), ("goes to", text(where))]
+    facts = [("asked of the builder, in raw units", asked), ("goes to", text(where))]
     yield pairs(
         "Asked and under what it is signed", [*facts, *((row["name"], text(row["value"])) for row in request["under"])]
     )
