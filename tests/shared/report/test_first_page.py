@@ -67,7 +67,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         f"for the account {TRADER}", f"may be used until {value['steps'][0]['request']['until']['utc']}",
         f"signed by treasury, {TRADER} signed at", "outcome FILLED", "the chain says not read",
         f"the builder says {promise['what']}: {promise['found']} (as promised)",
-        f"Read and put on record at {outcome['read_back_at']['utc']}; not read since.",
+        f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
         f"transaction {transaction_of(outcome)}", "Signatures that could still execute, of this or another ceremony: 1.",
         "Witness: required.", "signer Ada Lovelace: on the offline machine plan,", "witness Mary Somerville:",
         "Seal of the offline machine's transcript sealed by treasury",

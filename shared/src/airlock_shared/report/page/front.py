@@ -140,7 +140,7 @@ def _read(promises: Sequence[Row], at: Row | None) -> str:
     if not promises or at is None:
         return text("not read")
     return listed(map(_promise, promises)) + element(
-        "p", text(f"Read and put on record at {at['utc']}; not read since.")
+        "p", text(f"Read and put on record at {at['utc']}; no later reading is on record.")
     )
 
 
