@@ -20,6 +20,7 @@ EXPECTED = {
     0x6D02: status.AppClosed,
     0x6E01: status.AppClosed,
     0x6601: status_words.Busy,
+    0x6807: status_words.AppMissing,
     0x6901: status_words.Busy,
     0x5501: status.RefusedOnDevice,
     0x6985: status.RefusedOnDevice,

@@ -27,7 +27,7 @@ from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.observed import OK
 from offline.test_signing import SEED, Table, case, ledger
-from offline.usb_bus import UsbBus
+from offline.usb_bus import OPEN_ETHEREUM, UsbBus
 from shared.world import situation
 
 FIRST, SECOND = "/dev/hidraw93", "/dev/hidraw95"
@@ -180,6 +180,83 @@ def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbB
     assert (device.model, device.listed) == ("nanosp", "nanosp")
 
 
+# ---- an app that is opened by command ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """No time passes while a Ledger is waited for; the list counts the seconds."""
+    waited = [0.0]
+
+    def sleep(seconds: float) -> None:
+        waited[0] += seconds
+
+    monkeypatch.setattr(usb, "sleep", sleep)
+    monkeypatch.setattr(usb, "monotonic", lambda: waited[0])
+    return waited
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "leaves before it answers"])
+@pytest.mark.parametrize("path", [FIRST, SECOND], ids=["the same path", "another path"])
+def test_at_the_home_screen_the_app_is_opened_by_command_and_the_ledger_waited_for(
+    bus: UsbBus, quick: list[float], path: str, answers: bool
+) -> None:
+    home = bus.at_home(seed=SEED, path=path, answers=answers)
+    device = Device(None, None)
+    look(device)
+    assert (device.model, device.listed) == ("nanosp", "nanosp")
+    assert home.apdus == [bytes.fromhex("b001000000"), OPEN_ETHEREUM]
+    assert 0 < quick[0] < usb.COMES_BACK_S
+    assert [apdu[:4].hex() for apdu in bus.ledgers[path].apdus] == ["b0010000", "e0020000"]
+
+
+def test_a_ledger_that_does_not_come_back_is_waited_for_so_long_and_no_longer(bus: UsbBus, quick: list[float]) -> None:
+    bus.at_home(seed=SEED, back_after=1000)
+    assert "no Ledger is plugged in" in looked().what
+    assert usb.COMES_BACK_S < quick[0] < usb.COMES_BACK_S + 2
+
+
+@pytest.mark.parametrize(
+    ("sw", "error", "said"),
+    [
+        (0x5501, status.RefusedOnDevice, "could not open the Ethereum app: refused on the Ledger"),
+        (0x6985, status.RefusedOnDevice, "refused on the Ledger"),
+        (0x6807, status_words.AppMissing, "is not installed on this Ledger"),
+        (0x5515, status_words.Locked, "is locked"),
+        (0x6D00, status.AppClosed, "home screen"),
+        (0x6E01, status.AppClosed, "home screen"),
+    ],
+)
+def test_a_home_screen_that_opens_nothing_has_its_sentence(
+    bus: UsbBus, quick: list[float], sw: int, error: type[AirlockError], said: str
+) -> None:
+    home = bus.plug(seed=SEED, faults=frozenset({"app-closed"}))
+    home.opens = lambda: sw
+    found = looked()
+    assert (type(found), said in found.what, quick[0]) == (error, True, 0)
+
+
+def test_another_ledger_that_is_plugged_in_meanwhile_is_not_taken_for_it(bus: UsbBus, quick: list[float]) -> None:
+    bus.at_home(seed="abandon " * 11 + "about", path=SECOND)
+    assert isinstance(looked(), WrongDevice)
+
+
+def test_before_the_signature_no_app_is_opened(bus: UsbBus, quick: list[float]) -> None:
+    bus.plug(seed=SEED)
+    device = Device(None, None)
+    look(device)
+    bus.unplug()
+    home = bus.at_home(seed=SEED)
+    with pytest.raises(status.AppClosed):
+        device.app()
+    device.close()
+    assert OPEN_ETHEREUM not in home.apdus
+    with pytest.raises(status.AppClosed):  # nor for a command that only asks
+        Device(None, None).app()
+    bus.opened[-1].close()
+    assert (OPEN_ETHEREUM in home.apdus, quick[0]) == (False, 0)
+
+
 def test_another_seed_is_noticed_before_people_read(bus: UsbBus) -> None:
     bus.plug()
     found = looked()
@@ -219,6 +296,7 @@ def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
     ("product_id", "ledger_of_another", "error", "said"),
     [
         (0x7011, {"model": "flex"}, status.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
+        (0xA011, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
         (
             0x5011,
             {"version": "1.23.0"},
@@ -226,7 +304,7 @@ def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
             "is '1.23.0', and the pages were listed for '1.22.0'",
         ),
     ],
-    ids=["model", "version"],
+    ids=["model", "a model that nobody knows", "version"],
 )
 def test_what_was_looked_at_is_what_is_asked_to_sign(
     bus: UsbBus, product_id: int, ledger_of_another: dict[str, Any], error: type[AirlockError], said: str
@@ -241,6 +319,8 @@ def test_what_was_looked_at_is_what_is_asked_to_sign(
     device.close()
     assert said in caught.value.what
     assert "the same command again" in caught.value.do
+    if product_id == 0xA011:
+        return
     look(device)  # as before another step, whose signer may have another Ledger
     device.app()
     device.close()

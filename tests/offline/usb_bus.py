@@ -26,8 +26,16 @@ def reports(message: bytes) -> list[bytes]:
     return cut
 
 
+OPEN_ETHEREUM = bytes.fromhex("e0d8000008") + b"Ethereum"
+
+
 class PluggedIn:
-    """A Ledger on the bus; ``during_review`` happens while a person reads, one thing for each second that is waited."""
+    """A Ledger on the bus; ``during_review`` happens while a person reads, one thing for each second that is waited.
+
+    ``opens`` is what its home screen does when it is told to open the Ethereum app: a status word, and what follows.
+    """
+
+    opens: Callable[[], int] | None = None
 
     def __init__(self, product_id: int, path: str, **ledger: Any) -> None:
         self.product_id, self.path = product_id, path
@@ -58,6 +66,8 @@ class PluggedIn:
             apdu, self._received, self._sequence = self._received[2 : 2 + length], b"", 0
             self.apdus.append(apdu)
             data, sw = self._app.exchange(apdu)
+            if self.opens is not None and apdu == OPEN_ETHEREUM:
+                sw = self.opens()
             if self._version and apdu[:2] == b"\xb0\x01":
                 data = b"\x01" + b"".join(bytes((len(p),)) + p for p in (b"Ethereum", self._version.encode(), b"\0"))
             self._replies = reports(data + sw.to_bytes(2, "big"))
@@ -114,16 +124,40 @@ class UsbBus:
     def __init__(self) -> None:
         self.ledgers: dict[str, PluggedIn] = {}
         self.opened: list[OpenDevice] = []
+        self._leaving: Callable[[], None] | None = None
+        self._coming: Callable[[], object] | None = None
+        self._away = 0
 
     def plug(self, product_id: int = 0x5011, path: str = "/dev/hidraw93", **ledger: Any) -> PluggedIn:
         self.ledgers[path] = PluggedIn(product_id, path, **ledger)
         return self.ledgers[path]
+
+    def at_home(
+        self, *, back_after: int = 3, path: str = "/dev/hidraw94", answers: bool = True, **ledger: Any
+    ) -> PluggedIn:
+        """Plug in a Ledger at its home screen, which leaves the bus to open the app, and comes again after some looks."""
+        home = self.plug(seed=ledger.get("seed"), faults=frozenset({"app-closed"}))
+
+        def leave() -> int:
+            def gone() -> None:
+                self.ledgers.clear()
+                self._away = back_after
+                self._coming = lambda: self.plug(0x5015, path, **ledger)
+
+            self._leaving = gone
+            if not answers:
+                gone()
+            return 0x9000
+
+        home.opens = leave
+        return home
 
     def unplug(self) -> None:
         self.ledgers.clear()
 
     def enumerate(self, vendor: int, product: int) -> list[dict[str, Any]]:
         assert (vendor, product) == (0x2C97, 0)
+        self._pass_time()
         named = {"product_string": "Ledger", "vendor_id": vendor}
         apdu, fido = {"usage_page": 0xFFA0, "interface_number": 0}, {"usage_page": 0xF1D0, "interface_number": 1}
         return [
@@ -131,6 +165,17 @@ class UsbBus:
             for ledger in self.ledgers.values()
             for path, interface in ((ledger.path.encode(), apdu), (ledger.path.encode() + b"-fido", fido))
         ]
+
+    def _pass_time(self) -> None:
+        """A Ledger that opens an app leaves, and comes again."""
+        if self._leaving:
+            leaving, self._leaving = self._leaving, None
+            leaving()
+        elif self._coming:
+            self._away -= 1
+            if self._away <= 0:
+                coming, self._coming = self._coming, None
+                coming()
 
     def device(self) -> OpenDevice:
         self.opened.append(OpenDevice(self))

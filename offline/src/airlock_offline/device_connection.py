@@ -12,6 +12,7 @@ import click
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
+from airlock_offline.ledger.status import AppClosed
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError, Refusal
@@ -113,6 +114,7 @@ class Device:
         self._app: EthereumApp | None = None
         self._transport: Transport | None = None
         self._said = False
+        self._seen = ""  # the model that was found at the first look, empty when USB did not tell
         self.model = ""
         """What the USB product says, such as ``flex``; empty before the device is open, and when it is not known."""
         self.listed = self.version = ""
@@ -142,22 +144,38 @@ class Device:
     def look(self, app: Callable[[], EthereumApp], need: Need) -> None:
         """Before people read: learn whose pages will come, require that it can sign, and let go of it.
 
+        At the home screen of a Ledger on USB the app is opened by command, which a person confirms there.
         ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
         """
         from airlock_offline.ledger.readiness import require_ready
 
         self.model = self.listed = self.version = ""  # another signer may have another Ledger
         try:
-            client = app()
+            client = self._at_the_app(app)
             model = self.model or self._told_for
             if model not in shown_models():
                 from airlock_offline.ledger.status_words import no_pages
 
                 raise no_pages(model)
             require_ready(client, need)
-            self.model, self.version, self.listed = model, client.version, words_of(model, client.version)
+            self._seen, self.version = self.model, client.version
+            self.model, self.listed = model, words_of(model, client.version)
         finally:
             self.close()
+
+    def _at_the_app(self, app: Callable[[], EthereumApp]) -> EthereumApp:
+        try:
+            return app()
+        except AppClosed:
+            if self._transport is None or self._emulator_port is not None:
+                raise
+            from airlock_offline.ledger.usb import come_back, opens_app
+
+            say("The Ledger's app is not open. Airlock asks the Ledger to open it: confirm that there.")
+            if not opens_app(self._transport, "Ethereum"):
+                raise
+        self.close()
+        return come_back(app, self.close)
 
     def _open(self) -> Transport:
         if self._emulator_port is not None:
@@ -180,12 +198,15 @@ class Device:
         return opened
 
     def _require_model(self, found: str) -> None:
-        """Keep the model that was found; one that is not known may be either. Raises ``WrongModel`` for another."""
-        expected = self.model if self.listed else self._told_for
-        if found and expected and found != expected:
+        """Keep the model that was found. Raises ``WrongModel`` for another than was looked at, or than was named.
+
+        One that USB does not name may be the one that a person names, and never the one that was looked at and named.
+        """
+        named = found and self._told_for and found != self._told_for
+        if found != self._seen if self.listed else named:
             from airlock_offline.ledger.status_words import wrong_model
 
-            raise wrong_model(found, expected, listed=bool(self.listed))
+            raise wrong_model(found, self.model if self.listed else self._told_for, listed=bool(self.listed))
         self.model = found or self.model
 
     def _logging(self, transport: Transport) -> Transport:

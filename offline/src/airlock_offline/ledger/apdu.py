@@ -15,6 +15,7 @@ from airlock_shared.records import NamedTuple
 CLA_ETHEREUM = 0xE0  # every command of the Ethereum app
 CLA_SYSTEM = 0xB0  # commands that each app, and the home screen, answers
 INS_APP_AND_VERSION = 0x01  # with CLA_SYSTEM: name and version of the app that is open
+INS_OPEN_APP = 0xD8  # with CLA_ETHEREUM, to the home screen: open the app of this name, which a person confirms there
 CLA_SIMULATOR, INS_PRODUCT = 0x5A, 0x01  # to the software Ledger alone: which USB product it stands for
 
 P1_FIRST = 0x00

@@ -32,6 +32,10 @@ class OtherVersion(DeviceError):
     """The Ethereum app is of another version than the one whose pages were listed."""
 
 
+class AppMissing(DeviceError):
+    """The app is not installed on the device."""
+
+
 class Locked(DeviceError):
     """The device shows its PIN entry."""
 
@@ -101,6 +105,9 @@ STATUS_WORDS: dict[int, Meaning] = {
         "the Ledger shows a menu of its own, and takes no command there",
         "leave that menu on the Ledger (settings, control centre, a question), open the Ethereum app and try again",
     ),
+    0x6807: Meaning(
+        AppMissing, "the app is not installed on this Ledger", "install it with Ledger Wallet on another machine"
+    ),
     0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
     0x6985: _REFUSED,
     0x5501: _REFUSED,
@@ -149,7 +156,7 @@ def not_released(version: str) -> NotReleased:
 
 def wrong_model(found: str, told_for: str, *, listed: bool) -> WrongModel:
     """Return the error of a Ledger of another model than ``told_for``: that of the pages ``listed``, or ``--model``."""
-    product, other = MODELS[found].product, MODELS[told_for].product
+    product, other = MODELS[found].product if found else "model that USB does not name", MODELS[told_for].product
     if listed:
         return WrongModel(f"the Ledger is a {product}, and the pages were listed for a {other}", do=_LIST_AGAIN)
     return WrongModel(

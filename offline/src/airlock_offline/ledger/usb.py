@@ -10,15 +10,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from time import monotonic, sleep
+from typing import Any, Protocol, TypeVar
 
+from airlock_offline.ledger.apdu import CLA_ETHEREUM, INS_OPEN_APP, Apdu
 from airlock_offline.ledger.models import model_of_product
 from airlock_offline.ledger.status import (
+    SW_OK,
+    AppClosed,
     DeviceLost,
     DeviceNotFound,
     WrongAnswer,
 )
-from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, gone, silent
+from airlock_offline.ledger.status_words import Busy, error_for
+from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, Transport, gone, silent
 from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, holders, may_open, port_of
 from airlock_shared.errors import DeviceError
 from airlock_shared.records import NamedTuple
@@ -27,6 +32,10 @@ LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101
 LEDGER_USAGE_PAGE = 0xFFA0  # of the interface that takes APDUs; the others are U2F and keyboard
 PACKET_SIZE = 64  # bytes of one HID report
+COMES_BACK_S = 15  # so long a Ledger may be away that opens an app: it leaves the bus and comes again as another device
+LOOK_AGAIN_S = 0.5
+_NO_SUCH_COMMAND = (0x6D00, 0x6D02, 0x6E00, 0x6E01)  # of a home screen that opens no apps by command
+_Opened = TypeVar("_Opened")
 SLICE_MS = 1000  # no read of hidapi is longer: Python sees Ctrl-C between two of them
 
 
@@ -244,3 +253,36 @@ class HidTransport:
             self._device.close()
             self._device = None
         self._lock.release()
+
+
+# ---- an app that is not open ----------------------------------------------------------------------------------------
+
+
+def opens_app(transport: Transport, name: str) -> bool:
+    """Have the home screen open an app, which a person confirms there; False when it knows no such command.
+
+    Raises ``RefusedOnDevice``, ``AppMissing``, or what else a status word stands for. Source: "open app" of Ledger's
+    ``@ledgerhq/device-management-kit``.
+    """
+    try:
+        _, sw = transport.exchange(Apdu(CLA_ETHEREUM, INS_OPEN_APP, 0, 0, name.encode()).encode(), person=True)
+    except DeviceLost:  # it has gone to open the app before it answered
+        return True
+    if sw in _NO_SUCH_COMMAND:
+        return False
+    if sw != SW_OK:
+        raise error_for(sw, doing=f"open the {name} app")
+    return True
+
+
+def come_back(opened: Callable[[], _Opened], let_go: Callable[[], None]) -> _Opened:
+    """Return ``opened()`` once the Ledger is there again; what it raises after ``COMES_BACK_S`` seconds is raised."""
+    until = monotonic() + COMES_BACK_S
+    while True:
+        sleep(LOOK_AGAIN_S)
+        try:
+            return opened()
+        except (DeviceNotFound, DeviceLost, NotPermitted, AppClosed, Busy):
+            let_go()
+            if monotonic() > until:
+                raise
