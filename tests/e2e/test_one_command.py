@@ -11,7 +11,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
-from e2e.led import Answer, Screen, careful, kill, lead, start, words_on
+from e2e.led import Answer, Asked, Screen, careful, kill, lead, start, words_on
 
 ANSWERS_AT_MOST = 24
 LINES_AT_MOST = 300
@@ -20,8 +20,8 @@ LINES_AT_MOST = 300
 class Day:
     """A day on which a ceremony is led: the plan on both machines, and a folder through which documents cross."""
 
-    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str) -> None:
-        self.desk, self.ledger = desk, ledger
+    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, light: bool = False) -> None:
+        self.desk, self.ledger, self.light = desk, ledger, light
         text = desk.write_plan(ceremony).read_text()
         text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', text)
         assert count == 1
@@ -37,7 +37,25 @@ class Day:
 
     def words(self, half: str) -> tuple[object, ...]:
         device = ("--emulator", self.ledger.port) if half == "offline" else ()
-        return ("ceremony", "run", self.plans[half], "--exchange", self.exchange, *device)
+        crossing = ("--qr", self.pictures(half)) if self.light else ("--exchange", self.exchange)
+        return ("ceremony", "run", self.plans[half], *crossing, *device)
+
+    def pictures(self, half: str) -> Path:
+        """Return the folder into which a person puts the pictures of what the other machine shows."""
+        return self.desk.path(f"{half}-pictures")
+
+    def photograph(self, _screens: dict[str, Screen], _asked: list[Asked]) -> bool:
+        """Take pictures of each page of codes that is new, and put them in front of the other machine; never an end."""
+        for half, other in (("online", "offline"), ("offline", "online")):
+            run = self.desk.online if half == "online" else self.desk.offline
+            for document in sorted(self.folder(half).glob("codes/*.json")):
+                first = min(json.loads(document.read_text())["files"]).partition(".")[0]
+                if document.with_suffix(".html").exists() and not (self.pictures(other) / first).exists():
+                    taken = self.desk.path(f"{half}-{first}.codes")
+                    assert run("show", document, "--as", "png", "-o", taken).code == 0
+                    self.pictures(other).mkdir(exist_ok=True)
+                    taken.rename(self.pictures(other) / first)
+        return False
 
     def start(self, half: str) -> Screen:
         program = ONLINE if half == "online" else OFFLINE
@@ -75,14 +93,15 @@ def _counted(screens: dict[str, Screen]) -> int:
 
 
 @pytest.mark.parametrize("ceremony", ["delegate-key", "referral-code", "market-close"])
+@pytest.mark.parametrize("light", [False, True], ids=["by files", "by light"])
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
-    unpinned: BothMachines, ledger: Ledger, ceremony: str
+    unpinned: BothMachines, ledger: Ledger, ceremony: str, *, light: bool
 ) -> None:
-    day = Day(unpinned, ledger, ceremony)
+    day = Day(unpinned, ledger, ceremony, light=light)
     if ceremony == "delegate-key":
         day.prove()
     screens = {half: day.start(half) for half in ("online", "offline")}
-    asked = lead(screens)
+    asked = lead(screens, until=day.photograph)
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]

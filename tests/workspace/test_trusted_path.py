@@ -19,6 +19,7 @@ FOREIGN = (
     "airlock_offline.cli.completion", "airlock_shared.cli.completion", "airlock_shared.cli.plan",
     "airlock_shared.cli.progress", "airlock_shared.cli.doctor", "airlock_shared.cli.report", "airlock_shared.report",
     "airlock_shared.qr", "airlock_shared.ur", "airlock_shared.cli.qr.documents", "airlock_shared.cli.qr.transfer",
+    "airlock_shared.cli.qr.scanning",
     "airlock_shared.host.picture_sources", "airlock_shared.host.machine", "airlock_shared.host.print_pdf",
     "airlock_shared.plan.wizard", "airlock_shared.plan.mistakes", "airlock_shared.plan.toml_positions",
     "airlock_shared.plan.writer", "airlock_shared.plan.examples", "airlock_shared.checks.catalogue",

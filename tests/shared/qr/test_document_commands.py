@@ -16,7 +16,7 @@ from PIL import Image
 from airlock_shared.cli.qr import animation
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
-from airlock_shared.cli.qr.transfer import scan_message
+from airlock_shared.cli.qr.scanning import scan_message
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
+from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import CeremonyMachine
 
@@ -15,4 +16,4 @@ def _place(home: OfflineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place, which_ledger)
+ceremony = ceremony_group(_place, BY_LIGHT, which_ledger)

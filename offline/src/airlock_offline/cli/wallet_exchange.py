@@ -16,7 +16,8 @@ from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
+from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
+from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
+from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import CeremonyMachine
 
@@ -19,4 +20,4 @@ def _place(home: OnlineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place)
+ceremony = ceremony_group(_place, BY_LIGHT)

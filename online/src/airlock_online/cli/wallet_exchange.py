@@ -11,7 +11,8 @@ from airlock_online.wallets.answers import WalletAnswers
 from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.qr.transfer import How, forgotten_when_wrong, kept_frames, scan_message, show_transfer
+from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
+from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError

@@ -137,6 +137,18 @@ def carrying(stop: Stop, source: str, target: str) -> tuple[str, ...]:
     return ("ceremony", "carry", *(f"{source}/{name}" for name in stop.brings), "-o", target)
 
 
+def showing(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
+    """Return the words of the command that shows what a stop hands over as codes."""
+    files = (f"{place.folder}/{name}" for name in stop.brings)
+    return ("ceremony", "codes", *files, "--plan", place.plan, "-o", f"{place.folder}/codes")
+
+
+def scanning(stop: Stop, place: CoursePlace, source: str) -> tuple[str, ...]:
+    """Return the words of the command that reads what a stop waits for from a source of pictures."""
+    names = (word for name in stop.brings for word in ("--file", name))
+    return ("ceremony", "scan", source, "--plan", place.plan, *names, "-o", place.folder)
+
+
 def _report_words(stop: Stop, path: Callable[[str], str]) -> list[str]:
     options = {
         "requests": "--requests",

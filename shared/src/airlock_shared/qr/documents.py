@@ -11,6 +11,8 @@ from typing import Any
 
 from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.hand_over import FORMAT as HAND_OVER
+from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
@@ -100,6 +102,7 @@ def _plan_of(document_json: bytes) -> Plan:
 CEREMONIES: dict[Any, Callable[[bytes], str]] = {  # a kind of document -> the name that its envelope bears
     DEPLOYMENT: lambda data: parse_deployment(data).name,
     PLAN_TEXT: lambda data: _plan_of(data).id,
+    HAND_OVER: lambda data: parse_hand_over(data)[0],
     REQUESTS: lambda data: parse_requests(data)[0].ceremony,
     SIGNATURES: lambda data: parse_signatures(data)[0].ceremony,
 }

@@ -10,11 +10,10 @@ from airlock_shared.ceremony.course import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.ceremony.people import write_people
 from airlock_shared.ceremony.roles import require_open
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.console import json_option, led, plan_option, say, show_json
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder, read_input, write_new
+from airlock_shared.cli.ceremony.put_files import put
+from airlock_shared.cli.console import json_option, plan_option, show_json
+from airlock_shared.host.files import make_folder, read_input
 from airlock_shared.host.transcript_file import MAX_BYTES
-from airlock_shared.text.safe import safe
 
 _INTO = click.Path(path_type=Path, file_okay=False)
 
@@ -60,19 +59,3 @@ def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
         put(folder / source.name, read_input(source, max_bytes=MAX_BYTES))
     if as_json:
         show_json({"ok": True, "folder": str(folder), "files": [source.name for source in sources]})
-
-
-def put(path: Path, data: bytes) -> None:
-    """Write a file and tell of it; one that is the same stays. Raises ``UsageError`` for one that is not."""
-    if path.exists() and read_input(path, max_bytes=MAX_BYTES) == data:
-        if not led():
-            say(f"{safe(path.name)} is there already, and the same.")
-        return
-    if path.exists():
-        raise UsageError(
-            f"{path} is there already, and it is another document",
-            do="find out which is right; move the other one away, or use an empty folder",
-        )
-    write_new(path, data)
-    if not led():
-        say(f"Wrote {safe(path.name)}")

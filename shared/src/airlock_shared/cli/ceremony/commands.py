@@ -208,15 +208,20 @@ def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, re
         show_json({"ok": True, "ceremony": plan.id, **data, "head": place.transcript.head()})
 
 
-CEREMONY_COMMANDS = (course_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end)
+CEREMONY_COMMANDS = (
+    course_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
+)  # fmt: skip
 
 
 def ceremony_group(
-    place_of: Callable[[Any], CeremonyMachine], device_options: Callable[[click.Command], click.Command] = lambda it: it
+    place_of: Callable[[Any], CeremonyMachine],
+    by_light: tuple[click.Command, ...],
+    device_options: Callable[[click.Command], click.Command] = lambda it: it,
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``device_options`` adds to ``run`` which Ledger its stations talk to, on the half that has one.
+    ``by_light`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
+    on the half that has one.
     """
 
     @click.group("ceremony")
@@ -225,6 +230,6 @@ def ceremony_group(
         """Record who holds which role, and what people confirm at each station."""
         context.obj = place_of(context.obj)
 
-    for command in (device_options(run_command()), *CEREMONY_COMMANDS):
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_light):
         ceremony.add_command(command)
     return ceremony

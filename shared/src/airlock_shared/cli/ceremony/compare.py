@@ -128,7 +128,8 @@ def _introduce(station: str, file: Path | None) -> None:
         for line in deployment_lines(parse_deployment(read_input(file)), words=False):
             say(line)
         say("Compare each line with what the venue publishes. If one differs, stop here: Ctrl-C.")
-    say(FIND_THEM)
+    if not (led() and station in ("deployment", "requests")):  # where it is led, it was said at the plan
+        say(FIND_THEM)
 
 
 def _show_record(station: str, compared: str, compares: str) -> None:

@@ -21,7 +21,17 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.course import WAS_READY, CoursePlace, Stop, carrying, command_of, next_stop, read_stop
+from airlock_shared.ceremony.course import (
+    WAS_READY,
+    CoursePlace,
+    Stop,
+    carrying,
+    command_of,
+    next_stop,
+    read_stop,
+    scanning,
+    showing,
+)  # fmt: skip
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
 from airlock_shared.cli.keyboard import at_a_terminal
@@ -37,6 +47,7 @@ _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
 _HALVES = {"online": "the online machine", "offline": "the air-gapped machine"}
+_CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 _CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
 
 
@@ -50,12 +61,16 @@ class _Course(NamedTuple):
 
 
 class _Lead(NamedTuple):
-    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any."""
+    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
+
+    ``light`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
+    """
 
     program: tuple[str, ...]
     place: CoursePlace
     exchange: Path | None
     to_stderr: bool
+    light: str = ""
 
     @property
     def folder(self) -> Path:
@@ -108,22 +123,34 @@ def run_command() -> click.Command:
     @click.command("run", short_help="Lead this machine's people through the whole ceremony.")
     @click.argument("plan_file", metavar="PLAN", type=INPUT)
     @click.option("--exchange", type=FOLDER, help="The folder or stick through which documents cross, on each machine.")
+    @click.option("--qr", "light", metavar="SOURCE",
+                  help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
     @json_option
     @click.pass_context
     def run(
-        context: click.Context, /, plan_file: Path, exchange: Path | None, dry_run: bool, as_json: bool, **device: Any
+        context: click.Context,
+        /,
+        plan_file: Path,
+        exchange: Path | None,
+        light: str | None,
+        dry_run: bool,
+        as_json: bool,
+        **device: Any,
     ) -> None:
         r"""Lead this machine's people through the ceremony of PLAN: do what comes next, and ask whose turn it is.
 
         It stops where the other machine is needed, and waits. Start it on both machines. After Ctrl-C, or on another
         day, the same command goes on where it stood. Each stop is a command that you can also give yourself. The
-        documents of the ceremony are kept beside the plan, in plan.ceremony.
+        documents of the ceremony are kept beside the plan, in plan.ceremony. With --qr each hand-over is a page of
+        codes, and is read by this machine's camera, or from a folder of its name with pictures, such as requests.
 
         \b
         Example:
           PROGRAM ceremony run plan.toml --exchange /media/stick
         """
+        if exchange is not None and light:
+            raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
         given = context.get_parameter_source("model")
         model = (
             ("--model", device["model"])
@@ -136,7 +163,7 @@ def run_command() -> click.Command:
         place = CoursePlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = _Lead(program, place, exchange and exchange.absolute(), as_json)
+        lead = _Lead(program, place, exchange and exchange.absolute(), as_json, light or "")
         if dry_run:
             _tell_course(lead, as_json=as_json)
             return
@@ -185,12 +212,18 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
     crossing = None if lead.exchange is None else lead.exchange / told.crossing
     if stop.name == "take":
         _show_words(told, shown)
+        if lead.light:
+            _wait([] if _CAMERA.fullmatch(lead.light) else [Path(_pictures(lead, stop))])
+            _require(lead.child(scanning(stop, lead.place, _pictures(lead, stop))))
+            return
         source = lead.folder if crossing is None else crossing
         _wait([source / name for name in stop.brings])
         if crossing is not None:
             _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
     elif stop.name == "hand":
-        if crossing is None:
+        if lead.light:
+            _require(lead.child(showing(stop, lead.place)))
+        elif crossing is None:
             _hand_over_by_hand(lead, stop)
         else:
             _wait([crossing.parent])
@@ -203,6 +236,13 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
         _require(lead.child(command_of(stop, lead.place)))
         if stop.name == "ready":
             _note(lead, (WAS_READY,))
+
+
+def _pictures(lead: _Lead, stop: Stop) -> str:
+    """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
+    if _CAMERA.fullmatch(lead.light):
+        return lead.light
+    return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
 
 
 def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
@@ -276,6 +316,10 @@ def _tell_course(lead: _Lead, *, as_json: bool) -> None:
 
 def _command(lead: _Lead, told: _Course, stop: Stop) -> list[str]:
     """Return the words of a stop's command, as a person would give them after the program's name."""
+    if lead.light and stop.name in ("take", "hand"):
+        return list(
+            showing(stop, lead.place) if stop.name == "hand" else scanning(stop, lead.place, _pictures(lead, stop))
+        )
     other = "EXCHANGE" if lead.exchange is None else str(lead.exchange / told.crossing)
     if stop.name == "take":
         return list(carrying(stop, other, lead.place.folder))

@@ -11,15 +11,8 @@ import click
 from airlock_shared.cli.console import json_option, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
-from airlock_shared.cli.qr.transfer import (
-    HOWS,
-    Deployments,
-    How,
-    density_option,
-    kept_frames,
-    scan_document,
-    show_transfer,
-)
+from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
+from airlock_shared.cli.qr.transfer import HOWS, How, density_option, show_transfer
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, transfer_of

@@ -11,7 +11,7 @@ from airlock_shared.host.files import make_folder, read_input, require_new, writ
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
-    from airlock_shared.cli.qr.transfer import Deployments
+    from airlock_shared.cli.qr.scanning import Deployments
 
 
 def incoming(
@@ -25,7 +25,7 @@ def incoming(
     """
     if not qr:
         return read_input(source)
-    from airlock_shared.cli.qr.transfer import kept_frames, scan_document
+    from airlock_shared.cli.qr.scanning import kept_frames, scan_document
 
     kept = kept_frames(home, purpose, restart=restart)
     document = scan_document((str(source),), kind, kept=kept, known=known)

@@ -1,38 +1,29 @@
-"""What both programs' commands do by light: show a transfer, scan one, and have a person confirm what came.
+"""What both programs' commands show by light: a transfer, in the terminal, as a page or in files.
 
 Codes are drawn on stdout, everything else is said on stderr. No server is started; a page is a file that a browser opens.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-from airlock_shared.cli.console import ask_yes, paint, say
-from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.lazy_commands import READER
+from airlock_shared.cli.console import say
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
-from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
-from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
-from airlock_shared.errors import Declined, DocumentError, UsageError
+from airlock_shared.cli.qr.names import name_lines
+from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
-from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.qr.documents import ReceivedDocument, file_name, received
-from airlock_shared.qr.scan import ScanReport, scan
-from airlock_shared.qr.sources import CAMERA, Reader, texts_of
+from airlock_shared.qr.documents import file_name
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
 from airlock_shared.records import NamedTuple
 from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.text.safe import safe, safe_again
-from airlock_shared.ur.decode import Decoder, Message
+from airlock_shared.text.safe import safe
 
 How = Literal["terminal", "page", "png", "gif", "sheet"]
 HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
@@ -83,13 +74,6 @@ def show_transfer(
         animation.play(transfer, fits)
         return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
     return _in_file(transfer, how, output, folder, version)
-
-
-def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
-    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
-    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
-    if fingerprint:
-        yield from fingerprint_lines("document", fingerprint)
 
 
 def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, version: int | None) -> ShownTransfer:
@@ -145,90 +129,3 @@ def density_option(command: Callable[..., None]) -> Callable[..., None]:
 
 def _number(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
     return None if value is None else int(value)
-
-
-# ---- scanning -------------------------------------------------------------------------------------------------------
-
-
-def kept_frames(home: Path, purpose: str, *, restart: bool) -> KeptFrames:
-    """Return where a command keeps what it has read, in a machine's folder; with ``restart`` it is forgotten first."""
-    kept = KeptFrames(make_folder(home / "scans") / f"{purpose}.frames")
-    if restart:
-        kept.forget()
-    return kept
-
-
-def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
-    """Return the message that the sources show: paths of pictures, folders and videos, or ``camera`` and ``camera:N``.
-
-    What is read is kept at once, so that after Ctrl-C the same command goes on; the caller forgets it when the message has
-    been stored or declined. Raises ``UsageError`` and ``DocumentError`` as the sources and ``QR-INCOMPLETE``.
-    """
-    if kept.texts():
-        say("Continuing an interrupted scan; --restart begins again.")
-    if any(map(CAMERA.fullmatch, sources)):
-        say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
-    context = click.get_current_context(silent=True)
-    reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
-    return scan(
-        reader(sources, lambda remark: say(safe_again(remark))), Decoder(), _Screen().tell, kept=kept, read=list
-    )
-
-
-class _Screen:
-    """Progress on stderr: one line that renews itself on a terminal, otherwise a line at each tenth; a hint once."""
-
-    def __init__(self) -> None:
-        self._tenth, self._hint, self._live = -1, "", sys.stderr.isatty()
-
-    def tell(self, report: ScanReport) -> None:
-        """Show how the scan stands after a picture."""
-        if report.hint and report.hint != self._hint:
-            if self._live:
-                paint("\r\x1b[K", err=True, end="")
-            say(report.hint)
-        self._hint = report.hint or self._hint
-        if self._live:
-            end = "\n" if report.progress.percent == 100 else ""
-            paint(f"\r\x1b[K{report.line()}", err=True, end=end)
-        elif report.progress.percent // 10 != self._tenth:
-            self._tenth = report.progress.percent // 10
-            say(report.line())
-
-
-@contextmanager
-def forgotten_when_wrong(kept: KeptFrames) -> Iterator[None]:
-    """Forget what was read when it is refused or declined inside: it would only come back."""
-    try:
-        yield
-    except (DocumentError, Declined):
-        kept.forget()
-        raise
-
-
-Deployments = Callable[[], list[Deployment]]
-"""What gives the deployments that a machine knows."""
-
-
-def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: Deployments | None) -> ReceivedDocument:
-    """Scan a document of one of these kinds (any known one without), show its names, and have a person confirm them.
-
-    In a rehearsal, which the deployments that are ``known`` and the scanned one tell, a pipe may confirm them. Without
-    ``known`` nothing is shown or asked: its words are typed from the other machine's screen afterwards.
-    Raises as :func:`scan_message` and :func:`airlock_shared.qr.documents.received`, and ``Declined``.
-    """
-    message = scan_message(sources, kept=kept)
-    with forgotten_when_wrong(kept):
-        document = received(message, *kinds)
-        if known is None:
-            return document
-        for line in name_lines(document.kind, document.ceremony, document.fingerprint):
-            say(line)
-        for line in fingerprint_lines("plan", document.plan) if document.plan else ():
-            say(line)
-        also = [parse_deployment(document.data)] if document.kind == DEPLOYMENT else []
-        ask_yes(
-            "A second person reads the other machine's screen aloud. Are they the same?",
-            piped=only_rehearsals([*known(), *also]),
-        )
-    return document

@@ -1,0 +1,159 @@
+"""What is handed over by light: a bad hand-over is refused, and only what is waited for is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from airlock_shared.ceremony.course import CoursePlace, Stop, scanning, showing
+from airlock_shared.cli.ceremony.by_light import codes, scan_hand_over
+from airlock_shared.cli.qr import scanning as scanning_module
+from airlock_shared.documents.hand_over import FILES_AT_MOST, FORMAT, parse_hand_over, write_hand_over
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.qr.documents import ReceivedDocument, transfer_of
+from shared.test_roles_commands import PLAN_TEXT
+
+FILES = {"people.json": b'{"a": "\xc3\xa9"}\n', "deployment.json": b"{}"}
+GOOD = {"format": FORMAT, "ceremony": "demo", "files": {"requests.json": "{}"}}
+
+
+def test_files_come_out_as_they_went_in() -> None:
+    assert parse_hand_over(write_hand_over("demo", FILES)) == ("demo", FILES)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "airlock/people@1"},
+        {"ceremony": "../demo"},
+        {"ceremony": 1},
+        {"files": {}},
+        {"files": []},
+        {"files": {"requests.json": 1}},
+        {"files": {"../requests.json": "{}"}},
+        {"files": {"/etc/requests.json": "{}"}},
+        {"files": {"a/requests.json": "{}"}},
+        {"files": {"config.toml": "{}"}},
+        {"files": {".json": "{}"}},
+        {"files": {"requests.json\n": "{}"}},
+        {"files": {f"requests-{number}.json": "" for number in range(FILES_AT_MOST + 1)}},
+        {"more": 1},
+    ],
+)
+def test_a_bad_hand_over_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(DocumentError):
+        parse_hand_over(json.dumps({**GOOD, **changes}).encode())
+
+
+@pytest.mark.parametrize("files", [{"requests.json": b"\xff"}, {"../x.json": b"{}"}, {}])
+def test_what_cannot_be_handed_over_is_not_shown(files: dict[str, bytes]) -> None:
+    with pytest.raises(DocumentError):
+        write_hand_over("demo", files)
+
+
+class Desk:
+    """A machine in front of which a page of codes is held."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.plan, self.folder, self._patch = folder / "plan.toml", folder / "there", monkeypatch
+        self.plan.write_text(PLAN_TEXT)
+
+    def scan(self, *pages: bytes, names: tuple[str, ...] = ("requests.json",), source: str = "pictures") -> Result:
+        held = iter(pages)
+
+        def scan_document(*_sources: object, **_how: object) -> ReceivedDocument:
+            data = next(held)
+            return ReceivedDocument(FORMAT, "demo", transfer_of(data).fingerprint, data, "")
+
+        self._patch.setattr(scanning_module, "scan_document", scan_document)
+        words = [word for name in names for word in ("--file", name)]
+        return CliRunner().invoke(scan_hand_over, [source, "--plan", str(self.plan), *words, "-o", str(self.folder)])
+
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*.json*"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("names", "came"),
+    [
+        (("requests.json",), ("requests.json",)),
+        (("requests.json",), ("requests-2.json",)),
+        (("signatures-2.json",), ("signatures-3.json",)),
+        (("deployment.json", "people.json"), ("deployment.json", "people.json", "proof-desk-key.json")),
+    ],
+)
+def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came: tuple[str, ...]) -> None:
+    ended = desk.scan(write_hand_over("demo", dict.fromkeys(came, b"{}")), names=names)
+    assert ended.exit_code == 0, ended.exception
+    assert desk.files() == sorted(came)
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        ("signatures.json",),
+        ("requests.json", "signatures.json"),
+        ("requests.json", "people.json"),
+        ("requests.json", "proof-desk-key.json"),
+        ("requests-200.json",),
+        ("requests-of-others.json",),
+        ("offline-transcript.jsonl",),
+    ],
+)
+def test_what_nobody_waits_for_is_not_written(desk: Desk, came: tuple[str, ...]) -> None:
+    ended = desk.scan(write_hand_over("demo", dict.fromkeys(came, b"{}")))
+    assert isinstance(ended.exception, DocumentError)
+    assert desk.files() == []
+
+
+def test_a_hand_over_of_another_ceremony_is_not_written(desk: Desk) -> None:
+    ended = desk.scan(write_hand_over("other", {"requests.json": b"{}"}))
+    assert isinstance(ended.exception, DocumentError)
+    assert desk.files() == []
+
+
+def test_another_document_of_the_same_name_stays(desk: Desk) -> None:
+    assert desk.scan(write_hand_over("demo", {"requests.json": b"{}"})).exit_code == 0
+    ended = desk.scan(write_hand_over("demo", {"requests.json": b"[]"}))
+    assert isinstance(ended.exception, UsageError)
+    assert (desk.folder / "requests.json").read_bytes() == b"{}"
+
+
+def test_a_camera_waits_while_the_page_before_is_still_open(desk: Desk) -> None:
+    old, new = write_hand_over("demo", {"people.json": b"{}"}), write_hand_over("demo", {"requests.json": b"{}"})
+    ended = desk.scan(old, old, new, source="camera:1")
+    assert ended.exit_code == 0, ended.exception
+    assert desk.files() == ["requests.json"]
+    assert ended.stderr.count("Waiting for requests.json.") == 1
+
+
+def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "requests.json").write_bytes(b"{}")
+    words = [str(tmp_path / "requests.json"), "--plan", str(desk.plan), "-o", str(tmp_path / "codes"), "--json"]
+    for _ in range(2):
+        ended = CliRunner().invoke(codes, words)
+        assert ended.exit_code == 0, ended.exception
+    told = json.loads(ended.stdout)
+    assert Path(told["codes"]).stat().st_mode & 0o777 == 0o600  # it may hold signatures
+    assert parse_hand_over(Path(told["file"]).read_bytes()) == ("demo", {"requests.json": b"{}"})
+
+
+def test_the_commands_of_a_stop_by_light_are_made_of_its_names_alone() -> None:
+    place, stop = CoursePlace("/c/plan.toml", "/c/plan.ceremony"), Stop("hand", (), "", False, brings=("a.json",))
+    assert showing(stop, place) == (
+        *("ceremony", "codes", "/c/plan.ceremony/a.json", "--plan", "/c/plan.toml"),
+        *("-o", "/c/plan.ceremony/codes"),
+    )
+    assert scanning(stop, place, "camera") == (
+        *("ceremony", "scan", "camera", "--plan", "/c/plan.toml", "--file", "a.json"),
+        *("-o", "/c/plan.ceremony"),
+    )
