@@ -173,6 +173,15 @@ def test_pages_that_nobody_can_list_are_not_reviewed(
     assert (type(found), said in found.what, do in found.do) == (error, True, True)
 
 
+def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
+    bus.plug(seed=SEED)
+    device = Device(None, None)
+    look(device)
+    device.app()  # a seal was made, and something was recorded meanwhile: it is made again
+    look(device)
+    assert (device.model, device.listed) == ("nanosp", "nanosp")
+
+
 def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
     bus.plug(0xA011, seed=SEED)
     device = Device(None, None, told_for="nanosp")

@@ -149,6 +149,7 @@ class Device:
         """
         from airlock_offline.ledger.readiness import require_ready
 
+        self.close()
         self.model = self.listed = self.version = ""  # another signer may have another Ledger
         try:
             client = self._at_the_app(app)
