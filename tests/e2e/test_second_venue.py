@@ -15,6 +15,8 @@ import pytest
 
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
+from second_venue.intents import USUAL
+from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, SecondVenue, second_venue
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
@@ -74,6 +76,7 @@ class Desk:
 
     def __init__(self, folder: Path, venue: SecondVenue, config: str = CONFIG) -> None:
         self.folder, self.venue, self.plans = folder, venue, 0
+        self.profile = PROFILE if venue.types is OTHER else None
         (folder / "online").mkdir()
         (folder / "online/config.toml").write_text(config)
 
@@ -94,7 +97,12 @@ class Desk:
             "twap": "twap",
             "core-api": "core",
         }
-        words = [word for option, name in named.items() for word in (f"--{option}", self.venue.address(name))]
+        words: list[object] = [
+            word for option, name in named.items() for word in (f"--{option}", self.venue.address(name))
+        ]
+        if self.profile is not None:
+            self.path("profile.json").write_text(json.dumps(self.profile))
+            words += ["--venue-profile", self.path("profile.json")]
         return self.online("deployment", "fetch", "--name", "second", *words, "-o", self.path("deployment.json"))
 
     def pin(self) -> None:
@@ -125,9 +133,9 @@ class Desk:
         return self.submit("--json")
 
 
-@pytest.fixture
-def venue() -> Iterator[SecondVenue]:
-    with second_venue(TRADER) as running:
+@pytest.fixture(params=[USUAL, OTHER], ids=["usual-types", "by-profile"])
+def venue(request: pytest.FixtureRequest) -> Iterator[SecondVenue]:
+    with second_venue(TRADER, types=request.param) as running:
         yield running
 
 

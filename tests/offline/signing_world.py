@@ -21,9 +21,10 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.preflight.stated_time import Statement
 from airlock_shared.checks.clock import STATED
-from airlock_shared.checks.possession import PROVED, challenge_of, registrations
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.transcript import PROVED
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from offline.signing_room import stop_the_clock
 from offline.test_signing import SEED

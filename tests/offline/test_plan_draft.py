@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from airlock_offline.cli.main import program
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
-from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.catalogue.calldata import decode_call
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Bounds, Plan

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from airlock_online.wallets.eip712_json import _plain, typed_json
-from airlock_shared.catalogue.intents import CATALOGUE, types_of_text
+from airlock_shared.catalogue.encode_types import types_of_text
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.ethereum.eip712 import read_typed_data
 from shared.make_payloads import digest_of

@@ -33,7 +33,7 @@ def request(action: str, fields: dict[str, str], message: dict[str, Any]) -> Req
         action=action,
         endpoint=ACTIONS[action].path or "/none",
         fields=fields,
-        payload={"message": message},
+        payload={"primaryType": ACTIONS[action].primary_type, "message": message},
         route="",
         order_type=None,
         order_reason="",

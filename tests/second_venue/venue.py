@@ -23,6 +23,7 @@ market                 informational events between the documented ones; the rep
 core API               ``POST /price-triggers`` takes the struct as an object; its reply is ``entityId`` alone
 TWAP service           ``POST /twaps/cancel`` takes the encoding; its reply is in an envelope, the block in hex
 relay                  ``transactionHash`` in place of ``hash``; the block in hex
+what is signed         with ``types``, other structs and functions than comparable venues have
 an API key             with ``key``, every service asks for it in the header ``X-Venue-Key``
 ====================== ==============================================================================================
 """
@@ -46,7 +47,7 @@ from eth_account import Account
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from second_venue.intents import as_told, digest, encoded, signed, types_of
+from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
 
 CHAIN_ID = 84_021
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
@@ -105,8 +106,8 @@ def _now_ms() -> int:
 class SecondVenue:
     """The five services under one port, a prefix each. What was taken is kept, for a test to look at."""
 
-    def __init__(self, trader: str, key: str = "") -> None:
-        self.trader, self.key = trader, key
+    def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
+        self.trader, self.key, self.types = trader, key, types
         self.relay_says = "confirmed"
         self.asked: list[Asked] = []
         self.used: set[tuple[str, int]] = set()
@@ -197,7 +198,8 @@ class SecondVenue:
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
         if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
             raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
-        message, meta = self._message(struct, fields)
+        usual, meta = self._message(struct, fields)
+        message = self.types.spoken(struct, usual)
         domain = REFERRING if struct.startswith("SetTrader") else TRADING
         payload = {
             "requestId": secrets.token_hex(8),
@@ -206,10 +208,10 @@ class SecondVenue:
             "signerRule": "trader-only" if struct == "DelegateReq" else "trader-or-delegate",
             "domain": domain,
             "primaryType": struct,
-            "types": types_of(struct),
+            "types": self.types.listed(struct),
             "message": as_told(message),
-            "digest": "0x" + digest(struct, message, domain).hex(),
-            "encodedIntent": "0x" + encoded(struct, message).hex(),
+            "digest": "0x" + digest(self.types, struct, message, domain).hex(),
+            "encodedIntent": "0x" + encoded(self.types, struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
 
@@ -261,6 +263,8 @@ class SecondVenue:
         }, {}  # fmt: skip
 
     def _unsigned(self, account: str, to: str, signature: str, values: list[Any], meta: dict[str, Any]) -> Any:
+        signature, order = self.types.calls.get(signature, (signature, tuple(range(len(values)))))
+        values = [values[place] for place in order]
         kinds = [kind for kind in signature.partition("(")[2].rstrip(")").split(",") if kind]
         data = keccak(text=signature)[:4] + encode(kinds, values)
         return {
@@ -304,7 +308,9 @@ class SecondVenue:
     def _take(self, struct: str, data: str, signature: str) -> dict[str, Any]:
         """Return the message of a good signature; its nonce is used from now on. Raises ``Refused``."""
         try:
-            intent = signed(struct, data, signature, REFERRING if struct.startswith("SetTrader") else TRADING)
+            intent = signed(
+                self.types, struct, data, signature, REFERRING if struct.startswith("SetTrader") else TRADING
+            )
         except Exception as error:
             raise Refused(400, "BAD_INTENT", f"malformed intent or signature: {error}") from error
         if intent.signer != intent.trader or intent.trader != self.trader:
@@ -341,7 +347,7 @@ class SecondVenue:
             raise Refused(404, "NOT_FOUND", replaced)
         told = asked.fields["trigger"]
         numbers = {n: int(v) if isinstance(v, str) and re.fullmatch(r"-?[0-9]+", v) else v for n, v in told.items()}
-        message = self._take("TpSlReq", "0x" + encoded("TpSlReq", numbers).hex(), asked.fields["sig"])
+        message = self._take("TpSlReq", "0x" + encoded(self.types, "TpSlReq", numbers).hex(), asked.fields["sig"])
         self.triggers.pop(replaced, None)
         name = secrets.token_hex(6)
         self.triggers[name] = message
@@ -454,9 +460,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def second_venue(trader: str, key: str = "") -> Iterator[SecondVenue]:
+def second_venue(trader: str, key: str = "", types: Types = USUAL) -> Iterator[SecondVenue]:
     """Yield the venue, listening on loopback until the end."""
-    venue = SecondVenue(trader, key)
+    venue = SecondVenue(trader, key, types)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
     server.daemon_threads = True
     venue.url = f"http://127.0.0.1:{server.server_port}"

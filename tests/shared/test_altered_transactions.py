@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.calls import decode_call
+from airlock_shared.catalogue.calldata import decode_call
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.judge import Examined
 from airlock_shared.documents.requests import Request, parse_requests

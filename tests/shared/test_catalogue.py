@@ -8,7 +8,9 @@ import re
 import pytest
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, leaf, types_of
+from airlock_shared.catalogue.encode_types import abi_type_of, types_of
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines

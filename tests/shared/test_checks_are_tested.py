@@ -171,7 +171,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
     )  # fmt: skip
     tested_as_code = {
         "DOC-FILE", "DOC-LINK", "DOC-SIZE",  # test_files.py: about files, not their contents
-        "DOC-CBOR", "DOC-CHAIN",  # test_documents.py, test_transcript.py
+        "DOC-CBOR", "DOC-CHAIN", "DOC-VENUE",  # test_documents.py, test_transcript.py, test_venue_profile.py
         "DIGEST-OPINION",  # test_second_opinion.py
         "DIGEST-DISAGREE", "ENC-DISAGREE", "TX-DISAGREE",  # test_second_opinion.py, test_transaction_hashes.py
     }  # fmt: skip

@@ -10,12 +10,12 @@ from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from airlock_shared.catalogue.intents import is_custom
-from airlock_shared.catalogue.pinned_structs import custom_intent, with_custom
+from airlock_shared.catalogue.pinned_structs import custom_intent, custom_intents
 from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
-from shared.world import confirm, examined, situation
+from shared.world import confirm, deployment, examined, situation
 
 ENCODE_TYPE = (
     "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
@@ -62,7 +62,7 @@ def _message(now_ms: int) -> dict[str, Any]:
 
 
 def _situation() -> Situation:
-    return situation()._replace(plan=parse_plan(PLAN.encode()), structs=with_custom([PIN]))
+    return situation()._replace(plan=parse_plan(PLAN.encode()), custom=custom_intents([PIN], deployment()))
 
 
 def _item(message: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second
 
 def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:
     item = _item(_message(situation().now_ms))
-    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(structs=situation().structs))
+    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(custom={}))
 
 
 @pytest.mark.parametrize(

@@ -20,20 +20,18 @@ from airlock_shared.ceremony.proofs import (
 )
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
-from airlock_shared.checks.possession import (
-    PROVED,
+from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
+from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
+from airlock_shared.plan.delegate_proofs import (
     WAIVED,
     Challenge,
     challenge_of,
     check_possession,
-    proved,
     registrations,
     waivers,
 )
-from airlock_shared.documents.requests import Request
-from airlock_shared.documents.transcript import Entry, next_entry
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY

@@ -12,16 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import (
-    CALLS,
-    DELEGATED_ACTION,
-    Decoded,
-    canonical_signature,
-    decode_call,
-    encode_call,
-    selectors,
-)
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.catalogue.calldata import Decoded, decode_call, encode_call
+from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, selectors
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
@@ -30,6 +23,7 @@ from shared.strategies import plain_values
 repeatable = settings(
     derandomize=True, deadline=None, database=None, max_examples=300, suppress_health_check=list(HealthCheck)
 )
+SIGNED = {name: call.signature for name, call in CALLS.items()} | {DELEGATED_ACTION: DELEGATED_SIGNATURE}
 TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 
 
@@ -53,7 +47,7 @@ def _decoded_or_refused(data: bytes) -> Decoded | None:
 @pytest.mark.parametrize("signature", SELECTORS)
 def test_a_selector_is_the_published_one_and_the_keccak_of_our_signature(signature: str) -> None:
     name = signature.partition("(")[0]
-    assert canonical_signature(name) == signature
+    assert canonical(SIGNED[name]) == signature
     assert keccak(signature.encode())[:4].hex() == SELECTORS[signature]
     assert selectors()[bytes.fromhex(SELECTORS[signature])] == name
 
@@ -65,7 +59,7 @@ def test_a_call_of_the_relayer_and_a_read_are_unknown(signature: str) -> None:
 
 
 def test_the_table_holds_the_published_calls_and_no_others() -> None:
-    assert {canonical_signature(name) for name in [*CALLS, DELEGATED_ACTION]} == set(SELECTORS)
+    assert {canonical(text) for text in SIGNED.values()} == set(SELECTORS)
     assert len(selectors()) == len(SELECTORS)
 
 
@@ -146,7 +140,7 @@ def _types(name: str) -> list[str]:
 @given(_calls())
 def test_any_call_is_encoded_as_eth_abi_does_and_read_back(made: tuple[str, dict[str, Any]]) -> None:
     name, message = made
-    data = encode_call(name, message)
+    data = encode_call(CALLS[name], message)
     assert data[:4].hex() == SELECTORS[SIGNATURES[name]]
     assert data[4:] == eth_encode(_types(name), _as_eth_abi(message))
     assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi_back(message)
@@ -164,7 +158,7 @@ def test_any_delegable_call_is_read_from_its_wrapping_and_no_other_is(
     made: tuple[str, dict[str, Any]], trader: bytes
 ) -> None:
     name, message = made
-    inner = "0x" + encode_call(name, message).hex()
+    inner = "0x" + encode_call(CALLS[name], message).hex()
     data = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), inner])
     if not CALLS[name].delegable:
         assert _check_of(data) == "TX-DELEGABLE"
@@ -182,7 +176,7 @@ def test_other_bytes_are_another_call_or_a_refusal(
 ) -> None:
     """No two texts of calldata are read as the same call: what is shown is what is signed."""
     name, message = made
-    good = encode_call(name, message)
+    good = encode_call(CALLS[name], message)
     if wrapped and CALLS[name].delegable:
         good = calldata("delegatedAction(address,bytes)", ["0x" + TRADER.hex(), "0x" + good.hex()])
     place = data.draw(st.integers(0, len(good) - 1))
@@ -211,4 +205,4 @@ def test_less_than_a_selector_is_unknown(data: bytes) -> None:
 @pytest.mark.parametrize("name", ["approve", "cancelRequest", "openTrade"])
 def test_arguments_of_another_call_are_not_read(name: str) -> None:
     selector = bytes.fromhex(SELECTORS[SIGNATURES[name]])
-    assert _check_of(selector + encode_call("removeDelegate", {"delegate": TRADER})[4:]) == "ENC-CANONICAL"
+    assert _check_of(selector + encode_call(CALLS["removeDelegate"], {"delegate": TRADER})[4:]) == "ENC-CANONICAL"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import CALLS, Decoded, decode_call
+from airlock_shared.catalogue.calldata import Decoded, decode_call
+from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.checks import transaction
 from airlock_shared.checks.case import Received
 from airlock_shared.checks.judge import Known

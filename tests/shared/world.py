@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
-from airlock_shared.checks.possession import Challenge, challenge_of, registrations
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal

@@ -12,6 +12,7 @@ from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.kinds import KINDS
 from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain.explanations import EXIT_CODES
 from airlock_shared.errors import ExitCode
@@ -172,7 +173,22 @@ def parts_of(page: str) -> dict[str, str]:
     return {found[1]: found[2] for found in PART.finditer((DOCS / page).read_text())}
 
 
-PARTS = {("reference/ledger.md", "models"): models, ("auditors.md", "trusted path"): trusted_path.table}
+def kinds() -> str:
+    """Return the table of kinds in ``docs/reference/venue-profile.md``."""
+    lines = ["| kind | Solidity type | unit | decided by | meaning |", "|---|---|---|---|---|"]
+    for word, kind in KINDS.items():
+        parameter = f" (`{kind.rule.parameter}`)" if kind.rule.parameter else ""
+        width = " of any width" if kind.solidity in ("uint", "int") else ""
+        decided = f"{_RULES[kind.rule.kind]}{parameter}"
+        lines += [f"| `{word}` | `{kind.solidity}`{width} | {kind.unit.name} | {decided} | {kind.meaning} |"]
+    return "\n".join(lines) + "\n"
+
+
+PARTS = {
+    ("reference/ledger.md", "models"): models,
+    ("reference/venue-profile.md", "kinds"): kinds,
+    ("auditors.md", "trusted path"): trusted_path.table,
+}
 """Generated parts of pages that people write: the page, and the name in the part's mark."""
 
 PAGES = {

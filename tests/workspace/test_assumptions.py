@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/assumptions.md").read_text()
-ROWS = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
+TABLED = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
+ROWS = [row for row in TABLED if row[-1] != "test"]
 
 
 def test_every_row_has_its_four_parts() -> None:

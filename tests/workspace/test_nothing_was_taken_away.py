@@ -36,6 +36,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-online forget",
         "airlock-online forget --json",
         "airlock-online deployment fetch --device-metadata",
+        "airlock-online deployment fetch --venue-profile",
         "airlock-online resolve --tracking-id",
         "airlock-online resolve --transaction",
         "airlock-online resolve --search",
@@ -124,6 +125,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     "checks": {
         "AIRGAP-SECCOMP",
         "DIGEST-OPINION",
+        "DOC-VENUE",
         "NONCE-REPLACES",
         "PIN-HEAD",
         "PLAN-OWN-LIMIT",
@@ -133,11 +135,13 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "exit_codes": set(),
     "formats": {
-        "airlock/kept-payload@1",
+        "airlock/deployment@2",
+        "airlock/hand-over@1",
         "airlock/hardware-record@1",
+        "airlock/kept-payload@1",
         "airlock/people@1",
         "airlock/report@2",
-        "airlock/hand-over@1",
+        "airlock/venue-signed@1",
     },
 }
 READ_SINCE = {f"airlock-offline {command} --model" for command in ("sign", "transcript seal", "delegate prove")}

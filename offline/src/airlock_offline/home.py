@@ -6,15 +6,19 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airlock_offline.confinement.enforced import UNCONFINED
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
+
+if TYPE_CHECKING:
+    from airlock_shared.catalogue.intents import Intent
 
 SETTINGS_FILE = "config.toml"
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
@@ -51,11 +55,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return parse_deployment(read_input(path)) if path.exists() else None
+        return with_venue(parse_deployment(read_input(path))) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
-        return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
+        return [with_venue(parse_deployment(read_input(path))) for path in current(self.home / "pins")]
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals are pinned: a pipe may then answer what only compares."""
@@ -88,14 +92,14 @@ class OfflineHome:
     def _structs_path(self, deployment: str) -> Path:
         return self.home / "structs" / f"{deployment}.jsonl"
 
-    def structs(self, deployment: str) -> Mapping[str, Intent]:
-        """Return every struct known for a deployment: the catalogue's, and those pinned on this machine."""
-        pins = self.struct_pins(deployment)
+    def custom_structs(self, deployment: Deployment) -> Mapping[str, Intent]:
+        """Return the structs that were pinned on this machine for a deployment, beside its own."""
+        pins = self.struct_pins(deployment.name)
         if not pins:
-            return CATALOGUE
-        from airlock_shared.catalogue.pinned_structs import with_custom
+            return {}
+        from airlock_shared.catalogue.pinned_structs import custom_intents
 
-        return with_custom(pins)
+        return custom_intents(pins, deployment)
 
     def struct_pins(self, deployment: str) -> list[dict[str, str]]:
         """Return what was pinned for a deployment, oldest first; of pins with one name the newest counts."""

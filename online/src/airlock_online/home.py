@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
@@ -109,7 +110,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return parse_deployment(read_input(path))
+        return with_venue(parse_deployment(read_input(path)))
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -127,7 +128,9 @@ class OnlineHome:
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
         paths = sorted((self.folder / "deployments").glob("*.json"))
-        return [parse_deployment(read_input(path)) for path in paths if not path.name.endswith(".replaced.json")]
+        return [
+            with_venue(parse_deployment(read_input(path))) for path in paths if not path.name.endswith(".replaced.json")
+        ]
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""
@@ -176,7 +179,7 @@ class OnlineHome:
             return None
         header = parse_requests(read_input(path))[0]
         for kept in sorted((self.folder / "deployments").glob(f"{header.deployment_name}.*json")):
-            if (deployment := parse_deployment(read_input(kept))).fingerprint == header.deployment:
+            if (deployment := with_venue(parse_deployment(read_input(kept)))).fingerprint == header.deployment:
                 return deployment.chain_id
         return None
 

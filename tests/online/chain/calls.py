@@ -8,8 +8,8 @@ from eth_account import Account
 
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC
 from airlock_rehearsal.chain.sending import Sender
+from airlock_shared.catalogue.calldata import encode_call as our_calldata
 from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.catalogue.calls import encode_call as our_calldata
 from online.chain.ground import (
     EXPIRY_S,
     ONE,
@@ -63,7 +63,7 @@ GOOD: dict[str, tuple[dict[str, Any], str]] = {  # the arguments of each call, a
 
 def sent(ground: Ground, name: str, message: dict[str, Any], sender: Sender = TREASURY_SENDER) -> Any:
     """Send a call with our own calldata; return what it emitted. Raises ``Reverted``."""
-    to, data = ground.venue.address(CONTRACTS[CALLS[name].contract]), our_calldata(name, message)
+    to, data = ground.venue.address(CONTRACTS[CALLS[name].contract]), our_calldata(CALLS[name], message)
     gas = ground.evm.estimate_gas(sender.address, to, data)
     receipt = ground.evm.receipt(
         ground.evm.send_raw_transaction(ground.raw(sender, CONTRACTS[CALLS[name].contract], data, gas))

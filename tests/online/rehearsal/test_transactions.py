@@ -9,7 +9,7 @@ from eth_abi import abi
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
-from airlock_shared.catalogue.calls import decode_call, encode_call
+from airlock_shared.catalogue.calldata import decode_call, encode_call
 from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import unsigned
 
@@ -112,7 +112,7 @@ def test_the_gate_reads_the_calldata_back(shared_desk: ServicesClient, path: str
     data = bytes.fromhex(unsigned(shared_desk, path, **GOOD[path][0])["data"][2:])
     decoded = decode_call(data)
     assert decoded.delegated_for is None
-    assert encode_call(decoded.call.name, decoded.message) == data
+    assert encode_call(decoded.call, decoded.message) == data
 
 
 @pytest.mark.parametrize("path", DELEGABLE)

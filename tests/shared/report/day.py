@@ -11,11 +11,11 @@ from typing import Any
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.checks.possession import PROVED, challenge_of, registrations
 from airlock_shared.documents import requests as requests_document
 from airlock_shared.documents import signatures as signatures_document
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.documents.transcript import next_entry, read_entries
+from airlock_shared.documents.transcript import PROVED, next_entry, read_entries
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.screens import Screens, ShownPages, write_screens
 from airlock_shared.wire.stream import read_batch

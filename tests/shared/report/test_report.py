@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.possession import challenge_of, registrations
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import FILES
 from airlock_shared.report.evidence.reading import read_evidence

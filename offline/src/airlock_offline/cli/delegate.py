@@ -25,19 +25,13 @@ from airlock_shared.ceremony.proofs import (
     read_signature,
     write_proof,
 )
-from airlock_shared.checks.possession import (
-    PROVED,
-    Challenge,
-    challenge_of,
-    check_possession,
-    proved,
-    registrations,
-)
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, rows, say, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
+from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe, safe_again

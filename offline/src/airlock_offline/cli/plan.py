@@ -9,7 +9,8 @@ import click
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
-from airlock_shared.checks.payload import definitions
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.payload import definitions, known_struct
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
@@ -23,15 +24,18 @@ from airlock_shared.text.safe import safe
 
 
 def ledger_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
-    """Return the steps whose pinned struct has integers that the Ethereum app refuses to show field by field."""
-    custom = [step for step in agreed.steps.values() if step.action.name == CUSTOM and step.signer.show == "fields"]
-    known = state.structs(agreed.deployment) if custom else {}
-    errors = []
-    for step in custom:
-        intent = known.get(step.action.primary_type)
+    """Return the steps whose struct has integers that the Ethereum app refuses to show field by field."""
+    shown = [step for step in agreed.steps.values() if not step.action.call and step.signer.show == "fields"]
+    deployment = state.pinned(agreed.deployment) if shown else None
+    if deployment is None:
+        return []
+    known, errors = Situation(agreed, deployment, 0, custom=state.custom_structs(deployment)), []
+    for step in shown:
+        intent = known_struct(known, step.action.primary_type)
         refused = refused_integers(definitions(intent).structs) if intent else []
         if refused:
-            where = f"steps[{list(agreed.steps).index(step.id)}].fields.struct"
+            place = "fields.struct" if step.action.name == CUSTOM else "action"
+            where = f"steps[{list(agreed.steps).index(step.id)}].{place}"
             got, expected = ", ".join(refused), WIDTHS
             errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where, got=got,
                                      expected=expected, do=WIDTHS_DO))  # fmt: skip

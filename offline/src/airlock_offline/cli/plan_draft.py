@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
-from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.catalogue.intents import CATALOGUE, Field, leaf
+from airlock_shared.catalogue.calldata import decode_call
+from airlock_shared.catalogue.calls import calls_of
+from airlock_shared.catalogue.intents import is_custom, structs_of
+from airlock_shared.catalogue.kinds import Field, leaf
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.checks.payload import definitions
 from airlock_shared.documents.deployment import Deployment
@@ -74,7 +76,7 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
     Raises ``Refusal`` when a payload is neither a struct nor a call that Airlock knows, is malformed, or its signer is no
     address.
     """
-    drafted = [_intent(item) if item.transaction is None else _transaction(item) for item in items]
+    drafted = [(_intent if item.transaction is None else _transaction)(item, deployment) for item in items]
     keys = _keys(drafted)
     signers = list(dict.fromkeys(keys))
     names = [header.signer] if header.signer and len(signers) == 1 else [f"signer-{n + 1}" for n in range(len(signers))]
@@ -88,11 +90,11 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
     return "\n".join(parts)
 
 
-def _intent(item: Request) -> _Drafted:
+def _intent(item: Request, deployment: Deployment) -> _Drafted:
     primary_type = item.payload["primaryType"]
-    if primary_type not in CATALOGUE:
+    intent = structs_of(deployment).get(primary_type)
+    if intent is None or is_custom(intent):
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
-    intent = CATALOGUE[primary_type]
     action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
     message = definitions(intent).read(primary_type, item.payload["message"])
     trader = leaf(message, intent.trader)
@@ -100,10 +102,10 @@ def _intent(item: Request) -> _Drafted:
     return _Drafted(item, action, intent.fields, message, trader if isinstance(trader, bytes) else own)
 
 
-def _transaction(item: Request) -> _Drafted:
+def _transaction(item: Request, deployment: Deployment) -> _Drafted:
     text = item.payload["data"]
     try:
-        decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)))
+        decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)), calls_of(deployment))
     except ValueError as error:
         raise Refusal("TX-HEX", "calldata is not hex", got=repr(text)[:80], expected="0x and bytes in hex") from error
     action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)

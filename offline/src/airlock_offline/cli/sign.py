@@ -27,7 +27,6 @@ from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import (
     INPUT,
@@ -49,7 +48,7 @@ from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
-from airlock_shared.documents.transcript import machine_of
+from airlock_shared.documents.transcript import machine_of, proved
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
@@ -114,7 +113,7 @@ def sign(
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
-    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.custom_structs(deployment))
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
     judged = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)

@@ -8,6 +8,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
@@ -37,7 +38,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
       airlock-offline trust camera --qr
     """
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
-    deployment = parse_deployment(data)
+    deployment = with_venue(parse_deployment(data))
     pinned = state.pinned(deployment.name)
     if pinned and pinned.fingerprint == deployment.fingerprint:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")

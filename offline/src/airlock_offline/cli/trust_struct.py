@@ -9,10 +9,14 @@ import click
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
+from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
+from airlock_shared.errors import UsageError
+
+_CHANGE = "change the venue's profile, fetch the deployment with it again, and pin that"
 
 
 @click.command("trust-struct")
@@ -39,9 +43,11 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
       airlock-offline trust-struct 'CancelReq(address trader,uint256 nonce)' \
         --deployment mainnet --domain trading --trader trader --nonce nonce
     """
-    state.require_pinned(deployment)
+    venue = state.require_pinned(deployment)
     pin = {"encode_type": encode_type, **members}
     intent = custom_intent(pin)
+    if intent.name in structs_of(venue):
+        raise UsageError(f"the pinned deployment {venue.name} describes {intent.name} itself", do=_CHANGE)
     pinned = [old for old in state.struct_pins(deployment) if custom_intent(old).name == intent.name]
     old = pinned[-1] if pinned else None
     known = old == pin

@@ -14,19 +14,20 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
-from airlock_shared.checks.possession import proved
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
 from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show, show_row
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents import requests, signatures
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import AirlockError, DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.plan.reader import parse_plan
@@ -69,7 +70,7 @@ def verify(
         reader = BatchReader(document, format_name=requests.FORMAT, list_name=requests.LIST)
         header = requests.read_header(reader.header)
         if deployment_file is not None:
-            deployment = parse_deployment(read_input(deployment_file))
+            deployment = with_venue(parse_deployment(read_input(deployment_file)))
         else:
             deployment = state.require_pinned(header.deployment_name)
         signed: BatchReader | None = None
@@ -79,7 +80,9 @@ def verify(
             signatures.read_header(signed.header)
         entries = state.transcript.entries()
         clock = clock_of(entries, now_ms(), uptime())
-        situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.structs(deployment.name))
+        situation = Situation(
+            plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.custom_structs(deployment)
+        )
         proofs = proved(entries) if entries else None
         own = own_record(entries) if entries else None
         known = Known(clock, nonces_of(entries), proofs, own, people_of(entries, plan) if entries else None)

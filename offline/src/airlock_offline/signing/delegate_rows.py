@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.possession import is_waived
+from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.kinds import EXPIRY, value_of
+from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Exact, Step
 from airlock_shared.text.safe import WIDTH, wrapped
 from airlock_shared.units import utc_text
@@ -30,8 +32,8 @@ def delegate_heading(case: Case) -> str:
 def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
     """Yield labels and texts: what the key may sign and send, what it may not, until when, and what else the plan does."""
     if case.step.action.name in REGISTRATIONS:
-        yield from _powers()
-        expiry_s = case.message.get("expiry")
+        yield from _powers(case.situation)
+        expiry_s = value_of(case.fields, case.message, EXPIRY)
         if type(expiry_s) is int:
             days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
             left = f"{days} whole days from now" if days >= 0 else "in the past"
@@ -39,16 +41,16 @@ def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
     yield from _others(case)
 
 
-def _powers() -> Iterator[tuple[str, str]]:
-    from airlock_shared.catalogue.calls import CALLS
-    from airlock_shared.catalogue.intents import CATALOGUE
+def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
+    from airlock_shared.catalogue.calls import calls_of
 
-    intents = CATALOGUE.values()
+    intents = structs_of(situation.deployment).values()
+    calls = calls_of(situation.deployment).by_name.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
-    yield "can send", _list(call.title for call in CALLS.values() if call.delegable)
+    yield "can send", _list(call.title for call in calls if call.delegable)
     yield "can never", _NEVER
     yield "cannot sign", _list(i.title for i in intents if i.signer_rule == "trader-only")
-    yield "cannot send", _list(call.title for call in CALLS.values() if not call.delegable)
+    yield "cannot send", _list(call.title for call in calls if not call.delegable)
     yield "it can lose", "what it trades with: whoever holds this key can lose it in trades"
 
 

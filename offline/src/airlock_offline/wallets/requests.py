@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_offline.wallets.eip1559_reader import read_unsigned
-from airlock_shared.catalogue.intents import Intent, leaf, types_of
+from airlock_shared.catalogue.encode_types import types_of
+from airlock_shared.catalogue.intents import Intent, pair_path
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import definitions, encoding_of
+from airlock_shared.checks.payload import definitions, encoding_of, known_struct
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
@@ -86,7 +88,7 @@ def _intent(data: bytes, step: Step, situation: Situation) -> Request:
     document = parse_json(data)
     refuse_floats(document)
     _, hashes = read_typed_data(document)
-    intent = situation.structs.get(document["primaryType"])
+    intent = known_struct(situation, document["primaryType"])
     if intent is None:
         got = safe(document["primaryType"], limit=80)
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=got, expected=step.action.result)
@@ -111,7 +113,7 @@ def _order_type(intent: Intent, message: dict[str, Any], situation: Situation) -
     """Return the batched market's order type for the pair in the message, and why; None where there is none."""
     if intent.order_types is None:
         return None, ""
-    number = leaf(message, next(f.path for f in intent.fields if f.path.lower().endswith("pairindex")))
+    number = leaf(message, pair_path(intent))
     pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
     if pair is None or intent.order_types[pair.pnl] < 0:
         return None, ""  # ORDER-TYPE says what is wrong with it

@@ -16,8 +16,9 @@ from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import decode_call
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.catalogue.calldata import decode_call
+from airlock_shared.catalogue.calls import Calls, calls_of
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import json_option, show, show_json
@@ -70,7 +71,7 @@ def build(
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
-        for line in _payload_lines(prepared):
+        for line in _payload_lines(prepared, calls_of(deployment)):
             show(line)
         show(f"checks: {len(prepared.verdicts.checks) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
@@ -103,7 +104,7 @@ def fields_of(words: tuple[str, ...]) -> dict[str, str]:
     return fields
 
 
-def _payload_lines(prepared: Prepared) -> Iterator[str]:
+def _payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:
     """Yield a payload for a person: an intent's message as it came, a transaction's arguments read from its calldata."""
     payload = prepared.request.payload
     if prepared.request.transaction is None:
@@ -113,13 +114,13 @@ def _payload_lines(prepared: Prepared) -> Iterator[str]:
         yield f"  digest {safe(payload['digest'])}"
         return
     yield f"to {safe(payload['to'])}, from {safe(payload['from'])}, chain {payload['chainId']}"
-    yield from _call_lines(payload["data"])
+    yield from _call_lines(payload["data"], calls)
     yield from (f"  {line}" for line in filled_lines(prepared.request.transaction))
 
 
-def _call_lines(data: str) -> Iterator[str]:
+def _call_lines(data: str, calls: Calls) -> Iterator[str]:
     try:
-        decoded = decode_call(bytes.fromhex(data.removeprefix("0x")))
+        decoded = decode_call(bytes.fromhex(data.removeprefix("0x")), calls)
     except (ValueError, Refusal):  # the checks refuse it by their own ids; here it is shown as it came
         yield f"  data {safe(data, limit=400)}"
         return

@@ -8,10 +8,10 @@ import click
 
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.proofs import choose_step, read_signature, write_proof
-from airlock_shared.checks.possession import Challenge, challenge_of, check_possession
 from airlock_shared.cli.console import json_option, plan_option, rows, show, show_json
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 

@@ -235,6 +235,7 @@ class Desk:
         from airlock_online.clients.builder import BuilderClient
         from airlock_online.readback.read_back import read_back
         from airlock_online.readback.referral_lookup import from_chain
+        from airlock_shared.catalogue.intents import structs_of
 
         record = self.journal.get(digest).record
         try:
@@ -248,7 +249,8 @@ class Desk:
         builder = BuilderClient(deployment.base_urls["builder"], self.http, self.config.builder.members)
         views = self.config.referral
         chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
-        return read_back(request, self.journal.events(digest), builder, self.config, now_ms(), chain)
+        events, structs = self.journal.events(digest), structs_of(deployment)
+        return read_back(request, events, builder, self.config, now_ms(), chain, structs)
 
     def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
         """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""

@@ -15,6 +15,8 @@ from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
+from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
+from airlock_online.preparing.venue_profile import add_venue_profile
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
@@ -48,6 +50,11 @@ def _service_options(command: F) -> F:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file of Ledger's token records: an approval of USDC is then shown in full, with Blind signing off.",
 )
+@click.option(
+    "--venue-profile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file of what this venue signs otherwise than Airlock ships it (docs/reference/venue-profile.md).",
+)
 @json_option
 @click.pass_obj
 def fetch(
@@ -57,6 +64,7 @@ def fetch(
     builder: str,
     output: Path,
     device_metadata: Path | None,
+    venue_profile: Path | None,
     as_json: bool,
     **others: str | None,
 ) -> None:
@@ -71,6 +79,7 @@ def fetch(
     """
     require_new(output)
     records = None if device_metadata is None else read_input(device_metadata, max_bytes=MAX_BYTES)
+    profile = None if venue_profile is None else read_input(venue_profile, max_bytes=PROFILE_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     with connections(home) as http:
@@ -79,7 +88,8 @@ def fetch(
         pairs = read_pairs(client, config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
-    data = to_json(document if records is None else add_device_metadata(document, records))
+    document = document if records is None else add_device_metadata(document, records)
+    data = to_json(document if profile is None else add_venue_profile(document, profile))
     fetched = parse_deployment(data)
     write_new(output, data)
     home.keep_deployment(fetched, data)

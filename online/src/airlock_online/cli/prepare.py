@@ -22,6 +22,7 @@ from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.pace import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources
 from airlock_online.preparing.replaced import replaced_lines
+from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
@@ -147,8 +148,9 @@ def keep(
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
+    structs = structs_of(deployment)
     for item in prepared:
-        for line in (*replaced_lines(home, plan.steps[item.request.step], item.request), *beside_of(item)):
+        for line in (*replaced_lines(home, plan.steps[item.request.step], item.request, structs), *beside_of(item)):
             say(line)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}

@@ -33,7 +33,7 @@ _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationLi
 
 def check(delivery: Delivery) -> None:
     """Refuse what may not go where it is meant to go, and what has not the form of a signed thing (rule C28)."""
-    intent = CATALOGUE.get(delivery.primary_type)
+    intent = delivery.intent or CATALOGUE.get(delivery.primary_type)
     allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.primary_type in CALLS else frozenset()
     if delivery.route not in allowed:
         raise Refusal(

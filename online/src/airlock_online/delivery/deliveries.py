@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_shared.catalogue.calls import Decoded, decode_call
+from airlock_shared.catalogue.calldata import Decoded, decode_call
+from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import NO_VALUE, raw_transaction, signing_hash, unsigned_bytes
-from airlock_shared.catalogue.intents import CATALOGUE, leaf
+from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
@@ -74,7 +76,7 @@ def delivery_of(
 
 def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     primary_type = request.payload["primaryType"]
-    intent = CATALOGUE.get(primary_type)
+    intent = structs_of(deployment).get(primary_type)
     if intent is None:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=primary_type)
     message = definitions(intent).read(primary_type, request.payload["message"])
@@ -101,12 +103,13 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
         deadline_ms=deadline if isinstance(deadline, int) else None,
         trader=checksum_address(trader) if isinstance(trader, bytes) else "",
         replaces=request.replaces,
+        intent=intent if deployment.signed else None,
     )
 
 
 def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:
     """Return the encoding of a request's intent in hex without 0x, recomputed; empty when ``digest`` is another one's."""
-    intent = CATALOGUE.get(str(request.payload.get("primaryType")))
+    intent = structs_of(deployment).get(str(request.payload.get("primaryType")))
     if intent is None or request.transaction is not None:
         return ""
     message = definitions(intent).read(intent.name, request.payload["message"])
@@ -154,7 +157,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
         raise Refusal(
             "TX-GAS", "a number that a transaction cannot have", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
         )
-    return decode_call(bytes.fromhex(payload["data"][2:]))
+    return decode_call(bytes.fromhex(payload["data"][2:]), calls_of(deployment))
 
 
 def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.struct import struct_of
 from airlock_online.delivery.routes.transaction import hash_of
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
 from airlock_shared.ethereum.abi import encode
@@ -57,7 +57,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
     }
     if delivery.raw_transaction:
         return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": hash_of(delivery)}
-    domain = deployment.domains[CATALOGUE[delivery.primary_type].domain]
+    domain = deployment.domains[struct_of(delivery).domain]
     item: dict[str, Any] = common | {
         "domain": {
             "name": domain.name,

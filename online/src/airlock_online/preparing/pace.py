@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import Situation
+from airlock_shared.checks.payload import known_struct
 from airlock_shared.plan.model import Exact, Step
 from airlock_shared.units import span_text
 
@@ -17,7 +17,7 @@ def pace_lines(steps: Sequence[Step], situation: Situation) -> Iterator[str]:
     """Yield how often a signature is needed, for several steps of which the last would otherwise come too late."""
     limits, lengths_ms = situation.plan.limits, []
     for step in steps:
-        known = None if step.action.call else CATALOGUE.get(step.action.primary_type)
+        known = None if step.action.call else known_struct(situation, step.action.primary_type)
         if known is None or not known.deadline:
             continue
         fixed = step.values.get("deadlineMs")

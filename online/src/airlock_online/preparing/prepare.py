@@ -16,10 +16,11 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.intents import Intent
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.payload import known_struct
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.requests import Request, Transaction, read_item
 from airlock_shared.documents.services import RELAY
@@ -32,6 +33,7 @@ from airlock_shared.wire.codec import refuse_floats
 
 _Answer = TypeVar("_Answer")
 _SLIPPAGE = "slippagePercent"
+_PROFILE = "describe it in the venue's profile, and fetch and pin the deployment again"
 
 
 class Sources(NamedTuple):
@@ -132,7 +134,7 @@ def _request(
     step: Step, situation: Situation, sources: Sources, asked: BuildRequest, payload: dict[str, Any]
 ) -> Request:
     """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
-    intent = None if step.action.call else CATALOGUE[step.action.primary_type]
+    intent = None if step.action.call else _known_struct(step, situation)
     order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
     request = Request(
         step=step.id,
@@ -157,6 +159,16 @@ def _request(
             f"the builder's payload for step {step.id} is not in the form of the specification: {refusal}",
             do="check that the address is the builder's, and its version",
         ) from refusal
+
+
+def _known_struct(step: Step, situation: Situation) -> Intent:
+    """Return a step's struct at this venue. Raises ``UsageError`` when the venue's profile has none."""
+    intent = known_struct(situation, step.action.primary_type)
+    if intent is None:
+        raise UsageError(
+            f"step {step.id}: {situation.deployment.name} has no struct {step.action.primary_type}", do=_PROFILE
+        )
+    return intent
 
 
 def _filled(request: Request, step: Step, situation: Situation, sources: Sources) -> Request:

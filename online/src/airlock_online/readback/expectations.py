@@ -10,6 +10,9 @@ from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.referral_lookup import ReferralFacts
+from airlock_online.readback.trade_tuple import whole
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
@@ -32,7 +35,10 @@ ChainRead = Callable[[bytes, str], ReferralFacts]
 
 
 class Scene(NamedTuple):
-    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from."""
+    """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from.
+
+    ``structs`` are the venue's.
+    """
 
     request: Request
     events: Sequence[OrderEvent]
@@ -40,6 +46,18 @@ class Scene(NamedTuple):
     config: OnlineConfig
     now_ms: int
     chain: ChainRead | None = None
+    structs: Mapping[str, Intent] = CATALOGUE
+
+    def signed(self, *kinds: str) -> Any:
+        """Return what was signed as a leaf of one of these kinds, as the payload has it; None where there is none."""
+        return value_of(
+            self.structs[self.request.payload["primaryType"]].fields, self.request.payload["message"], *kinds
+        )
+
+    def opened_s(self) -> int | None:
+        """Return when the position was opened to which the intent is bound (unix seconds)."""
+        opened_ms = whole(self.signed(OPENED_MS))
+        return whole(self.signed(OPENED)) if opened_ms is None else opened_ms // 1000
 
     def ask(self, path: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""

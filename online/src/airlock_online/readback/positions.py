@@ -19,6 +19,7 @@ from airlock_online.readback.trade_tuple import (
     waiting_order,
     whole,
 )
+from airlock_shared.catalogue.kinds import PAIR
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
@@ -49,10 +50,9 @@ class _Slot(NamedTuple):
 
 def opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
-    message = scene.request.payload["message"]["_t"]
-    pair, buy = whole(message["pairIndex"]), message["buy"]
+    pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("long"), scene.signed("trader")
     what, promised = f"a position on pair {pair}", f"a {'long' if buy else 'short'} position"
-    trades, read = _positions(scene, message["trader"])
+    trades, read = _positions(scene, trader)
     if trades is None:
         return [unreadable(what, promised, read)]
     told = _told(scene, EXECUTED)
@@ -60,7 +60,7 @@ def opened(scene: Scene) -> list[Expectation]:
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
         found = "such a position, but no event gives its slot" if some else "no such position"
         return [Expectation(what, promised, found, None if some else False)]
-    place = _Slot(message["trader"], pair, told.slot, told.opened_s)
+    place = _Slot(trader, pair, told.slot, told.opened_s)
     mine = place.among(trades)
     kept = False if mine is None else None if mine.buy is None else mine.buy == buy
     return [Expectation(place.name, promised, trade_text(mine), kept)]
@@ -68,8 +68,7 @@ def opened(scene: Scene) -> list[Expectation]:
 
 def closed(scene: Scene) -> list[Expectation]:
     """Return the expectation of a close: the position gone, or as much of it left as the event tells."""
-    message, asked = scene.request.payload["message"], scene.request.fields
-    place = _Slot(message["_trader"], *(whole(message[name]) for name in ("_pairIndex", "_index", "_openTimestamp")))
+    asked, place = scene.request.fields, _signed_place(scene)
     told = _result(scene, EXECUTED, place)
     in_usdc = asked.get("collateralToCloseUsdc")
     amount = f"{in_usdc} USDC" if in_usdc else f"{asked['coinExposure']} coins"
@@ -89,9 +88,8 @@ def closed(scene: Scene) -> list[Expectation]:
 
 def increased(scene: Scene) -> list[Expectation]:
     """Return the expectation of an increase: the position holds at least what was added, and what the event tells."""
-    update = scene.request.payload["message"]["_updateInfo"]
-    place = _Slot(update["trader"], whole(update["pairIndex"]), whole(update["index"]))
-    added, told = whole(update["initialPosToken"]), _result(scene, INCREASED, place)
+    place = _signed_place(scene)
+    added, told = whole(scene.signed("collateral-added")), _result(scene, INCREASED, place)
     expected = told.collateral if told else None
     promised = f"{amount_text(added, USDC)} of collateral added"
     promised += f", {amount_text(expected, USDC)} in all" if expected is not None else ""
@@ -108,8 +106,7 @@ def increased(scene: Scene) -> list[Expectation]:
 
 def trigger(scene: Scene) -> list[Expectation]:
     """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
-    message = scene.request.payload["message"]
-    place = _Slot(message["trader"], *(whole(message[name]) for name in ("pairIndex", "index", "timestamp")))
+    place = _signed_place(scene)
     event = scene.last(STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
     expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
@@ -180,6 +177,13 @@ def _positions(scene: Scene, trader: str) -> tuple[list[Trade] | None, object]:
     if type(read) is dict and not is_about(read, trader):
         read = ServiceError("the reply does not name the trader that was asked for")
     return trades_in(read), read
+
+
+def _signed_place(scene: Scene) -> _Slot:
+    """Return the position that was signed, and the moment that binds the intent to it, if any."""
+    return _Slot(
+        scene.signed("trader"), whole(scene.signed(PAIR)), whole(scene.signed("position-slot")), scene.opened_s()
+    )
 
 
 def _told(scene: Scene, kind: str) -> Trade | None:

@@ -7,7 +7,7 @@ here the two must agree. A read may lag behind the chain: read again before an e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.config import OnlineConfig
@@ -15,6 +15,7 @@ from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
 from airlock_online.readback.expectations import ChainRead, Expectation, ReadBack, Scene, untold
 from airlock_online.readback.trade_tuple import whole
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import safe
 
@@ -26,15 +27,16 @@ def read_back(
     config: OnlineConfig,
     now_ms: int,
     chain: ChainRead | None = None,
+    structs: Mapping[str, Intent] = CATALOGUE,
 ) -> list[Expectation]:
     """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
 
-    ``chain`` reads a referral code by the operator's node, None without one.
+    ``chain`` reads a referral code by the operator's node, None without one; ``structs`` are the venue's.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
     judge = _BY_ACTION.get(request.action, _nothing_reads)
-    return judge(Scene(request, events, builder, config, now_ms, chain))
+    return judge(Scene(request, events, builder, config, now_ms, chain, structs))
 
 
 def _twap_cancelled(scene: Scene) -> list[Expectation]:

@@ -30,8 +30,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
 
 def registered(scene: Scene) -> list[Expectation]:
     """Expect that who registered the code owns it; what was signed is in the message, whatever the fields' names."""
-    message = scene.request.payload["message"]
-    return _owners(scene, code_bytes(message["_code"]), owner=message["_referrer"])
+    return _owners(scene, code_bytes(scene.signed("code")), owner=scene.signed("referrer"))
 
 
 def transferred(scene: Scene) -> list[Expectation]:

@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_shared.catalogue.intents import Intent, types_of
+from airlock_shared.catalogue.encode_types import types_of
+from airlock_shared.catalogue.intents import Intent
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.documents.deployment import Domain
 from airlock_shared.ethereum.addresses import checksum_address

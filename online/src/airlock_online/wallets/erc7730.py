@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, Call
-from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent
+from airlock_shared.catalogue.calls import DELEGATED_ACTION, Call, calls_of
+from airlock_shared.catalogue.intents import Intent, is_custom, structs_of
+from airlock_shared.catalogue.kinds import Field
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
@@ -109,12 +110,12 @@ def descriptors(deployment: Deployment, owner: str | None = None, url: str | Non
     Raises ``UsageError`` for an owner or an address of a site that a Ledger would cut short.
     """
     metadata = _metadata(owner if owner is not None else deployment.domains["trading"].name, url)
-    files = {}
+    files, known = {}, calls_of(deployment)
     for name in deployment.domains:
-        intents = [intent for intent in CATALOGUE.values() if intent.domain == name]
+        intents = [each for each in structs_of(deployment).values() if each.domain == name and not is_custom(each)]
         files[f"eip712-{name}.json"] = _of_domain(deployment, name, intents, metadata)
     for name, address in deployment.contracts.items():
-        if calls := [call for call in CALLS.values() if call.contract == name]:
+        if calls := [call for call in known.by_name.values() if call.contract == name]:
             files[f"calldata-{name}.json"] = _of_contract(deployment, name, address, calls, metadata)
     return files
 
@@ -168,7 +169,8 @@ def _document(context: dict[str, Any], metadata: dict[str, Any], formats: dict[s
 
 def label_of(field: Field) -> str:
     """Return the label under which a wallet shows a leaf."""
-    return LABELS[field.rule.parameter or field.path.rsplit(".", 1)[-1]]
+    name = field.path.rsplit(".", 1)[-1]
+    return LABELS.get(field.rule.parameter or name, name[:LABEL_CHARACTERS])
 
 
 def _field(field: Field, deployment: Deployment) -> dict[str, Any]:

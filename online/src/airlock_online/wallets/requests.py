@@ -13,7 +13,7 @@ from typing import NamedTuple
 from airlock_online.delivery.deliveries import delivery_of, require_sendable
 from airlock_online.wallets.eip712_json import typed_json
 from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
-from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.checks.payload import definitions, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
@@ -51,7 +51,7 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     if filled is not None:
         require_sendable(payload, filled, deployment)
         return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))
-    intent = CATALOGUE.get(payload["primaryType"])
+    intent = structs_of(deployment).get(payload["primaryType"])
     if intent is None:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=payload["primaryType"])
     message = definitions(intent).read(intent.name, payload["message"])

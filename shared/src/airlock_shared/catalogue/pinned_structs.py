@@ -7,11 +7,13 @@ by its raw value.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from airlock_shared.catalogue.intents import CATALOGUE, Field, Intent, Rule, types_of_text
+from airlock_shared.catalogue.encode_types import leaves_of, types_of_text
+from airlock_shared.catalogue.intents import CATALOGUE, Intent, structs_of
+from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, UNKNOWN, Field, Rule
+from airlock_shared.catalogue.profile import DOMAINS, ENCODE_TYPE, SIGNER_RULES
 from airlock_shared.documents.services import PINNABLE
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
@@ -19,15 +21,15 @@ from airlock_shared.ethereum.eip712_types import atomic_kind
 from airlock_shared.units import ADDRESS, RAW, UNIX_MS
 from airlock_shared.wire.members import read_members
 
-MAX_STRUCTS = 64
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
-_ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\((?:\w+ \w+(?:,\w+ \w+)*)?\)){1,16}", re.ASCII)
 _MEMBERS = {
     "encode_type": str, "domain": str, "signer_rule": str, "route": str, "trader": str, "nonce": str, "deadline": str,
 }  # fmt: skip
 _CHOICES = {
-    "domain": ("trading", "referral"),
-    "signer_rule": ("trader-only", "trader-or-delegate"),
+    "domain": DOMAINS,
+    "signer_rule": SIGNER_RULES,
     "route": PINNABLE,
 }
 
@@ -40,7 +42,7 @@ def custom_intent(pin: Any) -> Intent:
     """
     read_members(pin, "struct pin", _MEMBERS)
     text = pin["encode_type"]
-    if not _ENCODE_TYPE.fullmatch(text):
+    if not ENCODE_TYPE.fullmatch(text):
         raise _not("an encodeType without arrays, such as 'CancelReq(address trader,uint256 nonce)'", text)
     types = types_of_text(text)
     primary_type = next(iter(types))
@@ -51,7 +53,7 @@ def custom_intent(pin: Any) -> Intent:
     for name, choices in _CHOICES.items():
         if pin[name] not in choices:
             raise _not(f"one of {choices} for {name}", pin[name])
-    leaves = dict(_leaves(types, primary_type, ""))
+    leaves = dict(leaves_of(types, primary_type))
     _require(leaves, pin["trader"], "address")
     _require(leaves, pin["nonce"], "uint256")
     if pin["deadline"]:
@@ -63,23 +65,17 @@ def custom_intent(pin: Any) -> Intent:
     )  # fmt: skip
 
 
-def with_custom(pins: list[Any]) -> Mapping[str, Intent]:
-    """Return the catalogue together with the structs that were pinned."""
-    custom = [custom_intent(pin) for pin in pins]
-    return {**CATALOGUE, **{intent.name: intent for intent in custom}} if custom else CATALOGUE
+def custom_intents(pins: list[Any], deployment: Deployment) -> Mapping[str, Intent]:
+    """Return the structs that were pinned one by one, of pins with one name the newest.
+
+    A struct that the deployment's own profile describes is that one alone.
+    """
+    known = structs_of(deployment)
+    return {intent.name: intent for pin in pins if (intent := custom_intent(pin)).name not in known}
 
 
 def _not(expected: str, got: str) -> UsageError:
     return UsageError(f"{got[:200]!r} is not {expected}", do="compare it with the venue's contract")
-
-
-def _leaves(types: dict[str, list[dict[str, str]]], struct: str, prefix: str) -> Iterator[tuple[str, str]]:
-    for member in types[struct]:
-        path = prefix + member["name"]
-        if member["type"] in types:
-            yield from _leaves(types, member["type"], f"{path}.")
-        else:
-            yield path, member["type"]
 
 
 def _require(leaves: dict[str, str], path: str, kind: str) -> None:
@@ -89,8 +85,10 @@ def _require(leaves: dict[str, str], path: str, kind: str) -> None:
 
 def _field(path: str, pin: Mapping[str, str]) -> Field:
     if path == pin["deadline"]:
-        return Field(path, UNIX_MS, "after this moment the signature is worthless", Rule("builder", path, "deadline"))
+        return Field(
+            path, UNIX_MS, "after this moment the signature is worthless", Rule("builder", path, "deadline"), DEADLINE
+        )
     if path == pin["nonce"]:
-        return Field(path, RAW, "a number used once", Rule("builder", path, "nonce"))
+        return Field(path, RAW, "a number used once", Rule("builder", path, "nonce"), NONCE_KIND)
     unit = ADDRESS if path == pin["trader"] else RAW
-    return Field(path, unit, "shown raw: Airlock does not know its meaning", Rule("plan", path))
+    return Field(path, unit, "shown raw: Airlock does not know its meaning", Rule("plan", path), UNKNOWN)

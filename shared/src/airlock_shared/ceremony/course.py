@@ -14,9 +14,9 @@ from typing import Any
 from airlock_shared.ceremony.checkpoints import STATIONS, Half
 from airlock_shared.ceremony.roles import Standing, on_record, standing
 from airlock_shared.ceremony.sections import section_of
-from airlock_shared.checks.possession import PROVED, is_waived, registrations
-from airlock_shared.documents.transcript import Entry
+from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import NAME, read_list, read_matching, read_members

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.checks.possession import Challenge, registrations
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_json

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.intents import leaf, pair_path
+from airlock_shared.catalogue.intents import pair_path
+from airlock_shared.catalogue.kinds import OPEN_TYPE, PAIR, leaf, value_of
 from airlock_shared.checks.case import (
     AGREED,
     NAMED,
@@ -215,13 +216,14 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
 def open_type_fits(case: ReadIntent) -> Finding | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
-    message = case.message
-    if "_type" not in message:
+    got = value_of(case.fields, case.message, OPEN_TYPE)
+    if got is None:
         return None
-    pair = case.situation.deployment.pairs.get(message["_t"]["pairIndex"])
+    number = value_of(case.fields, case.message, PAIR)
+    pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     enum = case.situation.deployment.enums.get("openOrderType", {})
     expected = enum.get("market_pnl" if pair and pair.pnl else "market")
-    return Finding(expected is not None and message["_type"] == expected, message["_type"], expected)
+    return Finding(expected is not None and got == expected, got, expected)
 
 
 PLAN_CHECKS = (

@@ -8,14 +8,15 @@ so a check names the stage that it needs, and is not reached when the item did n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
-    from airlock_shared.catalogue.calls import Decoded
-    from airlock_shared.catalogue.intents import Field, Intent
+    from airlock_shared.catalogue.calldata import Decoded
+    from airlock_shared.catalogue.intents import Intent
+    from airlock_shared.catalogue.kinds import Field
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.documents.requests import Request
     from airlock_shared.documents.token_metadata import TokenMetadata
@@ -24,17 +25,21 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan, Step
 
 
+NO_STRUCTS: Mapping[str, Intent] = MappingProxyType({})
+
+
 class Situation(NamedTuple):
     """What every item of a document is judged against.
 
     ``now_ms`` is the clock in unix milliseconds, and ``clock_uncertainty_ms`` how far a person says that it may be off.
+    ``custom`` are the structs that were pinned beside the deployment, one by one.
     """
 
     plan: Plan
     deployment: Deployment
     now_ms: int
     clock_uncertainty_ms: int = 0
-    structs: Mapping[str, Intent] = CATALOGUE
+    custom: Mapping[str, Intent] = NO_STRUCTS
 
 
 # ---- the stages of an item ------------------------------------------------------------------------------------------

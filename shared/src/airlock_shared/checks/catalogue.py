@@ -51,6 +51,8 @@ FAMILIES: dict[str, Family] = {
         "DOC-FIELD": Info("a member missing, unknown or of the wrong type", "Data that no check would look at.", COPY),
         "DOC-DEPLOYMENT": Info("the deployment contradicts itself or our scales", "Interchangeable intents, and amounts shown wrong.",
                               "Fetch the deployment again, and ask the venue."),
+        "DOC-VENUE": Info("a venue's profile that Airlock does not take", "A file that renames a function, drops a limit or hides a value.",
+                         "Correct the profile, and compare it with the venue's contract (docs/reference/venue-profile.md)."),
         "DOC-CHAIN": Info("the transcript's chain breaks", "A record that was changed after the fact.",
                          "Do not go on; keep the file as evidence and tell the facilitator."),
         "DOC-SEAL": Info("a seal of the transcript is wrong", "A transcript that was rewritten after it was sealed.",

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.records import NamedTuple

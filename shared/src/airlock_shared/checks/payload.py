@@ -6,7 +6,8 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
+from airlock_shared.catalogue.encode_types import abi_type_of, abi_values_of, types_of_text
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, structs_of
 from airlock_shared.checks.case import (
     FORM,
     NAMED,
@@ -19,6 +20,7 @@ from airlock_shared.checks.case import (
     Named,
     ReadIntent,
     Received,
+    Situation,
     check,
 )
 from airlock_shared.errors import Refusal
@@ -64,14 +66,21 @@ def _pinned(case: Named | ReadIntent) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
+def known_struct(situation: Situation, name: str) -> Intent | None:
+    """Return the struct of this name that is signed at the venue, or was pinned; None when nobody here knows it."""
+    return structs_of(situation.deployment).get(name) or situation.custom.get(name)
+
+
 @check(
     "TYPES-KNOWN", RECEIVED,
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
-def known_struct(case: Received) -> Finding:
-    """The struct is one of the catalogue, or was pinned on the offline machine."""
+def struct_is_known(case: Received) -> Finding:
+    """The struct is one of the pinned deployment's venue, or was pinned on the offline machine."""
     name = case.request.payload["primaryType"]
-    return Finding(name in case.situation.structs, name, "a struct of the catalogue, or one pinned on this machine")
+    return Finding(
+        known_struct(case.situation, name) is not None, name, "a struct of the catalogue, or one pinned on this machine"
+    )
 
 
 @check(
@@ -172,7 +181,7 @@ def domain_contract(case: Named) -> Finding:
 
 def name_struct(item: Received) -> Named | None:
     """Return the item with its struct; None when nobody here knows it."""
-    intent = item.situation.structs.get(item.request.payload["primaryType"])
+    intent = known_struct(item.situation, item.request.payload["primaryType"])
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 
@@ -242,7 +251,7 @@ MSG_CHECKS = tuple(Check(name, READ, lambda _: None, info) for name, info in _MS
 """One reading of the message answers for all of them."""
 
 BEFORE_MESSAGE = (
-    known_struct,
+    struct_is_known,
     intent_is_primary_type,
     types_are_pinned,
     domain_fields,

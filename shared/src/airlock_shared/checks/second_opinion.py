@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from airlock_shared.catalogue.intents import types_of
+from airlock_shared.catalogue.encode_types import types_of
 from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import AGREED, Case, Finding, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import CODE

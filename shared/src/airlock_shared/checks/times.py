@@ -6,7 +6,7 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.intents import leaf, open_time_path
+from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, value_of
 from airlock_shared.checks.case import PLAN, READ, REBUILD, Case, Check, Finding, IntentCase, Read, ReadIntent, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
@@ -79,7 +79,7 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
 )  # fmt: skip
 def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
-    value = case.message.get("signTimestamp")
+    value = value_of(case.fields, case.message, SIGNED_AT)
     if type(value) is not int:
         return None
     age = case.situation.now_ms - value
@@ -94,7 +94,7 @@ def stamp_is_fresh(case: ReadIntent) -> Finding | None:
 @check("TIME-EXPIRY", READ, "the delegate's expiry is past", "A registration that does nothing.", PLAN)
 def expiry_is_ahead(case: Read) -> Finding | None:
     """A delegate's expiry (unix seconds) is in the future."""
-    value = case.message.get("expiry")
+    value = value_of(case.fields, case.message, EXPIRY)
     if type(value) is not int:
         return None
     return Finding(value * 1000 > _latest_ms(case), lambda: utc_text(value * 1000), "in the future")
@@ -102,13 +102,13 @@ def expiry_is_ahead(case: Read) -> Finding | None:
 
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
-    """The position's open time (unix seconds) is not in the future."""
-    path = open_time_path(case.intent)
-    value = leaf(case.message, path) if path else None
-    if type(value) is not int:
+    """The position's open time is not in the future."""
+    seconds, milliseconds = (value_of(case.fields, case.message, kind) for kind in (OPENED, OPENED_MS))
+    opened_ms = seconds * 1000 if type(seconds) is int else milliseconds
+    if type(opened_ms) is not int:
         return None
     latest_ms = case.situation.now_ms + _ahead_ms(case)
-    return Finding(value * 1000 <= latest_ms, lambda: utc_text(value * 1000), "in the past")
+    return Finding(opened_ms <= latest_ms, lambda: utc_text(opened_ms), "in the past")
 
 
 def late_by(case: Case) -> Check | None:

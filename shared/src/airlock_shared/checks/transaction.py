@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from airlock_shared.catalogue.calls import Decoded, decode_call
+from airlock_shared.catalogue.calldata import Decoded, decode_call
+from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import NO_VALUE, signing_hash
-from airlock_shared.catalogue.intents import leaf
+from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
 from airlock_shared.checks.case import (
     AGREED,
     PLAN,
@@ -61,7 +62,7 @@ def read_call(case: Received) -> Decoded:
         raise Refusal(
             "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
         )
-    return decode_call(bytes.fromhex(text[2:]))
+    return decode_call(bytes.fromhex(text[2:]), calls_of(case.situation.deployment))
 
 
 @check(
@@ -158,7 +159,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
 
     A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both.
     """
-    number = next((leaf(case.message, f.path) for f in case.fields if f.path.endswith("pairIndex")), None)
+    number = value_of(case.fields, case.message, PAIR)
     if number is None:
         return None
     pair = case.situation.deployment.pairs.get(number) if isinstance(number, int) else None
@@ -171,7 +172,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
         return Finding(True, pair.name, pair.name)
     enum = case.situation.deployment.enums.get("openOrderType", {})
     wrong = enum.get("market" if pair.pnl else "market_pnl")
-    got = case.message["orderType"]
+    got = value_of(case.fields, case.message, OPEN_TYPE)
     return Finding(
         got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"
     )
@@ -186,8 +187,9 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
     if case.call.call.name != "approve":
         return None
     expected = case.situation.deployment.contracts.get("tradingStorage")
-    got = case.message["spender"]
-    return Finding(got == expected, checksum_address(got), checksum_address(expected) if expected else "a pinned one")
+    got = value_of(case.fields, case.message, SPENDER)
+    shown = checksum_address(got) if type(got) is bytes else ""
+    return Finding(got == expected, shown, checksum_address(expected) if expected else "a pinned one")
 
 
 @check(
@@ -200,8 +202,8 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
         return None
-    amount, wanted = case.message["amount"], case.step.values.get("amountUsdc")
-    ok = amount < UNLIMITED_FROM_RAW or (wanted is not None and wanted.text == "unlimited")
+    amount, wanted = value_of(case.fields, case.message, ALLOWANCE), case.step.values.get("amountUsdc")
+    ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")
     return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 

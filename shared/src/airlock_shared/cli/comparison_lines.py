@@ -25,6 +25,10 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
+    for line in _profile_words(deployment):
+        first, *rest = wrapped(f"signed: {safe(line, limit=4000)}", WIDTH - 2)
+        yield first
+        yield from (f"  {row}" for row in rest)
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():
@@ -33,6 +37,13 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"service {name}: {safe(url)}"
     yield f"fetched at {safe(deployment.fetched_at)}"
     yield from fingerprint_lines("deployment", deployment.fingerprint) if words else ()
+
+
+def _profile_words(deployment: Deployment) -> Iterator[str]:
+    if deployment.signed:
+        from airlock_shared.catalogue.profile_words import profile_words
+
+        yield from profile_words(deployment.signed)
 
 
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:

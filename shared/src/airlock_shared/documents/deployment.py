@@ -18,13 +18,18 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
-from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats
+from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats, to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.token_metadata import TokenMetadata
 
 FORMAT = "airlock/deployment@1"
+FORMAT_WITH_PROFILE = "airlock/deployment@2"
+"""A deployment with the member ``signed``: what is signed at this venue, where it differs from what ships (ADR 27)."""
+
+_FORMATS = (FORMAT, FORMAT_WITH_PROFILE)
+_ANY_FORMAT = re.compile(r"airlock/deployment@[1-9][0-9]{0,3}", re.ASCII)
 MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
@@ -58,7 +63,11 @@ class Pair(NamedTuple):
 
 
 class Deployment(NamedTuple):
-    """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is."""
+    """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
+
+    ``signed`` is the venue's profile as one text, empty for a venue that signs what ships; ``catalogue.venue`` makes
+    ``venue`` of it.
+    """
 
     name: str
     rehearsal: bool
@@ -74,6 +83,8 @@ class Deployment(NamedTuple):
     fingerprint: str
     document: dict[str, Any]
     token: TokenMetadata | None = None
+    signed: str = ""
+    venue: Any = None
 
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
@@ -99,16 +110,17 @@ def parse_deployment(data: bytes) -> Deployment:
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a deployment document", expected=FORMAT, do="check which file this is")
+    if type(value) is not dict or value.get("format") not in _FORMATS:
+        raise _not_a_deployment(value)
     refuse_floats(value)
+    profiled = {"signed": dict} if value["format"] == FORMAT_WITH_PROFILE else {}
     read_members(
         value,
         "deployment",
         {
             "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
-            "fetched_at": str,
+            "fetched_at": str, **profiled,
         },
         {"device_metadata": dict},
     )  # fmt: skip
@@ -140,7 +152,16 @@ def read_deployment(value: Any) -> Deployment:
         fingerprint=fingerprint(value),
         document=value,
         token=_token(value, contracts),
+        signed=to_json(value["signed"]).decode() if profiled else "",
     )
+
+
+def _not_a_deployment(value: Any) -> DocumentError:
+    found = value.get("format") if type(value) is dict else None
+    if type(found) is str and _ANY_FORMAT.fullmatch(found):
+        return DocumentError("DOC-FORMAT", "a deployment of a newer version", got=found, expected=" or ".join(_FORMATS),
+                             do="update Airlock on this machine to the other machine's version")  # fmt: skip
+    return DocumentError("DOC-FORMAT", "not a deployment document", expected=FORMAT, do="check which file this is")
 
 
 def _read_domain(value: Any, where: str) -> Domain:

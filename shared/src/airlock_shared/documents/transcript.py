@@ -72,6 +72,15 @@ def machine_of(entries: Sequence[Entry]) -> str:
     return entries[0].hash if entries else ""
 
 
+PROVED = "delegate-proved"
+"""The event: ``ceremony``, ``step``, ``delegate`` (EIP-55), ``challenge`` (SHA-256 of the text signed, hex)."""
+
+
+def proved(entries: Iterable[Entry]) -> frozenset[str]:
+    """Return the challenges (SHA-256, hex) whose proofs this machine's transcript says that it has checked."""
+    return frozenset(str(entry.data.get("challenge")) for entry in entries if entry.event == PROVED)
+
+
 def _broken(line: int, why: str) -> DocumentError:
     return DocumentError(
         "DOC-CHAIN",

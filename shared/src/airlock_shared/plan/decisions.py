@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
-from airlock_shared.catalogue.intents import Field, leaf
+from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Bounds, Exact, Plan, Step, Value
@@ -47,13 +47,15 @@ def decide(
 
 
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
-    path, _, _, (kind, parameter, limit) = field
+    path, _, _, (kind, parameter, limit), leaf_kind = field
     raw = message[path] if path in message else leaf(message, path)
     if kind == "zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     wanted = wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
+        if leaf_kind == OPENED_MS and type(raw) is int:
+            found = raw // 1000  # a plan says it to the second
         return Decision(field, raw, "plan", wanted.text, wanted.holds(found), type(wanted) is Bounds)
     if kind == "plan-or-zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from airlock_shared.catalogue.referral_code import code_rows, code_text
-from airlock_shared.checks.possession import PROVED
-from airlock_shared.documents.transcript import Entry
+from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.transcript_entries import READ

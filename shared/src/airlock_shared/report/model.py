@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from airlock_shared.ceremony.roles import differences
-from airlock_shared.checks.possession import is_waived, registrations, waivers
+from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
 from airlock_shared.report.consistency import ELSEWHERE, match

@@ -6,14 +6,12 @@ together with the envelope's version, which has to change with it.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
-from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.encode_types import SHIPPED, types_of_text
 from airlock_shared.wire.codec import to_cbor
 
-_STRUCT = re.compile(r"(\w+)\(([^)]*)\)")
 _DOMAIN = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 _ZEROS = "0x" + "0" * 128
 
@@ -64,9 +62,9 @@ _HEADER: dict[str, Any] = {
 def dictionary() -> bytes:
     """Return the dictionary: the definitions of the catalogue's structs, then the members of the documents."""
     structs = {
-        name: [dict(zip(("type", "name"), member.split(" "), strict=True)) for member in members.split(",")]
-        for text in (*(intent.encode_type for intent in CATALOGUE.values()), _DOMAIN)
-        for name, members in _STRUCT.findall(text)
+        name: [{"type": member["type"], "name": member["name"]} for member in members]
+        for text in (*SHIPPED.values(), _DOMAIN)
+        for name, members in types_of_text(text).items()
     }
     documents = [
         {"format": "airlock/signatures@1", "header": _HEADER, "signatures": [_SIGNED]},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
     from airlock_online.journal.schema import Record
+    from airlock_shared.catalogue.intents import Intent
 
 
 class Found(NamedTuple):
@@ -33,7 +34,7 @@ class Delivery(NamedTuple):
 
     Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
     bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id`` is
-    the pinned deployment's, for which it was signed.
+    the pinned deployment's, for which it was signed. ``intent`` is the struct at this venue, None for the shipped one.
     """
 
     digest: str
@@ -55,6 +56,7 @@ class Delivery(NamedTuple):
     replaces: str = ""
     requests: str = ""
     chain_id: int | None = None
+    intent: Intent | None = None
 
     def __repr__(self) -> str:
         """Name the delivery without its signature: until it is submitted, that is a secret."""

@@ -14,7 +14,7 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
-from airlock_online.delivery.routes.struct import body_of, members_of
+from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -41,7 +41,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
 
 def _usual(delivery: Delivery) -> dict[str, object]:
     """Return the body as comparable venues take it, some of its members numbers."""
-    signed = members_of(delivery)
+    signed = leaves_by_shipped_path(delivery)
     return {
         "trader": signed["trader"],
         "buy": signed["buy"],

@@ -6,30 +6,58 @@ list: nothing else of a delivery can be sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_shared.catalogue.intents import CATALOGUE, abi_type_of, types_of
+from airlock_shared.catalogue.encode_types import abi_type_of, types_of
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.text.safe import safe
 
-Member = str | int | bool
+Member = Any
+KIN = {OPENED: (OPENED, OPENED_MS)}
+
+
+def struct_of(delivery: Delivery) -> Intent:
+    """Return the struct that was signed, as the delivery's venue has it. Raises ``KeyError`` for none of the catalogue."""
+    return delivery.intent or CATALOGUE[delivery.primary_type]
 
 
 def members_of(delivery: Delivery) -> dict[str, Member]:
-    """Return a flat struct's members by name, addresses in EIP-55.
+    """Return a struct's members by name, addresses in EIP-55, structs within it as objects.
 
     Raises ``Refusal("ENC-CANONICAL")`` when the encoding is not one of the struct.
     """
-    intent = CATALOGUE[delivery.primary_type]
+    intent = struct_of(delivery)
     (values,) = decode([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
-    names = intent.abi_order or [member["name"] for member in types_of(intent)[intent.name]]
+    types = types_of(intent)
+    return _named(types, intent.name, values, intent.abi_order)
+
+
+def _named(
+    types: Mapping[str, list[dict[str, str]]], struct: str, values: Sequence[Any], order: Sequence[str] = ()
+) -> dict[str, Member]:
+    kinds = {member["name"]: member["type"] for member in types[struct]}
     return {
-        name: checksum_address(value) if type(value) is bytes else value
-        for name, value in zip(names, values, strict=True)
+        name: _named(types, kinds[name], value)
+        if kinds[name] in types
+        else checksum_address(value)
+        if type(value) is bytes
+        else value
+        for name, value in zip(order or kinds, values, strict=True)
     }
+
+
+def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
+    """Return what was signed by the paths of the shipped struct, whatever the venue calls its members."""
+    message, fields = members_of(delivery), struct_of(delivery).fields
+    kinds = {each.path: each.kind for each in CATALOGUE[delivery.primary_type].fields}
+    found = {path: value_of(fields, message, *KIN.get(kind, (kind,))) for path, kind in kinds.items()}
+    return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
 PARTS = ("primary_type", "encoded_intent", "signature", "digest", "signer", "trader", "contract", "nonce", "chain_id")
@@ -58,4 +86,6 @@ def _part(part: object, delivery: Delivery) -> object:
 
 
 def _as_text(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _as_text(member) for name, member in value.items()}
     return str(value) if type(value) is int else value

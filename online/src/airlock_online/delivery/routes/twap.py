@@ -15,7 +15,7 @@ from airlock_online.clients.urls import join
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
-from airlock_online.delivery.routes.struct import body_of, members_of
+from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
@@ -37,7 +37,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
     """POST once; the answer is the outcome."""
-    twap_id = members_of(delivery)["twapId"]
+    twap_id = leaves_by_shipped_path(delivery)["twapId"]
 
     def read(reply: Reply) -> dict[str, object]:
         told = inside(document_of(_WHO, parcel.url, reply, (200, 201)))

@@ -12,7 +12,6 @@ import click
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.course import DEPLOYMENT, Facts, course, newest, numbered, stop_as_json
 from airlock_shared.checks.clock import clock_of
-from airlock_shared.checks.possession import challenge_of, registrations
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.console import INPUT, json_option, show, show_json
@@ -20,6 +19,7 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.host.files import read_input
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
 
 _FILES_AT_MOST = 1000

@@ -1,0 +1,75 @@
+"""Calldata read strictly, canonical encoding only, and written: the bytes of a known call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airlock_shared.catalogue.calls import (
+    DELEGATED_SIGNATURE,
+    Call,
+    Calls,
+    arguments_of,
+    selector_of,
+    shipped_calls,
+)
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.records import NamedTuple
+
+_DELEGATED_TYPES = ("address", "bytes")
+
+
+class Decoded(NamedTuple):
+    """Calldata read back: the call, its arguments by name, and, of a delegated call, the trader it is made for."""
+
+    call: Call
+    message: dict[str, Any]
+    delegated_for: bytes | None
+
+
+def decode_call(data: bytes, calls: Calls | None = None) -> Decoded:
+    """Read calldata, canonical encoding only; a delegated call is opened once, and never twice.
+
+    ``calls`` are the venue's, the shipped ones when None. Raises ``Refusal`` with ``TX-SELECTOR`` for an unknown function,
+    ``TX-NESTED`` for a delegated call within another, ``TX-DELEGABLE`` for one that a delegate may not make,
+    ``ENC-CANONICAL`` for another encoding.
+    """
+    known = calls or shipped_calls()
+    if not _is_delegated(data):
+        call = _call_of(data, known)
+        return Decoded(call, _arguments(call, data), None)
+    trader, inner = decode(_DELEGATED_TYPES, data[4:])
+    if _is_delegated(inner):
+        raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
+    call = _call_of(inner, known)
+    if not call.delegable:
+        raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", got=call.name)
+    return Decoded(call, _arguments(call, inner), trader)
+
+
+def _is_delegated(data: bytes) -> bool:
+    return data[:4] == selector_of(DELEGATED_SIGNATURE)
+
+
+def _call_of(data: bytes, calls: Calls) -> Call:
+    call = calls.by_selector.get(data[:4])
+    if call is None:
+        raise Refusal("TX-SELECTOR", "a function that Airlock does not know", got="0x" + data[:4].hex(),
+                      expected="one of the known calls")  # fmt: skip
+    return call
+
+
+def _arguments(call: Call, data: bytes) -> dict[str, Any]:
+    arguments = arguments_of(call.signature)
+    values = decode([argument.type for argument in arguments], data[4:])
+    return {
+        name: dict(zip([member for member, _ in inner], value, strict=True)) if inner else value
+        for (name, _, inner), value in zip(arguments, values, strict=True)
+    }
+
+
+def encode_call(call: Call, message: dict[str, Any]) -> bytes:
+    """Return the calldata of a call from its arguments by name."""
+    arguments = arguments_of(call.signature)
+    values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]
+    return selector_of(call.signature) + encode([argument.type for argument in arguments], values)

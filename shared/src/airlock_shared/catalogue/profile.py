@@ -1,0 +1,333 @@
+"""What is signed at one venue: its structs and calls, where they differ from the shipped catalogue, as people pinned them.
+
+A venue's profile (``airlock/venue-signed@1``) chooses for every leaf one of the closed list of kinds
+(:mod:`airlock_shared.catalogue.kinds`). It is resolved against the shipped catalogue once, on the online machine, and the
+whole result is pinned with the deployment: what a later release ships changes nothing of it. Who may sign a shipped struct,
+under which domain, where it is sent, and which checks judge it is code, and in no profile. The specification leaves these
+shapes open: "Intent message structs" and "Builder: unsigned transactions" show members and names, not types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from airlock_shared.catalogue.calls import (
+    CALLS,
+    DELEGATED_SIGNATURE,
+    Argument,
+    Call,
+    Calls,
+    arguments_of,
+    canonical,
+    indexed,
+    selector_of,
+)
+from airlock_shared.catalogue.encode_types import leaves_of, types_of_text
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import (
+    DEADLINE,
+    KINDS,
+    MAY_BE_LEFT_OUT,
+    NONCE_KIND,
+    OPENED,
+    OPENED_MS,
+    SEVERAL,
+    SIGNED_AT,
+    ZERO,
+    Field,
+    Rule,
+    field,
+    path_of,
+)
+from airlock_shared.documents.services import PINNABLE
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
+from airlock_shared.ethereum.eip712_types import atomic_kind
+from airlock_shared.records import NamedTuple
+from airlock_shared.wire.members import read_members
+
+FORMAT = "airlock/venue-signed@1"
+MAX_STRUCTS, MAX_CHARACTERS = 64, 3000
+"""Of a profile, and of a struct's or a call's text: what people are still shown whole."""
+
+DOMAINS = ("trading", "referral")
+SIGNER_RULES = ("trader-only", "trader-or-delegate")
+
+NEVER = (
+    "approve(address a,uint256 b)", "increaseAllowance(address a,uint256 b)", "transfer(address a,uint256 b)",
+    "transferFrom(address a,address b,uint256 c)", "setApprovalForAll(address a,bool b)",
+    "permit(address a,address b,uint256 c,uint256 d,uint8 e,bytes32 f,bytes32 g)", "upgradeTo(address a)",
+    "upgradeToAndCall(address a,bytes b)", "transferOwnership(address a)", "multicall(bytes[] a)",
+    "multicall(uint256 a,bytes[] b)", DELEGATED_SIGNATURE,
+)  # fmt: skip
+"""Functions that no profile may reach, by their names or by a signature that has the same selector."""
+
+ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\((?:\w+ \w+(?:,\w+ \w+)*)?\)){1,16}", re.ASCII)
+_ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
+_SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
+_FIXED = ("domain", "signer_rule", "route")
+"""What the specification says of a shipped struct, and no profile changes."""
+
+_ACCOUNTS = ("trader", "referee", "referrer")
+
+
+class Venue(NamedTuple):
+    """What is signed at a venue: its structs by primary type, and its calls."""
+
+    structs: Mapping[str, Intent]
+    calls: Calls
+
+
+@lru_cache(maxsize=64)
+def venue_of(signed: str) -> Venue:
+    """Return the venue that a deployment's ``signed`` text describes.
+
+    Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, and what the readers of types raise.
+    """
+    value = _read(json.loads(signed), whole=True)
+    structs = {name: _intent(name, entry) for name, entry in value["structs"].items()}
+    calls = {name: _call(name, entry) for name, entry in value["calls"].items()}
+    found: dict[bytes, str] = {}
+    for name, call in calls.items():
+        other = found.setdefault(selector_of(call.signature), name)
+        if other != name:
+            raise _wrong(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
+    return Venue(structs, indexed(calls))
+
+
+def resolve(profile: Any) -> dict[str, Any]:
+    """Return what is pinned: a profile's differences within everything that ships.
+
+    Raises as :func:`venue_of`; a profile that changes nothing is refused too: it would be pinned for nothing.
+    """
+    given = _read(profile, whole=False)
+    structs, calls = signed_of(CATALOGUE), _calls_signed(CALLS)
+    for name, entry in given["structs"].items():
+        structs[name] = {**structs.get(name, {}), "abi_order": [], **entry}
+    for name, entry in given["calls"].items():
+        calls[name] = entry
+    whole = {"format": FORMAT, "structs": structs, "calls": calls}
+    if whole == {"format": FORMAT, "structs": signed_of(CATALOGUE), "calls": _calls_signed(CALLS)}:
+        raise _wrong("structs", "nothing differs from what ships", "no difference", "at least one, or no profile")
+    venue_of(text_of(whole))
+    return whole
+
+
+def text_of(signed: Mapping[str, Any]) -> str:
+    """Return a deployment's ``signed`` member as the text by which a venue is known within a process."""
+    return json.dumps(signed, sort_keys=True, separators=(",", ":"))
+
+
+def signed_of(structs: Mapping[str, Intent]) -> dict[str, Any]:
+    """Return structs as a deployment has them."""
+    return {
+        name: {
+            "encode_type": intent.encode_type,
+            "abi_order": list(intent.abi_order),
+            "leaves": {each.path: each.kind for each in intent.fields},
+            **{member: getattr(intent, member) for member in _FIXED},
+        }
+        for name, intent in structs.items()
+    }
+
+
+def _calls_signed(calls: Mapping[str, Call]) -> dict[str, Any]:
+    return {
+        name: {"signature": call.signature, "leaves": {each.path: each.kind for each in call.fields}}
+        for name, call in calls.items()
+    }
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def _read(value: Any, *, whole: bool) -> dict[str, Any]:
+    if type(value) is not dict or value.get("format") != FORMAT:
+        raise _wrong("format", "not a profile of what a venue signs", repr(_format_of(value))[:80], FORMAT)
+    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
+    if len(value["structs"]) > MAX_STRUCTS:
+        raise _wrong("structs", "too many", str(len(value["structs"])), f"at most {MAX_STRUCTS}")
+    for name, entry in value["structs"].items():
+        needed: dict[str, type] = {"encode_type": str, "leaves": dict}
+        needed |= {} if name in CATALOGUE and not whole else dict.fromkeys(_FIXED, str)
+        order: dict[str, type] = {"abi_order": list}
+        read_members(entry, f"structs.{name}", needed | order if whole else needed, {} if whole else order)
+    for name, entry in value["calls"].items():
+        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict})
+    return value
+
+
+def _format_of(value: Any) -> Any:
+    return value.get("format") if type(value) is dict else value
+
+
+def _intent(name: str, entry: Mapping[str, Any]) -> Intent:
+    where, text = f"structs.{name}", entry["encode_type"]
+    types = _types(where, name, text)
+    leaves = dict(leaves_of(types, name))
+    fields = _fields(where, entry["leaves"], leaves)
+    order = tuple(entry["abi_order"])
+    members = [member["name"] for member in types[name]]
+    if order and sorted(map(str, order)) != sorted(members):
+        raise _wrong(f"{where}.abi_order", "not the struct's members", str(list(order))[:200], str(members))
+    order = () if list(order) == members else order
+    shipped = CATALOGUE.get(name)
+    if shipped is None:
+        return _own_intent(where, name, entry, fields, order)
+    for member in _FIXED:
+        if entry[member] != getattr(shipped, member):
+            raise _wrong(f"{where}.{member}", "no profile changes this", entry[member], getattr(shipped, member))
+    fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
+    account = next(each.kind for each in shipped.fields if each.path == shipped.trader)
+    return shipped._replace(
+        encode_type=text,
+        trader=path_of(fields, account),
+        nonce=path_of(fields, NONCE_KIND),
+        deadline=path_of(fields, DEADLINE),
+        fields=fields,
+        abi_order=order,
+    )
+
+
+def _types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
+    """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else."""
+    if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
+        raise _wrong(
+            where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
+        )
+    types = types_of_text(text)
+    try:
+        same = next(iter(types)) == name and read_types(types).encode_type(name) == text
+    except Refusal as refusal:
+        raise _wrong(where, refusal.what, text[:200], refusal.expected) from refusal
+    if not same:
+        raise _wrong(
+            where, "not an encodeType", text[:200], f"{name} first, then what it refers to, by name, each once"
+        )
+    if taken := [other for other in types if other == DOMAIN_TYPE or (other != name and other in CATALOGUE)]:
+        raise _wrong(where, "a struct within it has a name with another meaning", taken[0], "another name")
+    return types
+
+
+def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> tuple[Field, ...]:
+    """Return a leaf's field for each path, in the struct's own order."""
+    if set(kinds) != set(leaves):
+        missing, unknown = sorted(set(leaves) - set(kinds)), sorted(set(kinds) - set(leaves))
+        raise _wrong(
+            f"{where}.leaves", "not every leaf once", f"missing {missing}, unknown {unknown}"[:200], "each leaf"
+        )
+    fields, seen = [], set()
+    for path, solidity in leaves.items():
+        kind = kinds[path]
+        if type(kind) is not str or kind not in KINDS:
+            raise _wrong(
+                f"{where}.leaves.{path}", "no kind of the list", repr(kind)[:80], "see docs/reference/venue-profile.md"
+            )
+        if not holds(kind, solidity):
+            raise _wrong(f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity)
+        if kind in seen and kind not in SEVERAL:
+            raise _wrong(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
+        seen.add(kind)
+        fields.append(field(path, kind))
+    return tuple(fields)
+
+
+def holds(kind: str, solidity: str) -> bool:
+    """Tell whether a Solidity type can hold a leaf of this kind."""
+    found, wanted = atomic_kind(solidity), KINDS[kind].solidity
+    return found is not None and (wanted == "any" or solidity == wanted or found[0] == wanted)
+
+
+def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...], more: set[str]) -> tuple[Field, ...]:
+    """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
+    own = {(each.path, each.kind): each.meaning for each in shipped}
+    usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
+    have, known = {_one(each.kind) for each in fields}, {_one(each.kind) for each in shipped}
+    if missing := sorted(known - have - MAY_BE_LEFT_OUT):
+        raise _wrong(
+            f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
+        )
+    if unknown := sorted(have - known - more):
+        raise _wrong(
+            f"{where}.leaves", "a leaf that nothing here decides", ", ".join(unknown), "the kinds that ship for it"
+        )
+    return tuple(
+        each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
+        for each in fields
+    )
+
+
+def _one(kind: str) -> str:
+    return OPENED if kind == OPENED_MS else kind
+
+
+def _own_intent(
+    where: str, name: str, entry: Mapping[str, Any], fields: tuple[Field, ...], order: tuple[str, ...]
+) -> Intent:
+    """Return a struct that does not ship: the plan decides every leaf by its raw value, but for times and nonce."""
+    for member, choices in (("domain", DOMAINS), ("signer_rule", SIGNER_RULES), ("route", PINNABLE)):
+        if entry[member] not in choices:
+            raise _wrong(f"{where}.{member}", "not one of these", entry[member][:80], ", ".join(choices))
+    accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
+    if len(accounts) != 1 or not path_of(fields, NONCE_KIND):
+        raise _wrong(f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce")
+    own = tuple(each._replace(rule=_own_rule(each)) for each in fields)
+    return Intent(
+        name, entry["encode_type"], f"{name}, a struct of this venue's profile", entry["domain"], entry["signer_rule"],
+        entry["route"], accounts[0], path_of(fields, NONCE_KIND), path_of(fields, DEADLINE), own, order,
+    )  # fmt: skip
+
+
+def _own_rule(leaf: Field) -> Rule:
+    if leaf.kind in (DEADLINE, NONCE_KIND):
+        return leaf.rule._replace(parameter=leaf.path)
+    return leaf.rule if leaf.kind in (SIGNED_AT, ZERO) else Rule("plan", leaf.path)
+
+
+def _call(name: str, entry: Mapping[str, Any]) -> Call:
+    where, signature, shipped = f"calls.{name}", entry["signature"], CALLS.get(name)
+    if shipped is None:
+        raise _wrong(
+            where, "a call that Airlock has no action for", name[:80], "a venue's form of one of " + ", ".join(CALLS)
+        )
+    if signature != shipped.signature:
+        _require_harmless(where, signature, shipped)
+    arguments = arguments_of(signature)
+    leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
+    fields = _as_shipped(where, _fields(where, entry["leaves"], leaves), shipped.fields, {ZERO})
+    return shipped._replace(signature=signature, fields=fields, known_as=name)
+
+
+def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
+    """Return the path and the type of each leaf of an argument."""
+    if not argument.members:
+        return [(argument.name, argument.type)]
+    return [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
+
+
+def _require_harmless(where: str, signature: str, shipped: Call) -> None:
+    """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
+    if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
+        raise _wrong(where, "not a signature with argument names", signature[:200], f"such as {shipped.signature}")
+    if shipped.name == "approve":
+        raise _wrong(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
+    others = [call.signature for call in CALLS.values() if canonical(call.signature) != canonical(signature)]
+    names = {other.partition("(")[0] for other in (*NEVER, *others)} - {shipped.function}
+    if signature.partition("(")[0] in names:
+        raise _wrong(where, "the name of another function", signature[:200], "the venue's own function")
+    for other in (*NEVER, *others):
+        if selector_of(other) == selector_of(signature):
+            raise _wrong(
+                where, "it has the selector of another function", signature[:200], f"not that of {canonical(other)}"
+            )
+
+
+def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
+    do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
+    error = DocumentError("DOC-VENUE", what, got=got, expected=expected, do=do)
+    error.where = where
+    return error

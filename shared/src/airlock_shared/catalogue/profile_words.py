@@ -1,0 +1,82 @@
+"""A venue's profile in words, for the people who pin it: how what is signed here differs from what ships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from airlock_shared.catalogue.calls import CALLS, Call, canonical, selector_of
+from airlock_shared.catalogue.encode_types import leaves_of, types_of_text
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import Field
+from airlock_shared.catalogue.profile import argument_leaves, venue_of
+from airlock_shared.ethereum.eip712 import read_types
+
+
+def profile_words(signed: str) -> Iterator[str]:
+    """Yield a line for each difference from what ships; nothing for an empty ``signed``. Raises as ``venue_of``."""
+    if not signed:
+        return
+    venue = venue_of(signed)
+    for name, intent in venue.structs.items():
+        shipped = CATALOGUE.get(name)
+        if shipped != intent:
+            yield from _struct_words(intent, shipped)
+    for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
+        yield f"{name}: not signed at this venue"
+    for name, call in venue.calls.by_name.items():
+        if call._replace(known_as="") != CALLS[name]:
+            yield from _call_words(call, CALLS[name])
+    for name in sorted(CALLS.keys() - venue.calls.by_name.keys()):
+        yield f"{name}: not called at this venue"
+
+
+def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
+    name, types = intent.name, types_of_text(intent.encode_type)
+    if shipped is None:
+        yield f"{name}: a struct that does not ship; its meaning is this profile's alone"
+        yield f"{name}: signed under the {intent.domain} domain, {intent.signer_rule}, sent to {intent.route}"
+    before = types_of_text(shipped.encode_type) if shipped is not None else {}
+    old = dict(leaves_of(before, name)) if shipped is not None else {}
+    yield from _leaf_words(name, dict(leaves_of(types, name)), intent.fields, old, shipped.fields if shipped else ())
+    if shipped is None or intent.encode_type != shipped.encode_type:
+        yield f"{name}: the signed type is now {intent.encode_type}"
+        was = f" (ships: 0x{_type_hash(shipped)})" if shipped is not None else ""
+        yield f"{name}: its type hash is 0x{_type_hash(intent)}{was}"
+    if shipped is None or _order(intent) != _order(shipped):
+        yield f"{name}: encoded for the contract in the order {', '.join(_order(intent))}"
+
+
+def _call_words(call: Call, shipped: Call) -> Iterator[str]:
+    new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
+    old = {path: kind for each in shipped.arguments for path, kind in argument_leaves(each)}
+    yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields)
+    if call.signature != shipped.signature:
+        yield f"call {call.name}: the function is now {canonical(call.signature)}"
+        selectors = selector_of(call.signature).hex(), selector_of(shipped.signature).hex()
+        yield f"call {call.name}: its selector is 0x{selectors[0]} (ships: 0x{selectors[1]})"
+
+
+def _leaf_words(
+    name: str, new: Mapping[str, str], fields: tuple[Field, ...], old: Mapping[str, str], shipped: tuple[Field, ...]
+) -> Iterator[str]:
+    now, was = {each.path: each for each in fields}, {each.path: each for each in shipped}
+    for path in old:
+        if path not in new:
+            yield f"{name}: member {path} removed ({old[path]}, {was[path].meaning})"
+    for path, solidity in new.items():
+        if path not in old:
+            yield f"{name}: member {path} added: {solidity}, {now[path].kind}: {now[path].meaning}"
+            continue
+        if solidity != old[path]:
+            yield f"{name}: member {path} is {solidity} (ships: {old[path]})"
+        if now[path].kind != was[path].kind:
+            yield f"{name}: member {path} means {now[path].kind}: {now[path].meaning} (ships: {was[path].kind})"
+
+
+def _type_hash(intent: Intent) -> str:
+    return read_types(types_of_text(intent.encode_type)).type_hash(intent.name).hex()
+
+
+def _order(intent: Intent) -> tuple[str, ...]:
+    members = types_of_text(intent.encode_type)[intent.name]
+    return intent.abi_order or tuple(member["name"] for member in members)

@@ -1,0 +1,422 @@
+"""A venue's profile: what it may say, what is refused, and that nothing of it lets a changed byte be signed unseen."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from eth_utils.crypto import keccak
+
+from airlock_shared.catalogue import profile as profiles
+from airlock_shared.catalogue.calldata import decode_call, encode_call
+from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of, selectors
+from airlock_shared.catalogue.encode_types import leaves_of, types_of
+from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.catalogue.kinds import KINDS, leaf
+from airlock_shared.catalogue.profile import NEVER, resolve, text_of, venue_of
+from airlock_shared.catalogue.profile_words import profile_words
+from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.payload import known_struct
+from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.errors import AirlockError, DocumentError
+from second_venue.other_types import PROFILE
+from shared.make_payloads import NOW_MS
+from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
+
+_CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"}
+CANCEL = {
+    "encode_type": "CancelReq(address trader,uint64 order,uint256 nonce,uint64 deadline)",
+    "leaves": _CANCEL_LEAVES,
+    "domain": "trading",
+    "signer_rule": "trader-only",
+    "route": "relayer",
+}
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Return the second venue's profile after a change."""
+    made = copy.deepcopy(PROFILE)
+    change(made)
+    return made
+
+
+def with_struct(name: str, **members: Any) -> dict[str, Any]:
+    """Return the profile whose struct of this name has these members too."""
+    return changed(lambda p: p["structs"].setdefault(name, {}).update(members))
+
+
+def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
+    """Return the profile with a venue's form of a call."""
+    return changed(lambda p: p["calls"].__setitem__(name, {"signature": signature, "leaves": leaves}))
+
+
+def deployed(profile: dict[str, Any]) -> Deployment:
+    """Return the deployment of the vectors with a profile's result, as it is read from its file."""
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": FORMAT_WITH_PROFILE, "signed": resolve(profile)}
+    return with_venue(parse_deployment(to_bytes(document)))
+
+
+# ---- what it says ---------------------------------------------------------------------------------------------------
+
+
+def test_what_differs_is_the_venue_s_and_the_rest_is_what_ships() -> None:
+    venue = venue_of(deployed(PROFILE).signed)
+    assert venue.structs.keys() == CATALOGUE.keys()
+    assert {name for name, intent in venue.structs.items() if intent != CATALOGUE[name]} == PROFILE["structs"].keys()
+    assert venue.calls.by_name.keys() == CALLS.keys()
+    renamed = {name: call.function for name, call in venue.calls.by_name.items() if call.function != name}
+    assert renamed == {"claimTokens": "claimRewards", "updateOpenLimitOrder": "changeLimit"}
+
+
+def test_a_deployment_without_a_profile_is_what_ships() -> None:
+    assert structs_of(deployment()) is CATALOGUE
+    assert {
+        selector: call.name for selector, call in calls_of(deployment()).by_selector.items()
+    }.items() <= selectors().items()
+
+
+@pytest.mark.parametrize("name", PROFILE["structs"])
+def test_who_signs_a_shipped_struct_and_where_it_goes_stays_what_the_specification_says(name: str) -> None:
+    intent, shipped = venue_of(deployed(PROFILE).signed).structs[name], CATALOGUE[name]
+    for member in ("name", "title", "domain", "signer_rule", "route", "order_types"):
+        assert getattr(intent, member) == getattr(shipped, member)
+
+
+def test_a_call_of_the_venue_is_read_by_its_own_selector_and_no_longer_by_the_shipped_one() -> None:
+    calls = calls_of(deployed(PROFILE))
+    assert decode_call(keccak(text="claimRewards()")[:4], calls).call.name == "claimTokens"
+    with pytest.raises(AirlockError, match="does not know"):
+        decode_call(keccak(text="claimTokens()")[:4], calls)
+
+
+def test_arguments_in_another_order_are_read_under_their_own_names() -> None:
+    call = calls_of(deployed(PROFILE)).by_name["updateOpenLimitOrder"]
+    message = {"price": 6, "slot": 2, "pair": 1, "sl": 5, "tp": 4, "slippage": 3}
+    assert decode_call(encode_call(call, message), calls_of(deployed(PROFILE))).message == message
+    assert {field.path: field.rule.parameter for field in call.fields} == {
+        "price": "price", "slot": "orderIndex", "pair": "pairIndex", "sl": "stopLoss", "tp": "takeProfit",
+        "slippage": "slippagePercent",
+    }  # fmt: skip
+
+
+def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
+    intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).signed).structs["CancelReq"]
+    decided = {field.path: (field.rule.kind, field.rule.parameter) for field in intent.fields}
+    assert decided == {
+        "trader": ("plan", "trader"), "order": ("plan", "order"), "nonce": ("builder", "nonce"),
+        "deadline": ("builder", "deadline"),
+    }  # fmt: skip
+    assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
+
+
+@pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
+def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_it(name: str) -> None:
+    if name in CATALOGUE:
+        intent = CATALOGUE[name]
+        leaves, fields = dict(leaves_of(types_of(intent), name)), intent.fields
+    else:
+        leaves = {p: t for each in CALLS[name].arguments for p, t in profiles.argument_leaves(each)}
+        fields = CALLS[name].fields
+    assert [(field.path, profiles.holds(field.kind, leaves[field.path])) for field in fields] == [
+        (p, True) for p in leaves
+    ]
+    assert all(field.rule == KINDS[field.kind].rule for field in fields)
+
+
+def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pinned = deployed(PROFILE)
+    before = venue_of(pinned.signed).structs["RegisterCodeReq"]
+    later = CATALOGUE["RegisterCodeReq"]._replace(encode_type="RegisterCodeReq(bytes32 _code)", fields=())
+    monkeypatch.setitem(CATALOGUE, "RegisterCodeReq", later)
+    venue_of.cache_clear()
+    with pytest.raises(
+        DocumentError, match="nothing here decides"
+    ):  # a release that knows less refuses, and assumes nothing
+        venue_of(pinned.signed)
+    monkeypatch.undo()
+    venue_of.cache_clear()
+    assert venue_of(pinned.signed).structs["RegisterCodeReq"] == before
+
+
+def test_a_profile_that_nobody_read_is_never_taken_for_what_ships() -> None:
+    unread = deployed(PROFILE)._replace(venue=None)
+    with pytest.raises(ValueError, match="with a profile"):
+        structs_of(unread)
+    with pytest.raises(ValueError, match="with a profile"):
+        calls_of(unread)
+
+
+# ---- what people are shown ------------------------------------------------------------------------------------------
+
+
+def test_a_difference_is_told_in_words_with_both_type_hashes() -> None:
+    lines = list(profile_words(deployed(PROFILE).signed))
+    text = PROFILE["structs"]["DelegateReq"]["encode_type"]
+    shipped = CATALOGUE["DelegateReq"].encode_type
+    assert "DelegateReq: member tnc removed (string, the venue's terms, which are part of what is signed)" in lines
+    assert "DelegateReq: member expiry is uint64 (ships: uint256)" in lines
+    assert f"DelegateReq: the signed type is now {text}" in lines
+    assert f"DelegateReq: its type hash is 0x{keccak(text=text).hex()} (ships: 0x{keccak(text=shipped).hex()})" in lines
+    assert "call claimTokens: the function is now claimRewards()" in lines
+    assert any("TpSlReq: encoded for the contract in the order salt, owner" in line for line in lines)
+
+
+def test_what_does_not_differ_is_not_told() -> None:
+    told = {line.partition(":")[0].removeprefix("call ") for line in profile_words(deployed(PROFILE).signed)}
+    assert told == PROFILE["structs"].keys() | PROFILE["calls"].keys()
+
+
+def test_two_profiles_with_two_results_are_shown_in_different_lines() -> None:
+    shipped = CATALOGUE["DelegateReq"]
+    text = shipped.encode_type.replace("uint256 expiry", "uint64 expiry")
+    other = with_struct("DelegateReq", encode_type=text, leaves={f.path: f.kind for f in shipped.fields})
+    first, second = (list(deployment_lines(deployed(each), words=False)) for each in (PROFILE, other))
+    assert first != second
+    assert all(len(line) <= 80 for line in (*first, *second))
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+_DELEGATE = PROFILE["structs"]["DelegateReq"]
+_LEAVES = _DELEGATE["leaves"]
+_CLOSE = PROFILE["structs"]["CloseTradeReq"]
+_ZEROS = ",".join(f"uint8 z{n}" for n in range(400))
+
+
+def _delegate(old: str, new: str, **leaves: str) -> dict[str, Any]:
+    return with_struct(
+        "DelegateReq", encode_type=_DELEGATE["encode_type"].replace(old, new), leaves={**_LEAVES, **leaves}
+    )
+
+
+def _close(old: str, new: str) -> dict[str, Any]:
+    return with_struct("CloseTradeReq", encode_type=_CLOSE["encode_type"].replace(old, new))
+
+
+def _cancel(**members: Any) -> dict[str, Any]:
+    return with_struct("CancelReq", **{**CANCEL, **members})
+
+
+_APPROVE = {"spender": "spender", "amount": "allowance"}
+
+BAD: dict[str, dict[str, Any]] = {
+    "another format": {**PROFILE, "format": "airlock/venue-signed@2"},
+    "no difference": {"format": PROFILE["format"], "structs": {}, "calls": {}},
+    "a member that is no part of it": {**PROFILE, "checks": {"TIME-HORIZON": "off"}},
+    "a check switched off in a struct": with_struct("DelegateReq", unchecked=["TIME-REMAINING"]),
+    "who may sign, changed": with_struct("DelegateReq", signer_rule="trader-or-delegate"),
+    "where it goes, changed": with_struct("CloseTradeReq", route="relayer"),
+    "a kind that there is not": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "anything"}),
+    "a kind that is no word": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": 7}),
+    "a leaf left out": with_struct("DelegateReq", leaves={k: v for k, v in _LEAVES.items() if k != "expiry"}),
+    "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
+    "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
+    "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
+    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "opened"}),
+    "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
+    "no deadline": with_struct(
+        "DelegateReq", encode_type="DelegateReq(address trader,address delegate,uint64 expiry,uint256 nonce)",
+        leaves={k: v for k, v in _LEAVES.items() if k != "deadline"}),
+    "two nonces": _delegate("uint256 nonce", "uint256 nonce,uint256 salt", salt="nonce"),
+    "a text that nobody decides": _delegate("uint256 nonce", "uint256 nonce,bytes32 extra", extra="raw"),
+    "a price that the builder chooses by slippage": with_struct(
+        "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippage"}),
+    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "exposure"}),
+    "an address as a number": _delegate("address delegate", "uint256 delegate"),
+    "a signed amount": _close("uint128 amount", "int128 amount"),
+    "an array": _delegate("address delegate", "address[] delegate"),
+    "another name in the text": _delegate("DelegateReq", "DelegateReq2"),
+    "blanks in the text": _delegate(",", ", "),
+    "a struct that nothing refers to": with_struct("DelegateReq", encode_type=_DELEGATE["encode_type"] + "Zed(uint256 a)"),
+    "a struct within, named as another intent": _close("Position", "TpSlReq"),
+    "the domain within": _close("Position", "EIP712Domain"),
+    "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
+    "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
+    "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
+    "a struct of its own without an account": _cancel(leaves=dict(_CANCEL_LEAVES, trader="raw")),
+    "a struct of its own without a nonce": _cancel(leaves=dict(_CANCEL_LEAVES, nonce="raw")),
+    "a struct of its own under another domain": _cancel(domain="usdc"),
+    "a struct of its own for a relay": _cancel(route="relay"),
+    "a struct of its own without its route": with_struct("CancelReq", **{k: v for k, v in CANCEL.items() if k != "route"}),
+    "a call that no action makes": with_call("withdrawAll", "withdrawAll()"),
+    "the token's approval": with_call("approve", "approve(address spender,uint128 amount)", **_APPROVE),
+    "an approval under another name": with_call("approve", "allow(address spender,uint256 amount)", **_APPROVE),
+    "a call without its deciding argument": with_call("setDelegate", "setDelegate(address delegate)", delegate="delegate"),
+    "a call with an argument that nothing decides": with_call(
+        "claimTokens", "claimRewards(address to)", to="raw"),
+    "a call with an array": with_call("removeDelegate", "removeDelegates(address[] delegate)", delegate="delegate"),
+    "another call's function": with_call("claimTokens", "cancelRequest()"),
+    "another call's function, other arguments": with_call(
+        "removeDelegate", "setDelegate(address delegate)", delegate="delegate"),
+    "one function for two calls": changed(lambda p: p["calls"].update(
+        claimTokens={"signature": "go()", "leaves": {}}, cancelRequest={"signature": "go()", "leaves": {}})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        resolve(BAD[case])
+    assert caught.value.check in ("DOC-VENUE", "DOC-FIELD")
+    assert caught.value.do or caught.value.check == "DOC-FIELD"
+
+
+@pytest.mark.parametrize("case", [case for case in BAD if case not in ("another format", "no difference")])
+def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_hand(case: str) -> None:
+    whole = resolve(PROFILE)
+    for part in ("structs", "calls"):
+        for name, entry in BAD[case].get(part, {}).items():
+            if entry != PROFILE[part].get(name):
+                whole[part][name] = {**whole[part].get(name, {"abi_order": []} if part == "structs" else {}), **entry}
+    whole |= {name: member for name, member in BAD[case].items() if name not in PROFILE}
+    with pytest.raises(DocumentError):
+        venue_of(text_of(whole))
+
+
+@pytest.mark.parametrize("never", NEVER)
+@pytest.mark.parametrize("name", ["setDelegate", "removeDelegate", "claimTokens"])
+def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(never: str, name: str) -> None:
+    function = never.partition("(")[0]
+    for signature in (never, f"{function}()", f"{function}(address delegate,uint256 expiry)"):
+        with pytest.raises(DocumentError):
+            resolve(with_call(name, signature, delegate="delegate", expiry="expiry"))
+
+
+@pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
+def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_function(
+    other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A colliding name costs an hour; here the hash of one is given, as if it had been found."""
+    found = "zz1f3a9(address delegate,uint32 expiry)"
+    monkeypatch.setattr(profiles, "selector_of", lambda text: selector_of(other if text == found else text))
+    with pytest.raises(DocumentError, match="selector of another function"):
+        resolve(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
+
+
+# ---- 300 mutations of a good profile --------------------------------------------------------------------------------
+
+
+def _mutations(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    draw = random.Random(seed)
+    words: list[Any] = [*KINDS, "", "uint256", "trader-or-delegate", 0, None, [], "nonce "]
+    for number in range(count):
+        made = copy.deepcopy(PROFILE)
+        if number % 3 == 0:  # a third are profiles that could be a venue's
+            _sensible(made, draw)
+            yield made
+            continue
+        places = list(_places(made))
+        holder, key = draw.choice(places)
+        value = holder[key]
+        way = draw.randrange(4)
+        if way == 0:
+            del holder[key]
+        elif way == 1:
+            holder[key] = draw.choice(words)
+        elif type(value) is str and len(value) > 1:
+            at = draw.randrange(len(value))
+            holder[key] = value[:at] + draw.choice("auint8x(),_ \u202e") + value[at + (way == 2) :]
+        else:
+            other, name = draw.choice(places)
+            holder[key], other[name] = other[name], holder[key]
+        yield made
+
+
+def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
+    """Change a width, the name of a member, two meanings, or the order of an encoding."""
+    entry = draw.choice(list(profile["structs"].values()))
+    text, leaves = entry["encode_type"], entry["leaves"]
+    flat = [path for path in leaves if "." not in path and path not in entry.get("abi_order", ())]
+    way = draw.choice(["width", "name", "meanings", "order"])
+    if way == "width":
+        entry["encode_type"] = text.replace(
+            "uint64", draw.choice(["uint8", "uint32", "uint128", "uint256", "int64"]), 1
+        )
+    elif way == "name" and flat:
+        old = draw.choice(flat)
+        entry["encode_type"] = re.sub(rf" {old}([,)])", r" other\1", text)
+        leaves["other"] = leaves.pop(old)
+    elif way == "meanings":
+        one, other = draw.sample(list(leaves), 2)
+        leaves[one], leaves[other] = leaves[other], leaves[one]
+    else:
+        members = [member.split(" ")[1] for member in text.partition("(")[2].partition(")")[0].split(",")]
+        entry["abi_order"] = draw.sample(members, len(members))
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from _places(value[key])
+
+
+@cache
+def _usual_lines() -> tuple[str, ...]:
+    return tuple(deployment_lines(deployed(PROFILE), words=False))
+
+
+def test_a_mutation_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
+    outcomes = {"refused": 0, "shown": 0, "same": 0}
+    for mutation in _mutations(16, 300):
+        try:
+            pinned = deployed(mutation)
+            venue = venue_of(pinned.signed)
+        except DocumentError:
+            outcomes["refused"] += 1
+            continue
+        if venue == venue_of(deployed(PROFILE).signed):
+            outcomes["same"] += 1
+            continue
+        assert tuple(deployment_lines(pinned, words=False)) != _usual_lines()
+        assert pinned.fingerprint != deployed(PROFILE).fingerprint
+        _decides_every_leaf(pinned)
+        outcomes["shown"] += 1
+    assert outcomes["refused"] > 150
+    assert outcomes["shown"] > 40
+
+
+def _decides_every_leaf(pinned: Deployment) -> None:
+    """What a profile that is taken can decide stays within the closed list."""
+    situation = Situation(plan(), pinned, NOW_MS)
+    for intent in (known_struct(situation, name) for name in CATALOGUE):
+        if intent is None:
+            continue
+        assert all(field.rule == KINDS[field.kind].rule for field in intent.fields)
+        assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
+        assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
+    for call in calls_of(pinned).by_name.values():
+        assert all(field.rule == KINDS[field.kind].rule for field in call.fields)
+
+
+def test_a_leaf_is_found_at_any_depth() -> None:
+    assert leaf({"a": {"b": {"c": 7}}}, "a.b.c") == 7
+
+
+# ---- a newer document -----------------------------------------------------------------------------------------------
+
+
+def test_a_newer_deployment_says_which_machine_to_update() -> None:
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": "airlock/deployment@3"}
+    with pytest.raises(DocumentError, match="newer version") as caught:
+        parse_deployment(to_bytes(document))
+    assert "update Airlock on this machine" in caught.value.do
+
+
+@pytest.mark.parametrize("format_name", ["airlock/deployment@1", "airlock/deployment@2"])
+def test_a_profile_belongs_to_the_second_version_and_to_no_other(format_name: str) -> None:
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": format_name}
+    if format_name.endswith("1"):
+        document["signed"] = resolve(PROFILE)
+    with pytest.raises(DocumentError, match="members"):
+        parse_deployment(to_bytes(document))
