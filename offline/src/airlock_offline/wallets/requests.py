@@ -11,8 +11,8 @@ from typing import Any
 
 from airlock_offline.wallets.eip1559_reader import read_unsigned
 from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.catalogue.intents import Intent, pair_path
-from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.intents import Intent
+from airlock_shared.catalogue.kinds import PAIR, value_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.payload import definitions, encoding_of, known_struct
 from airlock_shared.documents.requests import Request, read_item
@@ -113,7 +113,7 @@ def _order_type(intent: Intent, message: dict[str, Any], situation: Situation) -
     """Return the batched market's order type for the pair in the message, and why; None where there is none."""
     if intent.order_types is None:
         return None, ""
-    number = leaf(message, pair_path(intent))
+    number = value_of(intent.fields, message, PAIR)
     pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
     if pair is None or intent.order_types[pair.pnl] < 0:
         return None, ""  # ORDER-TYPE says what is wrong with it

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.encode_types import SHIPPED, leaves_of, types_of_text
-from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, PAIR, Field, field, path_of
+from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, Field, field, path_of
 from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
 from airlock_shared.records import NamedTuple
 
@@ -129,11 +129,6 @@ def structs_of(deployment: Deployment) -> Mapping[str, Intent]:
     if deployment.signed:
         raise ValueError("a deployment with a profile is read by catalogue.venue.with_venue")
     return CATALOGUE
-
-
-def pair_path(intent: Intent) -> str:
-    """Return the path of the pair's index in a struct; empty when it has none."""
-    return path_of(intent.fields, PAIR)
 
 
 def is_custom(intent: Intent) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.intents import pair_path
 from airlock_shared.catalogue.kinds import OPEN_TYPE, PAIR, leaf, value_of
 from airlock_shared.checks.case import (
     AGREED,
@@ -200,7 +199,7 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     intent, got = case.intent, case.request.order_type
     if intent.order_types is None:
         return None if got is None else Finding(False, got, "none: this struct is not a market order")
-    number = leaf(case.message, pair_path(intent))
+    number = value_of(case.fields, case.message, PAIR)
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
