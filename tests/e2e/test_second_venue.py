@@ -159,6 +159,17 @@ def outcome(ended: FinishedCommand) -> dict[str, object]:
     return last
 
 
+def test_everything_that_is_elsewhere_at_this_venue_is_told_at_once(tmp_path: Path, venue: SecondVenue) -> None:
+    desk = Desk(tmp_path, venue, config="")
+    ended = desk.fetch()
+    told = " ".join(ended.err.split())
+    assert (ended.code, desk.path("deployment.json").exists()) == (8, False), told
+    for line in ("trading_domain", "referral_domain", "contracts", "pair_number", "pair_name", "pair_pnl"):
+        assert told.count(f"{line} = '") == 1
+    assert "such a value is at domains.trading and domains.referral" in told
+    assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
+
+
 # ---- the whole way ---------------------------------------------------------------------------------------------------
 
 

@@ -33,6 +33,14 @@ def document_of(meta: dict[str, Any]) -> dict[str, Any]:
     return deployment_document("v", meta, b"", [PAIR], {}, "2026-01-01", MetaPaths())
 
 
+def fault_of(meta: dict[str, Any], pairs: Any = None, paths: MetaPaths | None = None) -> str:
+    """Return what is told of a venue whose values are not where the configuration says."""
+    with pytest.raises(ServiceError) as caught:
+        deployment_document("v", meta, b"", [PAIR] if pairs is None else pairs, {}, "2026-01-01", paths or MetaPaths())
+    assert "section [meta]" in caught.value.do
+    return caught.value.what
+
+
 # ---- the meta document -----------------------------------------------------------------------------------------------
 
 
@@ -49,6 +57,46 @@ def test_a_default_slippage_of_another_form_is_refused(told: object) -> None:
     meta["defaults"]["slippagePercent"] = told
     with pytest.raises(ServiceError, match="slippagePercent"):
         document_of(meta)
+
+
+def test_every_value_that_is_elsewhere_is_told_at_once_with_its_line_and_where_one_like_it_is() -> None:
+    meta = steps.meta()
+    meta |= {"domains": meta.pop("eip712"), "contracts": meta.pop("addresses"), "chain": meta.pop("chainId")}
+    told = fault_of(meta, [{"number": 0, "symbol": "BTC/USD", "isPnl": False}])
+    assert told.startswith("of what the venue tells of itself, 5 values are not as config.toml has it. ")
+    assert "trading_domain = 'eip712.trading': there is no value; such a value is at domains.trading and" in told
+    assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
+    for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "pair_number = 'index'"):
+        assert told.count(f"{line}: there is no") == 1
+
+
+def test_one_value_that_is_elsewhere_is_told_alone_and_a_name_of_the_venue_is_escaped() -> None:
+    meta = steps.meta()
+    meta["evil\x1b[2J\u202e"] = meta.pop("addresses")
+    told = fault_of(meta)
+    assert "one value is not as config.toml has it. contracts = 'addresses'" in told
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+    assert "evil" in told
+
+
+@pytest.mark.parametrize("flag", [None, "no", 0, {}])
+def test_a_pair_that_does_not_say_whether_it_is_a_pnl_pair_is_not_taken_for_an_ordinary_one(flag: object) -> None:
+    pair = {"index": 0, "symbol": "BTC/USD"} | ({} if flag is None else {"isPnl": flag})
+    told = fault_of(steps.meta(), [pair])
+    assert "pair_pnl = 'isPnl': there is no flag in the pair" in told
+    assert 'write pair_pnl = "" for a venue that has no PnL pairs' in told
+
+
+def test_the_operators_word_that_a_venue_has_no_pnl_pairs_is_taken() -> None:
+    paths = MetaPaths(pair_pnl="")
+    document = deployment_document("v", steps.meta(), b"", [{"index": 0, "symbol": "BTC/USD"}], {}, "2026-01-01", paths)
+    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": False}]
+
+
+@pytest.mark.parametrize("pairs", [None, {"pairs": []}, "BTC/USD"])
+def test_a_catalogue_that_is_no_list_is_told(pairs: object) -> None:
+    assert "pair_number = 'index'" in fault_of(steps.meta(), pairs or "none")
 
 
 @pytest.mark.parametrize(

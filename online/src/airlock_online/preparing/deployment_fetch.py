@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.config import MetaPaths
 from airlock_online.preparing.unit_scales import one_spelling
@@ -12,6 +14,8 @@ from airlock_shared.documents.deployment import FORMAT, Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.text.safe import safe
+
+_Part = TypeVar("_Part")
 
 
 def deployment_document(
@@ -26,26 +30,87 @@ def deployment_document(
     """Return the deployment document of a meta document and a pair catalogue.
 
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
-    Raises ``ServiceError`` when a value is not where the configuration says it is.
+    Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    return {
+    told = _Told(meta, paths)
+    document = {
         "format": FORMAT,
         "name": name,
         "rehearsal": meta.get(paths.simulator) is True,
-        "chain_id": _integer(meta, paths.chain_id),
+        "chain_id": told.part("chain_id", lambda path: _integer(meta, path)),
         "domains": {
-            "trading": _domain(_at(meta, paths.trading_domain), paths.trading_domain),
-            "referral": _domain(_at(meta, paths.referral_domain), paths.referral_domain),
+            "trading": told.part("trading_domain", lambda path: _domain(_at(meta, path))),
+            "referral": told.part("referral_domain", lambda path: _domain(_at(meta, path))),
         },
-        "contracts": _contracts(meta, paths.contracts),
-        "enums": _table(meta, paths.enums),
-        "units": one_spelling(_table(meta, paths.units)),
-        "defaults": {"intentDeadlineMs": _integer(meta, paths.intent_deadline_ms), **_slippage(meta, paths)},
-        "pairs": [_pair(pair, paths) for pair in _list(pairs)],
+        "contracts": told.part("contracts", lambda path: _contracts(meta, path)),
+        "enums": told.part("enums", lambda path: _table(meta, path)),
+        "units": told.part("units", lambda path: one_spelling(_table(meta, path))),
+        "defaults": {
+            "intentDeadlineMs": told.part("intent_deadline_ms", lambda path: _integer(meta, path)),
+            **(told.part("slippage_percent", lambda path: _slippage(meta, path)) or {}),
+        },
+        "pairs": _pairs(pairs, told),
         "base_urls": dict(urls),
         "meta_sha256": hashlib.sha256(meta_bytes).hexdigest(),
         "fetched_at": fetched_at,
     }
+    told.require_all()
+    return document
+
+
+class _Told:
+    """What a venue told, read part by part; what is not where the configuration says is kept, and told at once."""
+
+    def __init__(self, meta: dict[str, Any], paths: MetaPaths) -> None:
+        self.paths, self._meta, self._faults = paths, meta, dict[str, str]()
+
+    def part(self, setting: str, read: Callable[[str], _Part]) -> _Part | None:
+        """Return what is read at the path of a setting; None when it is not there."""
+        try:
+            return read(getattr(self.paths, setting))
+        except ServiceError as error:
+            self._faults.setdefault(setting, error.what + self._elsewhere(setting))
+            return None
+
+    def _elsewhere(self, setting: str) -> str:
+        found = [path for path, value in _below(self._meta, "") if setting in _LOOKS and _LOOKS[setting](value)]
+        return f"; such a value is at {' and '.join(safe(path, limit=80) for path in found[:4])}" if found else ""
+
+    def require_all(self) -> None:
+        """Raise ``ServiceError`` with a line for each setting whose value is not there."""
+        if not self._faults:
+            return
+        lines = [f"{name} = {getattr(self.paths, name)!r}: {fault}" for name, fault in self._faults.items()]
+        count = "one value is" if len(lines) == 1 else f"{len(lines)} values are"
+        raise ServiceError(
+            f"of what the venue tells of itself, {count} not as config.toml has it. " + ". ".join(lines),
+            do="correct these lines of section [meta]; `airlock-online call GET /v2/meta` shows the document",
+        )
+
+
+def _below(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, member in value.items() if type(value) is dict else ():
+        yield f"{path}{name}", member
+        if path.count(".") < _DEPTH_AT_MOST:
+            yield from _below(member, f"{path}{name}.")
+
+
+def _looks_like_domain(value: Any) -> bool:
+    return type(value) is dict and {"name", "version", "chainId", "verifyingContract"} <= value.keys()
+
+
+def _looks_like_contracts(value: Any) -> bool:
+    return type(value) is dict and len(value) > 1 and all(_ADDRESS.fullmatch(str(text)) for text in value.values())
+
+
+_DEPTH_AT_MOST = 4
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_LOOKS: dict[str, Callable[[Any], bool]] = {
+    "trading_domain": _looks_like_domain,
+    "referral_domain": _looks_like_domain,
+    "contracts": _looks_like_contracts,
+}
+"""How a value looks whose place is asked for. What it means is for people to say: nothing is taken from there by itself."""
 
 
 class MetaDifference(NamedTuple):
@@ -83,18 +148,15 @@ def _flat(value: Any, where: str) -> dict[str, Any]:
     return {path: leaf for name, member in value.items() for path, leaf in _flat(member, f"{where}.{name}").items()}
 
 
-def _missing(path: str, what: str) -> ServiceError:
-    return ServiceError(
-        f"the venue's meta document or pair catalogue has no {what} at {path!r}",
-        do="look at `airlock-online call` on it, and set the path in config.toml, section [meta]",
-    )
+def _missing(what: str) -> ServiceError:
+    return ServiceError(f"there is no {what}")
 
 
 def _at(document: Any, path: str) -> Any:
     value = document
     for name in path.split("."):
         if type(value) is not dict or name not in value:
-            raise _missing(path, "value")
+            raise _missing("value")
         value = value[name]
     return value
 
@@ -104,14 +166,14 @@ def _integer(document: Any, path: str) -> int:
     if type(value) is str and value.isascii() and value.isdecimal():
         value = int(value)
     if type(value) is not int:
-        raise _missing(path, "whole number")
+        raise _missing("whole number")
     return value
 
 
 def _table(document: Any, path: str) -> dict[str, Any]:
     value = _at(document, path)
     if type(value) is not dict:
-        raise _missing(path, "table")
+        raise _missing("table")
     return dict(value)
 
 
@@ -124,45 +186,62 @@ def _contracts(meta: Any, path: str) -> dict[str, str]:
     table = _table(meta, path)
     named = [ours.get(label.lower(), label) for label in table]
     if twice := next((name for name in named if named.count(name) > 1), None):
-        raise _missing(path, f"one contract of the name {twice}, but two")
-    return {name: _address(text, path) for name, text in zip(named, table.values(), strict=True)}
+        raise _missing(f"one contract of the name {safe(twice, limit=80)}, but two")
+    return {name: _address(text) for name, text in zip(named, table.values(), strict=True)}
 
 
-def _slippage(meta: Any, paths: MetaPaths) -> dict[str, str]:
+def _slippage(meta: Any, path: str) -> dict[str, str]:
     """Return the default slippage where the venue tells one; where it should be, another thing is refused."""
-    holder, _, name = paths.slippage_percent.rpartition(".")
+    holder, _, name = path.rpartition(".")
     found = (_at(meta, holder) if holder else meta).get(name)
     if found is None:
         return {}
     if type(found) not in (str, int, float):
-        raise _missing(paths.slippage_percent, "percentage")
+        raise _missing("percentage")
     return {"slippagePercent": str(found)}
 
 
-def _address(value: Any, path: str) -> str:
+def _address(value: Any) -> str:
     try:
         return checksum_address(parse_address(value if type(value) is str else ""))
     except Refusal as refusal:
-        raise _missing(path, f"address ({refusal.what})") from refusal
+        raise _missing(f"address ({refusal.what})") from refusal
 
 
-def _domain(value: Any, path: str) -> dict[str, Any]:
+def _domain(value: Any) -> dict[str, Any]:
     return {
         "name": str(_at(value, "name")),
         "version": str(_at(value, "version")),
         "chainId": _integer(value, "chainId"),
-        "verifyingContract": _address(_at(value, "verifyingContract"), path),
+        "verifyingContract": _address(_at(value, "verifyingContract")),
     }
 
 
-def _list(value: Any) -> list[Any]:
-    if type(value) is not list:
-        raise _missing("the pair catalogue", "list")
+def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
+    """Return the pair catalogue; a pair that does not say whether it is a PnL pair is asked about, and not guessed."""
+    if type(pairs) is not list:
+        told.part("pair_number", lambda _: _integer(None, "list of pairs"))
+        return []
+    return [_pair(pair, told) for pair in pairs]
+
+
+def _pair(pair: Any, told: _Told) -> dict[str, Any]:
+    return {
+        "index": told.part("pair_number", partial(_integer, pair)),
+        "name": told.part("pair_name", lambda path: str(_at(pair, path))),
+        "pnl": told.part("pair_pnl", partial(_flag, pair)),
+    }
+
+
+def _flag(pair: Any, path: str) -> bool:
+    """Return whether it is a PnL pair. An empty path is the operator's word that this venue has none."""
+    if not path:
+        return False
+    value = pair.get(path) if type(pair) is dict else None
+    if type(value) is not bool:
+        name = safe(str(pair), limit=80)
+        raise _missing(
+            f"flag in the pair {name} that says whether it is a PnL pair; name the member, or write "
+            'pair_pnl = "" for a venue that has no PnL pairs'
+        )
     return value
-
-
-def _pair(value: Any, paths: MetaPaths) -> dict[str, Any]:
-    pnl = value.get(paths.pair_pnl, False) if type(value) is dict else False
-    if type(pnl) is not bool:
-        raise _missing(paths.pair_pnl, "flag")
-    return {"index": _integer(value, paths.pair_number), "name": str(_at(value, paths.pair_name)), "pnl": pnl}
