@@ -170,6 +170,52 @@ def test_everything_that_is_elsewhere_at_this_venue_is_told_at_once(tmp_path: Pa
     assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
 
 
+def test_a_width_that_the_ledgers_app_refuses_is_told_by_plan_check(tmp_path: Path) -> None:
+    text = PROFILE["structs"]["TwapCancelReq"]["encode_type"].replace("uint64 id", "uint24 id")
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        twap = {**PROFILE["structs"]["TwapCancelReq"], "encode_type": text}
+        desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "TwapCancelReq": twap}}
+        desk.pin()
+    fields = f'trader = "{TRADER}"\ntwapId = 41\n'
+    desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action="twap-cancel", fields=fields, number=1))
+    ended = desk.offline("plan", "check", desk.path("plan.toml"))
+    told = ended.out + ended.err
+    assert (ended.code, "PLAN-WIDTH" in told, "uint24" in told) == (2, True, True), told
+    adopts = PLAN.format(
+        trader=TRADER, action="referral-set-code", fields=f'referee = "{TRADER}"\ncode = "A"\n', number=1
+    )
+    desk.path("plan.toml").write_text(adopts)
+    assert (ended := desk.offline("plan", "check", desk.path("plan.toml"))).code == 0, ended.err
+
+
+def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        desk.pin()
+        wider = PROFILE["structs"]["DelegateReq"]["encode_type"].replace("uint64 expiry", "uint128 expiry")
+        delegate = {**PROFILE["structs"]["DelegateReq"], "encode_type": wider}
+        desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "DelegateReq": delegate}}
+        desk.path("deployment.json").unlink()
+        assert (ended := desk.fetch()).code == 0, ended.err
+    declined = desk.offline("trust", desk.path("deployment.json"), typed="no\n")
+    assert declined.code == 6, declined.err
+    assert "- signed: DelegateReq: member expiry is uint64 (ships: uint256)" in declined.err
+    assert "+ signed: DelegateReq: member expiry is uint128 (ships: uint256)" in declined.err
+    assert "  signed: DelegateReq: member tnc removed" in declined.err
+
+
+def test_a_profile_that_is_refused_writes_nothing(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        desk.profile = {
+            **PROFILE,
+            "calls": {"claimTokens": {"signature": "transferOwnership(address to)", "leaves": {}}},
+        }
+        ended = desk.fetch()
+    assert (ended.code, "DOC-VENUE" in ended.err, desk.path("deployment.json").exists()) == (4, True, False), ended.err
+
+
 # ---- the whole way ---------------------------------------------------------------------------------------------------
 
 
