@@ -57,10 +57,10 @@ def _remark(text: str) -> None:
 
 
 class _Screen:
-    """Progress on stderr: one line that renews itself on a terminal, otherwise a line at each tenth; a hint once."""
+    """Progress on a terminal: one line that renews itself, and none elsewhere; a hint once, wherever it is read."""
 
     def __init__(self) -> None:
-        self._tenth, self._hint, self._live = -1, "", sys.stderr.isatty()
+        self._hint, self._live = "", sys.stderr.isatty()
 
     def tell(self, report: ScanReport) -> None:
         """Show how the scan stands after a picture."""
@@ -72,9 +72,6 @@ class _Screen:
         if self._live:
             end = "" if report.progress.percent < 100 else "\r\x1b[K" if led() else "\n"
             paint(f"\r\x1b[K{report.line()}", err=True, end=end)
-        elif report.progress.percent // 10 != self._tenth:
-            self._tenth = report.progress.percent // 10
-            say(report.line())
 
 
 @contextmanager
