@@ -186,7 +186,8 @@ def test_a_width_that_the_ledgers_app_refuses_is_told_by_plan_check(tmp_path: Pa
         trader=TRADER, action="referral-set-code", fields=f'referee = "{TRADER}"\ncode = "A"\n', number=1
     )
     desk.path("plan.toml").write_text(adopts)
-    assert (ended := desk.offline("plan", "check", desk.path("plan.toml"))).code == 0, ended.err
+    ended = desk.offline("plan", "check", desk.path("plan.toml"))
+    assert ended.code == 0, ended.err
 
 
 def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_path: Path) -> None:

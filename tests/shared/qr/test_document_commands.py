@@ -402,7 +402,7 @@ def test_nothing_of_the_progress_reaches_a_pipe_but_each_hint_once(
     scan_message((str(blanks), str(tmp_path / "frames")), kept=KeptFrames())
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if " parts, " in line] == []
-    assert sum("no code is read" in line for line in lines) == 2  # two hints: after a while, and after long
+    assert sum("no code is read" in line for line in lines) == 2  # another advice after as many again
 
 
 def test_progress_on_a_terminal_is_one_line_that_renews_itself(
