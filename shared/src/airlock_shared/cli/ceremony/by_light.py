@@ -71,7 +71,8 @@ def scan_hand_over(
 
     \b
     Example:
-      PROGRAM ceremony scan camera --plan plan.toml --file requests.json -o plan.ceremony
+      PROGRAM ceremony scan camera --plan plan.toml \
+        --file requests.json -o plan.ceremony
     """
     from airlock_shared.cli.qr.scanning import scan_document
     from airlock_shared.documents.hand_over import FORMAT, parse_hand_over
