@@ -118,7 +118,14 @@ class World:
 @contextmanager
 def _device() -> Iterator[Any]:
     ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True))
-    yield SimpleNamespace(app=lambda: open_app(ledger))
+    yield SimpleNamespace(
+        app=lambda: open_app(ledger),
+        look=lambda app, need: None,
+        close=lambda: None,
+        model="flex",
+        listed="flex",
+        version="1.22.0",
+    )
 
 
 def require_complete(ended: Ended, steps: list[str]) -> None:
