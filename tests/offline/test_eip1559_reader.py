@@ -41,6 +41,12 @@ def test_every_field_has_its_place() -> None:
     assert (payload["chainId"], payload["to"].lower(), payload["data"]) == (8453, "0x" + TO.hex(), "0x851b16f5")
 
 
+@pytest.mark.parametrize("wei", [1, 127, 128, 10**18, 2**256 - 1])
+def test_a_value_is_read_as_it_is_and_judged_by_the_check(wei: int) -> None:
+    payload, _ = read_unsigned(written(f6=wei))
+    assert payload["value"] == hex(wei)
+
+
 ENTRY = [TO, [bytes(32)]]
 LEGACY = bytes(rlp.encode([7, 2_000_000_000, 60_000, TO, 0, b"", 8453, b"", b""]))
 BAD = {
@@ -51,8 +57,8 @@ BAD = {
     "nothing": (b"", "TX-KEYS"),
     "access-list": (written(f8=[ENTRY]), "TX-KEYS"),
     "access-list-of-bytes": (written(f8=b""), "TX-KEYS"),
-    "value": (written(f6=1), "TX-VALUE"),
-    "value-huge": (written(f6=2**256 - 1), "TX-VALUE"),
+    "value-of-33-bytes": (written(f6=2**256), "QR-FIELD"),
+    "value-with-a-zero-in-front": (written(f6=b"\0\x01"), "QR-FIELD"),
     "creates-a-contract": (written(f5=b""), "TX-TO"),
     "to-too-short": (written(f5=TO[:19]), "TX-TO"),
     "to-too-long": (written(f5=TO + b"\0"), "TX-TO"),

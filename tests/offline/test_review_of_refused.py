@@ -158,7 +158,7 @@ def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
     assert any("0 (no native currency is sent)" in line for line in _changed("approve"))
     lines = _changed("approve", value="0x1")
     assert not any("no native currency" in line for line in lines)
-    assert "✗ value               0x1, NOT zero" in lines
+    assert "✗ value               0x1, NOT what the plan allows" in lines
 
 
 def test_another_chain_is_called_another() -> None:

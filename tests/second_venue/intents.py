@@ -43,7 +43,8 @@ class Types(NamedTuple):
     """What a venue signs: members by struct, the order of an encoding where it is another one, names for our own paths.
 
     ``names`` gives, by struct, the path under which this venue calls something else by that name; what is in
-    ``milliseconds`` it signs so. ``calls`` are its functions in place of the usual ones, with the order of the arguments.
+    ``milliseconds`` it signs so. ``calls`` are its functions in place of the usual ones, with the order of the arguments;
+    ``fees`` is what it takes with one, in wei.
     """
 
     structs: dict[str, str]
@@ -51,6 +52,7 @@ class Types(NamedTuple):
     names: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     milliseconds: tuple[str, ...] = ()
     calls: Mapping[str, tuple[str, tuple[int, ...]]] = MappingProxyType({})
+    fees: Mapping[str, int] = MappingProxyType({})
 
     def members(self, struct: str) -> list[tuple[str, str]]:
         """Return the members of a struct as ``(name, type)``."""

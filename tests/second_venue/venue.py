@@ -44,8 +44,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from eth_abi.abi import encode
 from eth_account import Account
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
+from hexbytes import HexBytes
 
 from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
 
@@ -58,7 +60,6 @@ PRICES = {0: "64000", 1: "2500.5", 2: "2650", 3: "64000"}
 OPENED_S = 1_750_000_123
 PER_PAGE = 3
 KEY_HEADER = "X-Venue-Key"
-_WORD = "0x" + 64 * "0"
 _BUILDERS = {
     "/v2/intents/close": "CloseTradeReq",
     "/v2/intents/tpsl-partial": "TpSlReq",
@@ -269,8 +270,12 @@ class SecondVenue:
         data = keccak(text=signature)[:4] + encode(kinds, values)
         return {
             "requestId": secrets.token_hex(8), "to": to.lower(), "from": account.lower(), "data": "0x" + data.hex(),
-            "value": _WORD, "chainId": CHAIN_ID, "description": signature, "meta": meta,
+            "value": f"0x{self.fee(data):064x}", "chainId": CHAIN_ID, "description": signature, "meta": meta,
         }  # fmt: skip
+
+    def fee(self, data: bytes) -> int:
+        """Return what this venue takes with a call, in wei."""
+        return next((wei for name, wei in self.types.fees.items() if data[:4] == keccak(text=name)[:4]), 0)
 
     def _approve(self, fields: dict[str, Any]) -> Any:
         amount = _raw(fields["amountUsdc"], 6)
@@ -297,6 +302,9 @@ class SecondVenue:
         told = "0x" + keccak(hexstr=raw).hex()
         if Account.recover_transaction(raw) != self.trader:
             raise Refused(400, "SIMULATION_FAILED", "not a transaction of the trader")
+        sent = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+        if sent["value"] != self.fee(bytes(HexBytes(sent["data"]))):
+            raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
 

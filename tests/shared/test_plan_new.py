@@ -68,7 +68,7 @@ def test_the_answers_are_what_the_plan_says() -> None:
     plan = Room([*CEREMONY, *DELEGATE, ""]).plan()
     assert (plan.id, plan.title, plan.deployment) == ("desk-2027", "Delegate keys", "mainnet")
     assert plan.roles == ("signer", "facilitator", "witness")
-    assert plan.limits == (1_800_000, None, None, 180_000)
+    assert plan.limits == (1_800_000, None, None, None, 180_000)
     step = plan.steps["delegate"]
     assert (step.action.name, step.signer.path) == ("delegate", "m/44'/60'/0'/0/0")
     assert step.values["trader"] == Exact(bytes.fromhex(TREASURY[2:]), TREASURY)
@@ -125,7 +125,7 @@ def test_a_question_mark_and_an_empty_answer_explain() -> None:
 
 def test_limits_may_be_none_but_for_the_remaining_time() -> None:
     plan = Room([*CEREMONY, "delegate", "none", "90s", *DELEGATE[3:], ""]).plan()
-    assert plan.limits == (None, None, None, 90_000)
+    assert plan.limits == (None, None, None, None, 90_000)
 
 
 def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
@@ -261,7 +261,7 @@ def test_another_action_is_asked_for_what_it_needs_and_offers_what_still_fits() 
 def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
     room = Room([*CEREMONY, "delegate", "30m", "20m", "<", "<", "10m", "5m", *DELEGATE[3:], ""])
     plan = room.plan()
-    assert plan.limits == (600_000, None, None, 300_000)
+    assert plan.limits == (600_000, None, None, None, 300_000)
     offered = [line for line in room.told if line.startswith("remaining_at_least")]
     assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]
 

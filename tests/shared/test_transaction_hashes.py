@@ -161,13 +161,14 @@ _NUMBERS = st.one_of(st.integers(0, 2**64), st.sampled_from([0, 1, 127, 128, 255
     st.binary(min_size=20, max_size=20),
     st.binary(min_size=4, max_size=300),
     st.integers(1, 2**63),
+    st.one_of(st.integers(0, 2**256 - 1), st.sampled_from([0, 1, 127, 128, 255, 256])),
     st.sampled_from(sorted(KEYS)),
 )
 def test_any_transaction_is_serialised_as_eth_account_does(
-    filled: Transaction, to: bytes, data: bytes, chain_id: int, signer: str
+    filled: Transaction, to: bytes, data: bytes, chain_id: int, wei: int, signer: str
 ) -> None:
-    payload = {"to": checksum_address(to), "data": "0x" + data.hex(), "chainId": chain_id}
-    fields = {"type": 2, "value": 0, "accessList": [], **payload, **filled._asdict()}
+    payload = {"to": checksum_address(to), "data": "0x" + data.hex(), "value": hex(wei), "chainId": chain_id}
+    fields = {"type": 2, "accessList": [], **payload, **filled._asdict(), "value": wei}
     assert signing_hash(payload, filled) == bytes(TypedTransaction.from_dict(fields).hash())
     signed = Account.sign_transaction(fields, KEYS[signer])
     signature = signed.r.to_bytes(32, "big") + signed.s.to_bytes(32, "big") + bytes([27 + signed.v])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from airlock_offline.signing.row_layout import hanging
 from airlock_shared.catalogue.actions import REGISTRATIONS
+from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.ethereum.addresses import checksum_address
@@ -58,6 +59,8 @@ def _how_much(case: Case) -> str:
         registers = case.step.action.name in REGISTRATIONS
         said = "all that the account trades with" if registers else "no amount"
     if isinstance(case, CallCase) and (filled := case.request.transaction):
+        if wei := value_wei(case.request.payload):
+            said += f"; {to_human(wei, NATIVE)} {NATIVE.name} is sent with it"
         said += f"; fee at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
     return said
 

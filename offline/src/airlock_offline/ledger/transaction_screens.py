@@ -17,6 +17,8 @@ from airlock_offline.ledger.typed_data_screens import (
     review_pages,
     shown_string,
 )
+from airlock_shared.catalogue.eip1559 import value_wei
+from airlock_shared.documents.requests import Request
 from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.records import NamedTuple
@@ -84,6 +86,15 @@ class ShownTransaction(NamedTuple):
         """Whether the device signs it blind: with calldata that it does not show."""
         known = self.token is not None and self.token.address == self.to
         return bool(self.data) and not (known and self.token_call and len(self.data) == TOKEN_CALL_BYTES)
+
+
+def shown_transaction(request: Request, signer: bytes, digest: bytes, token: TokenMetadata | None) -> ShownTransaction:
+    """Return what decides the pages of a request's transaction, which ``signer`` sends (20 bytes)."""
+    payload, filled = request.payload, request.transaction
+    to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
+    fee_wei = filled.gas * filled.maxFeePerGas if filled else 0
+    sender, sent_wei = checksum_address(signer), value_wei(payload) or 0
+    return ShownTransaction(sender, payload["chainId"], to, sent_wei, fee_wei, data, digest, token)
 
 
 def amount(wei: int, chain_id: int) -> str:

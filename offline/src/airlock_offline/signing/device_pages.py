@@ -8,7 +8,6 @@ from airlock_offline.ledger.readiness import Need
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
 
@@ -49,9 +48,6 @@ def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
 
 
 def _shown(case: CallCase) -> ShownTransaction:
-    from airlock_offline.ledger.transaction_screens import ShownTransaction
+    from airlock_offline.ledger.transaction_screens import shown_transaction
 
-    payload, filled = case.request.payload, case.request.transaction
-    to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
-    sender, fee_wei = checksum_address(case.step.signer.address), filled.gas * filled.maxFeePerGas if filled else 0
-    return ShownTransaction(sender, payload["chainId"], to, 0, fee_wei, data, case.digest, case.told_token)
+    return shown_transaction(case.request, case.step.signer.address, case.digest, case.told_token)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, marked, row
+from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.checks.case import CallCase
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.ethereum.addresses import checksum_address
@@ -32,15 +33,23 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     if case.call.delegated_for is not None:
         contract += row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
     yield from marked(kept("TX-TO"), contract)
-    sent = "0 (no native currency is sent)"
-    value = sent if "TX-VALUE" not in failed else f"{safe(payload['value'], limit=100)}, NOT zero"
-    yield from marked(kept("TX-VALUE"), row("value", value))
+    yield from marked(kept("TX-VALUE", CHOSEN if value_wei(payload) else KEPT), row("value", _sent(case, failed)))
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     yield from marked(kept("TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
     gas = row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
     yield from marked(kept("TX-GAS", CHOSEN), gas)
     yield from marked(kept("TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
+
+
+def _sent(case: CallCase, failed: Collection[str]) -> str:
+    payload, wei = case.request.payload, value_wei(case.request.payload)
+    if "TX-VALUE" in failed:
+        return f"{safe(payload['value'], limit=100)}, NOT what the plan allows"
+    if not wei:
+        return "0 (no native currency is sent)"
+    most = to_human(case.situation.plan.limits.native_fee_at_most_wei or 0, NATIVE)
+    return f"{to_human(wei, NATIVE)} {NATIVE.name} is sent with it as a fee, at most {most}"
 
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Reading an unsigned EIP-1559 transaction that another wallet asks to have signed, strictly.
 
-Only the one form that :mod:`airlock_shared.catalogue.eip1559` itself writes is read: type 2, no native currency, an
+Only the one form that :mod:`airlock_shared.catalogue.eip1559` itself writes is read: type 2, an
 empty access list, shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
 """
 
@@ -22,7 +22,7 @@ _NUMBER_BYTES = 32
 def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
     """Return an unsigned transaction's ``to``, ``data``, ``value`` and ``chainId`` as a payload has them, and the rest.
 
-    Raises ``Refusal``: ``TX-KEYS`` for another type or an access list, ``TX-VALUE``, ``TX-TO`` when it creates a contract;
+    Raises ``Refusal``: ``TX-KEYS`` for another type or an access list, ``TX-TO`` when it creates a contract;
     ``DocumentError("QR-FIELD")`` for what is not the shortest RLP of nine fields.
     """
     if data[:1] != TYPE_2:
@@ -41,12 +41,10 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
         _number(members[place], _NAMES[place]) for place in (0, 1, 2, 3, 4, 6)
     ]
     to, calldata = _bytes(members[5], "to"), _bytes(members[7], "data")
-    if value:
-        raise Refusal("TX-VALUE", "it would also send native coins", got=f"{value} wei", expected="0")
     if len(to) != 20:
         what = "it creates a contract" if not to else "its destination is not an address"
         raise Refusal("TX-TO", what, got=f"{len(to)} bytes", expected="20 bytes")
-    payload = {"to": checksum_address(to), "data": "0x" + calldata.hex(), "value": "0x0", "chainId": chain_id}
+    payload = {"to": checksum_address(to), "data": "0x" + calldata.hex(), "value": hex(value), "chainId": chain_id}
     filled = Transaction(nonce, gas, fee, priority)
     if unsigned_bytes(payload, filled) != data:
         raise _malformed("not the shortest RLP", "another encoding of the same transaction")

@@ -57,6 +57,7 @@ def build(
         deployment.intent_deadline_ms,
         to_raw("100", PERCENT),
         max_fee_at_most_wei=UNLIMITED,
+        native_fee_at_most_wei=UNLIMITED,
         remaining_at_least_ms=0,
     )
     signers, steps = {step.signer.name: step.signer}, {step.id: step}

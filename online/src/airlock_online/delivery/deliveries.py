@@ -9,7 +9,7 @@ from typing import Any
 from airlock_online.delivery.routes.context import Delivery
 from airlock_shared.catalogue.calldata import Decoded, decode_call
 from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.eip1559 import NO_VALUE, raw_transaction, signing_hash, unsigned_bytes
+from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes, value_wei
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
@@ -148,8 +148,6 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     """Return the call of a transaction that has one form only, for the pinned chain. Raises ``Refusal`` of family ``TX``."""
     if payload["chainId"] != deployment.chain_id:
         raise Refusal("TX-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
-    if not NO_VALUE.fullmatch(payload["value"]):
-        raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     if not _HEX.fullmatch(payload["data"]):
         raise Refusal("TX-HEX", "calldata is not hex", got=payload["data"][:80], expected="0x and bytes in hex")
     parse_address(payload["to"])
@@ -157,7 +155,10 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
         raise Refusal(
             "TX-GAS", "a number that a transaction cannot have", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
         )
-    return decode_call(bytes.fromhex(payload["data"][2:]), calls_of(deployment))
+    decoded, wei = decode_call(bytes.fromhex(payload["data"][2:]), calls_of(deployment)), value_wei(payload)
+    if wei is None or (wei and not decoded.call.fee):
+        raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
+    return decoded
 
 
 def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from airlock_online.clients.http import Http
 from airlock_online.clients.revert_reasons import error_name, reason
 from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
+from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -86,7 +87,8 @@ class GasAndFees:
         if self._by_hand.gas is not None:
             return self._by_hand.gas
         try:
-            estimate = self._required().estimate_gas(RpcCall(payload["from"], payload["to"], payload["data"]))
+            call = RpcCall(payload["from"], payload["to"], payload["data"], value_wei(payload) or 0)
+            estimate = self._required().estimate_gas(call)
         except RpcError as error:
             raise _would_revert(step, error) from error
         return estimate + -(-estimate * GAS_MARGIN_PERCENT // 100)

@@ -26,7 +26,8 @@ class Call(NamedTuple):
     """A contract call: its signature with argument names, the contract it belongs to, and its leaves.
 
     ``delegable``: a delegate may make it for a trader. ``pending``: it stores an order that is executed later.
-    ``known_as`` is the shipped call of which this is a venue's form; empty for the shipped call itself.
+    ``known_as`` is the shipped call of which this is a venue's form; empty for the shipped call itself. ``fee``: the venue
+    takes native currency with it, as a fee within the plan's limit; every other call is sent with none.
     """
 
     signature: str
@@ -36,6 +37,7 @@ class Call(NamedTuple):
     delegable: bool = False
     pending: bool = False
     known_as: str = ""
+    fee: bool = False
 
     @property
     def name(self) -> str:

@@ -10,12 +10,19 @@ import re
 from typing import Any
 
 from airlock_shared.documents.requests import Transaction
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ethereum.rlp import encode
 
 TYPE_2 = b"\x02"
-NO_VALUE = re.compile(r"0|0x0|0x(?:00){0,32}", re.ASCII)
-"""How zero wei may be written: one digit, or whole bytes up to a word. What is signed has the number zero."""
+_WEI = re.compile(r"0|0x0|0x[1-9a-fA-F][0-9a-fA-F]{0,63}|0x(?:[0-9a-fA-F]{2}){0,32}", re.ASCII)
+"""How an amount of wei may be written: zero in one digit, the shortest hex, or whole bytes up to a word."""
+
+
+def value_wei(payload: dict[str, Any]) -> int | None:
+    """Return how much native currency a transaction sends; None for what has another form than a quantity of wei."""
+    text: str = payload["value"]
+    return int(text[2:] or "0", 16) if _WEI.fullmatch(text) else None
 
 
 def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
@@ -26,14 +33,28 @@ def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
         filled.maxFeePerGas,
         filled.gas,
         bytes.fromhex(payload["to"][2:]),
-        0,
+        value_wei(payload) or 0,
         bytes.fromhex(payload["data"][2:]),
         [],
     ]
 
 
+def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[str, Any]:
+    """Return a transaction's fields by their names, as other libraries take them."""
+    if filled is None:
+        raise ValueError("a call is signed as the transaction that was filled in")
+    to = checksum_address(parse_address(payload["to"]))
+    sent = {
+        "chainId": payload["chainId"],
+        "to": to,
+        "data": payload["data"],
+        "value": int(payload["value"][2:] or "0", 16),
+    }
+    return sent | filled._asdict()
+
+
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:
-    """Return what a Ledger is given: the type byte and the RLP of the unsigned fields. Its value is always zero."""
+    """Return what a Ledger is given: the type byte and the RLP of the unsigned fields."""
     return TYPE_2 + encode(_fields(payload, filled))
 
 

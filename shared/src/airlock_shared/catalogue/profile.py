@@ -54,6 +54,9 @@ FORMAT = "airlock/venue-signed@1"
 MAX_STRUCTS, MAX_CHARACTERS = 64, 3000
 """Of a profile, and of a struct's or a call's text: what people are still shown whole."""
 
+FEE = "fee"
+"""The one thing that native currency may be sent with a call as: the plan bounds it."""
+
 DOMAINS = ("trading", "referral")
 SIGNER_RULES = ("trader-only", "trader-or-delegate")
 
@@ -157,7 +160,7 @@ def _read(value: Any, *, whole: bool) -> dict[str, Any]:
         order: dict[str, type] = {"abi_order": list}
         read_members(entry, f"structs.{name}", needed | order if whole else needed, {} if whole else order)
     for name, entry in value["calls"].items():
-        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict})
+        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str})
     return value
 
 
@@ -294,12 +297,15 @@ def _call(name: str, entry: Mapping[str, Any]) -> Call:
         raise _wrong(
             where, "a call that Airlock has no action for", name[:80], "a venue's form of one of " + ", ".join(CALLS)
         )
-    if signature != shipped.signature:
+    fee = "value" in entry
+    if fee and entry["value"] != FEE:
+        raise _wrong(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
+    if fee or signature != shipped.signature:
         _require_harmless(where, signature, shipped)
     arguments = arguments_of(signature)
     leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
     fields = _as_shipped(where, _fields(where, entry["leaves"], leaves), shipped.fields, {ZERO})
-    return shipped._replace(signature=signature, fields=fields, known_as=name)
+    return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
 
 
 def argument_leaves(argument: Argument) -> list[tuple[str, str]]:

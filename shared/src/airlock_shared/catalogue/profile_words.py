@@ -50,6 +50,8 @@ def _call_words(call: Call, shipped: Call) -> Iterator[str]:
     new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
     old = {path: kind for each in shipped.arguments for path, kind in argument_leaves(each)}
     yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields)
+    if call.fee:
+        yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
     if call.signature != shipped.signature:
         yield f"call {call.name}: the function is now {canonical(call.signature)}"
         selectors = selector_of(call.signature).hex(), selector_of(shipped.signature).hex()

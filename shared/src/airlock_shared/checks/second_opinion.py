@@ -13,19 +13,17 @@ from typing import Any
 from airlock_shared.catalogue.encode_types import types_of
 from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
 
 ANSWER_BYTES = 64
 
 
 def document_of(case: Case) -> dict[str, Any]:
     """Return what an examined item asks the second opinion, as JSON has it."""
-    payload, filled = case.request.payload, case.request.transaction
+    payload = case.request.payload
     if not isinstance(case, IntentCase):
-        if filled is None:
-            raise ValueError("a call is signed as the transaction that was filled in")
-        to = checksum_address(parse_address(payload["to"]))
-        return {"transaction": {"chainId": payload["chainId"], "to": to, "data": payload["data"], **filled._asdict()}}
+        from airlock_shared.catalogue.eip1559 import named_fields
+
+        return {"transaction": named_fields(payload, case.request.transaction)}
     types = types_of(case.intent)
     return {
         "types": types,

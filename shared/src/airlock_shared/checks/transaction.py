@@ -10,7 +10,7 @@ import re
 
 from airlock_shared.catalogue.calldata import Decoded, decode_call
 from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.eip1559 import NO_VALUE, signing_hash
+from airlock_shared.catalogue.eip1559 import signing_hash, value_wei
 from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
 from airlock_shared.checks.case import (
     AGREED,
@@ -35,7 +35,7 @@ from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
-from airlock_shared.units import GWEI, USDC, to_human, to_raw
+from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32
@@ -117,11 +117,19 @@ def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
     return Finding(same, got, checksum_address(expected) if expected else what)
 
 
-@check("TX-VALUE", RECEIVED, "it sends native currency", "Money sent with a call that needs none.", STOP)
-def nothing_is_sent(case: Received) -> Finding:
-    """``value`` is zero: no call of the table needs native currency."""
-    got = case.request.payload["value"]
-    return Finding(NO_VALUE.fullmatch(got) is not None, got, "0x0")
+@check(
+    "TX-VALUE", READ,
+    "it sends native currency that the plan does not allow",
+    "Money sent with a call that needs none, or more than its fee.",
+    "Stop, if the plan means that nothing is sent. Where the venue takes a fee with this call, its pinned profile says so, "
+    "and the plan has native_fee_at_most.",
+)  # fmt: skip
+def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
+    """``value`` is zero, but for a call whose pinned profile has a fee: there it keeps the plan's limit."""
+    got, wei = case.request.payload["value"], value_wei(case.request.payload)
+    most = case.situation.plan.limits.native_fee_at_most_wei or 0 if case.call.call.fee else 0
+    expected = f"at most {to_human(most, NATIVE)} {NATIVE.name} in wei" if most else "0x0"
+    return Finding(wei is not None and wei <= most, got, expected)
 
 
 @check(
@@ -255,7 +263,7 @@ CHECKS = (
     chain_is_pinned,
     contract_is_pinned,
     sender_is_signer,
-    nothing_is_sent,
+    no_more_than_the_fee_is_sent,
     account_is_planned,
     delegation_is_live,
     pair_is_pinned,

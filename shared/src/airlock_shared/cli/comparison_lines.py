@@ -11,7 +11,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.units import CODE, GWEI, PERCENT, Unit, span_text, to_human, utc_text
+from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
@@ -57,6 +57,8 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
     yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
     yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
     yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, GWEI)}"
+    if limits.native_fee_at_most_wei is not None:
+        yield f"  native fee at most  {_amount(limits.native_fee_at_most_wei, NATIVE)}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"
         yield f"  {signer.path}, the device shows {signer.show}"

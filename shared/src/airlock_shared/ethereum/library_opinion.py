@@ -28,8 +28,8 @@ def _on_transaction(fields: dict[str, Any]) -> bytes:
 
     places = ("chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas")
     to, data = (bytes.fromhex(fields[name][2:]) for name in ("to", "data"))
-    serialised = bytes(encode([*(fields[name] for name in places), to, 0, data, []]))
-    digest = bytes(TypedTransaction.from_dict({**fields, "type": 2, "value": 0, "accessList": []}).hash())
+    serialised = bytes(encode([*(fields[name] for name in places), to, fields["value"], data, []]))
+    digest = bytes(TypedTransaction.from_dict({**fields, "type": 2, "accessList": []}).hash())
     return digest + keccak256(b"\x02" + serialised)
 
 

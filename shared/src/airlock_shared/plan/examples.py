@@ -49,6 +49,7 @@ _BY_PLACE = {
     "limits.remaining_at_least": '"3m"',
     "limits.slippage_percent_at_most": '"1"',
     "limits.max_fee_gwei_at_most": '"5"',
+    "limits.native_fee_at_most": '"0.0005"',
     "signers.*.address": _ACCOUNT,
     "signers.*.path": "\"m/44'/60'/0'/0/0\"",
     "signers.*.show": '"fields"',

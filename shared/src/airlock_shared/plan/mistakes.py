@@ -20,6 +20,7 @@ from airlock_shared.plan.reader import (
     CEREMONY_MEMBERS,
     DIGEST,
     FORMAT,
+    LIMITS,
     MAX_STEPS,
     STEP_MEMBERS,
     parse_plan,
@@ -40,7 +41,6 @@ from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import NAME
 
 MAX_MISTAKES = 100
-_LIMITS = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
 _TOML_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 
@@ -160,13 +160,13 @@ def _in_limits(limits: Any) -> Iterator[PlanError]:
     if type(limits) is not dict:
         yield from _caught(read_limits, limits)
         return
-    yield from _unknown(limits, "limits", _LIMITS)
+    yield from _unknown(limits, "limits", LIMITS)
     errors: list[PlanError] = []
-    for name in _LIMITS:
+    for name in LIMITS:
         if name in limits:
             alone = {name: limits[name]} | ({"deadline_at_most": "999999d"} if name == "remaining_at_least" else {})
             errors += _caught(read_limits, alone)
-    yield from errors or _caught(read_limits, {name: limits[name] for name in _LIMITS if name in limits})
+    yield from errors or _caught(read_limits, {name: limits[name] for name in LIMITS if name in limits})
 
 
 def _in_signers(table: dict[str, Any], signers: dict[str, Signer]) -> Iterator[PlanError]:

@@ -65,6 +65,7 @@ class Limits(NamedTuple):
     deadline_at_most_ms: int | None = None
     slippage_at_most_raw: int | None = None
     max_fee_at_most_wei: int | None = None
+    native_fee_at_most_wei: int | None = None
     remaining_at_least_ms: int = 60_000
 
 

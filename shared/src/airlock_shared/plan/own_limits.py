@@ -27,7 +27,8 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
         what = "remaining_at_least is longer than deadline_at_most"
         yield plan_error("PLAN-OWN-LIMIT", what, "limits.remaining_at_least",
                          got=span_text(least // 1000), expected=f"at most {span_text(most // 1000)}")  # fmt: skip
-    highest = {"slippage_percent": limits.slippage_at_most_raw, "max_fee_gwei": limits.max_fee_at_most_wei}
+    highest = {"slippage_percent": limits.slippage_at_most_raw, "max_fee_gwei": limits.max_fee_at_most_wei,
+               "native_fee": limits.native_fee_at_most_wei}  # fmt: skip
     for name, raw in highest.items():
         if raw is not None and raw < 0:
             yield plan_error("PLAN-OWN-LIMIT", "a limit below zero", f"limits.{name}_at_most", expected="0 or more")

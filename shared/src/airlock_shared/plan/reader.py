@@ -25,7 +25,7 @@ from airlock_shared.plan.values import (
     require_known,
     utc_form,
 )
-from airlock_shared.units import GWEI, PERCENT
+from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME
 from airlock_shared.wire.toml import parse_toml
@@ -36,6 +36,9 @@ MAX_STEPS = 10_000
 MAX_ROLES = 20
 CEREMONY_MEMBERS = ("id", "title", "deployment", "roles", "witness")
 STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
+LIMITS = (
+    "deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "native_fee_at_most", "remaining_at_least",
+)  # fmt: skip
 DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
@@ -165,14 +168,13 @@ def read_witness(ceremony: dict[str, Any]) -> str:
 
 def read_limits(table: Any) -> Limits:
     """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
-    names = ("deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "remaining_at_least")
-    require_known(table, "limits", names)
-    limits = Limits(
-        _span_ms(table, "deadline_at_most"),
-        read_amount(table[names[1]], PERCENT, f"limits.{names[1]}") if names[1] in table else None,
-        read_amount(table[names[2]], GWEI, f"limits.{names[2]}") if names[2] in table else None,
-        _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms,
+    require_known(table, "limits", LIMITS)
+    slippage, fee, native = (
+        read_amount(table[name], unit, f"limits.{name}") if name in table else None
+        for name, unit in zip(LIMITS[1:4], (PERCENT, GWEI, NATIVE), strict=True)
     )
+    least_ms = _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms
+    limits = Limits(_span_ms(table, "deadline_at_most"), slippage, fee, native, least_ms)
     for fault in limit_faults(limits):
         raise fault
     return limits

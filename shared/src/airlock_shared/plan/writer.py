@@ -13,6 +13,7 @@ _LIMITS = {
     "deadline_at_most": "how long a signature may stay valid, counted from when it is signed",
     "slippage_percent_at_most": "how far a fill may be from its price, in percent",
     "max_fee_gwei_at_most": "the highest fee of a transaction, in gwei a unit of gas",
+    "native_fee_at_most": "the highest fee in native currency that a call of this venue may be sent with",
     "remaining_at_least": "how much of its time a request must have left when it is signed",
 }
 

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 def limit_rows(limits: Limits) -> list[Row]:
     """Return the plan's limits for what the builder chooses."""
     none = "none: the plan must fix this value"
-    slippage, fee = limits.slippage_at_most_raw, limits.max_fee_at_most_wei
+    slippage, fee, native = limits.slippage_at_most_raw, limits.max_fee_at_most_wei, limits.native_fee_at_most_wei
     return [
         named("deadline at most", _span(limits.deadline_at_most_ms) or none),
         named("remaining at least", _span(limits.remaining_at_least_ms)),
         named("slippage at most", none if slippage is None else f"{to_human(slippage, PERCENT)} %"),
         named("max fee at most", none if fee is None else f"{to_human(fee, GWEI)} gwei"),
+        *([] if native is None else [named("native fee at most", f"{to_human(native, NATIVE)} {NATIVE.name}")]),
     ]
 
 

@@ -1,0 +1,89 @@
+"""A venue that takes a fee with a call: by its profile and within the plan's limit, the whole way; and no further."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.test_second_venue import BY_HAND, PLAN, TRADER, TRANSACTIONS, Desk
+from second_venue.other_types import OTHER, PROFILE
+from second_venue.venue import second_venue
+
+FEE_WEI = 300_000_000_000_000
+CHANGE = "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)"
+WITH_FEE: dict[str, Any] = copy.deepcopy(PROFILE)
+WITH_FEE["calls"]["updateOpenLimitOrder"]["value"] = "fee"
+FIELDS = TRANSACTIONS["limit-update"]
+
+
+def _plan(limit: str) -> str:
+    return PLAN.replace("max_fee_gwei_at_most", f'native_fee_at_most = "{limit}"\nmax_fee_gwei_at_most', 1)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER, types=OTHER._replace(fees={CHANGE: FEE_WEI})) as running:
+        made = Desk(tmp_path, running)
+        made.profile = WITH_FEE
+        yield made
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    running = start_ledger("--blind-signing")
+    yield running
+    stop_ledger(running)
+
+
+def test_people_read_the_fee_before_they_pin_and_before_they_sign_and_the_venue_gets_it(
+    desk: Desk, ledger: Ledger
+) -> None:
+    assert desk.fetch().code == 0
+    pinned = desk.offline("trust", desk.path("deployment.json"), typed="Yes\n")
+    said = " ".join((pinned.out + pinned.err).split())
+    assert (pinned.code, "native currency may be sent with it as a fee" in said) == (0, True), said
+    desk.path("deployment.json").unlink()
+    desk.pin()
+    prepared = desk.prepare("limit-update", FIELDS, *BY_HAND, plan=_plan("0.0003"))
+    assert prepared.code == 0, prepared.err
+    shown = desk.offline("plan", "show", desk.path("plan.toml"))
+    assert "native fee at most  0.0003 of the native currency" in shown.out
+    signed = desk.sign(ledger)
+    assert signed.code == 0, signed.err
+    review = " ".join((signed.out + signed.err).split())
+    assert "0.0003 of the native currency is sent with it as a fee, · at most 0.0003" in review
+    assert "0.0003 ???" in review, "the Ledger has its own line for it"
+    ended = desk.submit("--json")
+    assert ended.code == 0, ended.out + ended.err
+    assert desk.venue.paths("POST").count("/v2/relay") == 1
+
+
+@pytest.mark.parametrize("plan", [PLAN, _plan("0.000299999999999999"), _plan("0")], ids=["none", "a-wei-less", "zero"])
+def test_a_fee_that_the_plan_does_not_allow_is_not_prepared(desk: Desk, plan: str) -> None:
+    desk.pin()
+    ended = desk.prepare("limit-update", FIELDS, *BY_HAND, plan=plan)
+    assert (ended.code, "TX-VALUE" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
+
+
+def test_a_call_that_has_no_fee_in_the_profile_is_sent_with_none(desk: Desk) -> None:
+    desk.venue.types = desk.venue.types._replace(fees={"claimRewards()": 1})
+    desk.pin()
+    fields = TRANSACTIONS["claim-keeper-rewards"]
+    ended = desk.prepare("claim-keeper-rewards", fields, *BY_HAND, plan=_plan("1"))
+    assert (ended.code, "TX-VALUE" in ended.err) == (3, True), ended.err
+
+
+def test_a_fee_that_was_raised_on_the_way_is_refused_on_the_signing_machine(desk: Desk, ledger: Ledger) -> None:
+    desk.pin()
+    assert desk.prepare("limit-update", FIELDS, *BY_HAND, plan=_plan("0.0003")).code == 0
+    text = desk.path("requests.json").read_text()
+    was, more = f"0x{FEE_WEI:064x}", f"0x{FEE_WEI + 1:064x}"
+    assert was in text
+    desk.path("requests.json").write_text(text.replace(was, more))
+    ended = desk.sign(ledger)
+    assert (ended.code, "TX-VALUE" in ended.out + ended.err) == (3, True), ended.out + ended.err
