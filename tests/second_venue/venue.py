@@ -42,12 +42,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+import rlp
 from eth_abi.abi import encode
 from eth_account import Account
-from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
-from hexbytes import HexBytes
 
 from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
 
@@ -302,8 +301,8 @@ class SecondVenue:
         told = "0x" + keccak(hexstr=raw).hex()
         if Account.recover_transaction(raw) != self.trader:
             raise Refused(400, "SIMULATION_FAILED", "not a transaction of the trader")
-        sent = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-        if sent["value"] != self.fee(bytes(HexBytes(sent["data"]))):
+        sent = rlp.decode(bytes.fromhex(raw[4:]))
+        if int.from_bytes(sent[6], "big") != self.fee(sent[7]):
             raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
