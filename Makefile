@@ -110,10 +110,14 @@ bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded picture
 docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
 
-speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF=...)
-	@test -f "$(ELF)" || { echo "Name the Ethereum app's ELF: make speculos ELF=/path/app.elf (see docs/reference/ledger.md)" >&2; exit 2; }
-	@AIRLOCK_ETH_ELF=$(abspath $(ELF)) $(VENVS)/dev/bin/python -m pytest -q tests/speculos
-	@$(VENVS)/dev/bin/python tests/speculos/rehearse.py $(abspath $(ELF)) rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S)
+speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF="one or several")
+	@test -n "$(ELF)" || { echo "Name the Ethereum app's ELF, one for each model: make speculos ELF=/path/app.elf (docs/reference/ledger.md)" >&2; exit 2; }
+	@for elf in $(ELF); do \
+		test -f "$$elf" || { echo "There is no ELF of the Ethereum app at $$elf (docs/reference/ledger.md)" >&2; exit 2; }; \
+		echo "== $$elf"; \
+		AIRLOCK_ETH_ELF=$$(realpath "$$elf") $(VENVS)/dev/bin/python -m pytest -q tests/speculos || exit; \
+		$(VENVS)/dev/bin/python tests/speculos/rehearse.py "$$elf" rehearsals/speculos-$$(date -u +%Y%m%d-%H%M%S) || exit; \
+	done
 
 offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/reference/kit.md)
 	@PYTHONPATH=shared/packing $(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)

@@ -19,6 +19,7 @@ from airlock_offline.ledger.drawing.line_breaks import (
 )
 from airlock_offline.ledger.models import MODELS, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.typed_data_screens import TYPED_DATA, ScreenField, review_pages
 
 HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
 SHOWN = ShownTransaction(
@@ -70,6 +71,14 @@ def test_a_call_on_a_touch_screen_is_as_the_app_publishes_it(model: str, fields:
 @pytest.mark.parametrize("model", ["nanosp", "nanox"])
 def test_a_call_on_a_nano_is_as_the_app_publishes_it(model: str) -> None:
     assert transaction_pages(SHOWN, model)[2:-1] == NANO
+
+
+def test_only_the_height_limits_how_many_fields_a_page_has() -> None:
+    """``getNbTagValuesInPage`` knows no number of fields; five short ones fit on a Stax, and four on the others."""
+    fields = [ScreenField(f"field{number}", "1") for number in range(6)]
+    bodies = {name: review_pages(TYPED_DATA, fields, name)[2:-1] for name in ("stax", "flex", "apexp")}
+    titles = {name: [sum(line.startswith("field") for line in body) for body in bodies[name]] for name in bodies}
+    assert titles == {"stax": [5, 1], "flex": [4, 2], "apexp": [4, 2]}
 
 
 def test_an_amount_of_nothing_is_shown_without_calldata_alone() -> None:

@@ -11,22 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from speculos.app_file import ELF_VARIABLE, AppFile, named_app
 from speculos.device import RealApp
 
-ELF_VARIABLE = "AIRLOCK_ETH_ELF"
 collect_ignore_glob = [] if ELF_VARIABLE in os.environ else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")
-def elf() -> Path:
-    path = Path(os.environ.get(ELF_VARIABLE, ""))
-    if not path.is_file():
-        pytest.exit(f"{ELF_VARIABLE} does not name the Ethereum app's ELF: use `make speculos ELF=...`", returncode=2)
-    return path
+def elf() -> AppFile:
+    return named_app()
 
 
 @pytest.fixture
-def real_app(elf: Path, tmp_path: Path) -> Iterator[RealApp]:
+def real_app(elf: AppFile, tmp_path: Path) -> Iterator[RealApp]:
     app = RealApp(elf, tmp_path)
     yield app
     app.close()

@@ -1,38 +1,33 @@
 """The real Ethereum app in the Speculos emulator, and a person who reads its screen and presses, over the REST API.
 
 The ELF is given by its path and is never part of this repository. Speculos is a program of its own environment
-(``.venvs/speculos``): nothing of it is imported here. Screens are the text events of its REST API.
+(``.venvs/speculos``): nothing of it is imported here. Screens are the text events of its REST API. Where a person presses
+is a matter of the model: ``buttons.py`` for a Nano, ``touching.py`` for a touch screen.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Protocol
 from urllib.request import Request, urlopen
+
+from speculos.app_file import AppFile
 
 SPECULOS = Path(__file__).resolve().parents[2] / ".venvs/speculos/bin/speculos"
 Page = list[str]
+SETTINGS = ("raw_messages", "blind_signing", "smart_accounts")
 
-SETTINGS_ICON = (404, 76)  # pixels on a Flex: where a finger goes
-NEXT = (430, 552)
-BACK = (50, 47)
-SWITCH_X = 418
-HOME = "Quit app"
-SWITCHES = {"raw_messages": "Raw messages", "blind_signing": "Blind signing", "smart_accounts": "Smart account upgrade"}
-
-_CONTINUE = ("Continue anyway", "Accept risk and continue")
-_OF = re.compile(r"([0-9]+) of ([0-9]+)")
-_HOLD_S = 2.2
-_REQUEST_S = 90  # for all pages of one request
-_POLL_S = 0.06
+_REQUEST_S = 90  # for all pages of one request, from the last one that was new
+_POLL_S = 0.04
+_WORD_GAP_PX = 12  # as Speculos has it for the small screens
+_BELOW_PX = 4  # a descender's room
 _REDRAW_S = 3  # for the next page to come after a touch
 
 
@@ -43,14 +38,53 @@ def free_port() -> int:
         return port
 
 
-class RealApp:
-    """A Flex with the Ethereum app open, factory settings, and Speculos' default seed."""
+def joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join what Speculos takes apart: a line goes on where a character lies below the letters before it, such as ``_``.
 
-    def __init__(self, elf: Path, folder: Path) -> None:
+    It reads characters by their places. One that begins at the end of the one before, and not a line lower, is of its line;
+    a line that is centred or set to the left never begins there.
+    """
+    result: list[dict[str, Any]] = []
+    for event in events:
+        before = result[-1] if result else None
+        if (
+            before is not None
+            and 0 <= event["x"] - before["x"] - before["w"] < _WORD_GAP_PX
+            and before["y"] - event["h"] < event["y"] < before["y"] + before["h"] + _BELOW_PX
+        ):
+            before["text"] += event["text"]
+            before["w"] = event["x"] + event["w"] - before["x"]
+        else:
+            result.append(dict(event))
+    return result
+
+
+class Hands(Protocol):
+    """What a person does on one kind of Ledger."""
+
+    def is_home(self, page: Page) -> bool:
+        """Whether the app waits, and shows no request."""
+
+    def switch(self, wanted: dict[str, bool]) -> None:
+        """Turn these settings of the app over: they stand the other way now."""
+
+    def act(self, page: Page, manner: str) -> Callable[[], None] | None:
+        """Return what to press on a page of a request; None on one that only reports."""
+
+    def dismiss(self, page: Page) -> None:
+        """Do away with a page that only reports."""
+
+
+class RealApp:
+    """A Ledger with the Ethereum app open, factory settings, and Speculos' default seed."""
+
+    def __init__(self, app: AppFile, folder: Path) -> None:
+        from speculos.hands import hands_of
+
         self.port, self._api = free_port(), free_port()
         words = [
             "--model",
-            "flex",
+            app.emulated,
             "--display",
             "headless",
             "--apdu-port",
@@ -61,11 +95,13 @@ class RealApp:
         self._log = (folder / f"speculos-{self.port}.log").open("wb")
         environment = os.environ | {"PATH": f"{SPECULOS.parent}:{os.environ['PATH']}"}
         self._process = subprocess.Popen(
-            [str(SPECULOS), *words, str(elf)], stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL,
+            [str(SPECULOS), *words, str(app.path)], stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL,
             env=environment, start_new_session=True,
         )  # fmt: skip
-        self._wait_for(HOME)
-        self.settings = dict.fromkeys(SWITCHES, False)
+        self.file = app
+        self.hands: Hands = hands_of(self)
+        self.settings = dict.fromkeys(SETTINGS, False)
+        self.wait_until(self.hands.is_home)
 
     def close(self) -> None:
         """Switch it off."""
@@ -84,7 +120,7 @@ class RealApp:
     def events(self) -> list[dict[str, Any]]:
         """Return the texts on the screen with their places, in the order in which they were drawn."""
         found: list[dict[str, Any]] = self._call("GET", "/events?currentscreenonly=true")["events"]
-        return found
+        return joined(found)
 
     def page(self) -> Page:
         """Return the page once it holds still."""
@@ -96,6 +132,10 @@ class RealApp:
             before = page
             time.sleep(_POLL_S)
 
+    def page_now(self) -> Page:
+        """Return what is on the screen at this moment."""
+        return [event["text"].strip() for event in self.events()]
+
     def tap(self, x: int, y: int, seconds: float = 0.1) -> None:
         """Touch the screen."""
         self._call("POST", "/finger", {"action": "press-and-release", "x": x, "y": y, "delay": seconds})
@@ -105,24 +145,25 @@ class RealApp:
         place = next(event for event in self.events() if event["text"].strip() == text)
         self.tap(place["x"] + place["w"] // 2, place["y"] + place["h"] // 2, seconds)
 
-    def _wait_for(self, text: str, seconds: float = 30) -> None:
+    def press(self, button: str) -> None:
+        """Press ``left``, ``right`` or ``both`` of a Nano's buttons."""
+        self._call("POST", f"/button/{button}", {"action": "press-and-release"})
+
+    def wait_until(self, arrived: Callable[[Page], bool], seconds: float = 30) -> None:
+        """Wait until the screen is as somebody expects it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self._process.poll() is not None:
                 message = f"Speculos ended: see {self._log.name}"
                 raise RuntimeError(message)
             try:
-                if text in self.page_now():
+                if arrived(self.page_now()):
                     return
             except OSError:  # the API is not up yet
                 pass
             time.sleep(_POLL_S)
-        message = f"no {text!r} on the screen within {seconds} s"
+        message = f"the expected page did not come within {seconds} s; the screen shows {self.page_now()}"
         raise TimeoutError(message)
-
-    def page_now(self) -> Page:
-        """Return what is on the screen at this moment."""
-        return [event["text"].strip() for event in self.events()]
 
     def wait_for_another(self, page: Page) -> None:
         """Wait until the screen has changed, so that nothing is pressed twice on one page."""
@@ -130,38 +171,12 @@ class RealApp:
         while time.monotonic() < end and self.page_now() == [text.strip() for text in page]:
             time.sleep(_POLL_S)
 
-    # ---- settings
-
     def configure(self, **wanted: bool) -> None:
         """Set the app's switches as a person does: through its settings pages."""
-        if all(self.settings[name] == value for name, value in wanted.items()):
-            return
-        self._go_home()
-        self.tap(*SETTINGS_ICON)
-        self._wait_for(SWITCHES["blind_signing"])
-        left = {SWITCHES[name]: name for name, value in wanted.items() if value != self.settings[name]}
-        seen: list[Page] = []
-        while left:
-            page = self.page()
-            if page in seen:
-                message = f"no switch for {sorted(left)} on the settings pages {seen}"
-                raise RuntimeError(message)
-            seen.append(page)
-            for event in self.events():
-                name = left.pop(event["text"].strip(), "")
-                if name:
-                    self.tap(SWITCH_X, event["y"] + event["h"] // 2)
-                    self.settings[name] = wanted[name]
-                    seen[-1] = self.page()
-            self.tap(*NEXT)
-            self.wait_for_another(seen[-1])
-        self.tap(*BACK)
-        self._wait_for(HOME)
-
-    def _go_home(self) -> None:
-        if HOME not in self.page_now():
-            self.tap(240, 300)
-        self._wait_for(HOME)
+        left = {name: value for name, value in wanted.items() if value != self.settings[name]}
+        if left:
+            self.hands.switch(left)
+            self.settings |= left
 
 
 class Person:
@@ -185,53 +200,24 @@ class Person:
         self._thread.join()
 
     def _watch(self) -> None:
+        app, hands = self._app, self._app.hands
         end = time.monotonic() + _REQUEST_S
-        while not self._gone.is_set() or HOME not in self._app.page_now():
-            page = self._app.page()
-            if HOME in page:
+        while not self._gone.is_set() or not hands.is_home(app.page_now()):
+            page = app.page()
+            if hands.is_home(page):
                 end = time.monotonic() + _REQUEST_S
                 time.sleep(_POLL_S)
                 continue
-            act = self._act(page)
+            act = hands.act(page, self._manner)
             pages = self.after if act is None else self.pages
             if not pages or pages[-1] != page:
                 pages.append(page)
+                end = time.monotonic() + _REQUEST_S
             if act is not None:
                 act()
-            elif len(page) == 1:  # "Message signed": it goes by itself in three seconds, or with a touch
-                self._app.tap(240, 300)
-            self._app.wait_for_another(page)
+            else:
+                hands.dismiss(page)
+            app.wait_for_another(page)
             if time.monotonic() > end:
                 message = f"the request did not end; the screen shows {page}"
                 raise TimeoutError(message)
-
-    def _act(self, page: Page) -> Callable[[], None] | None:
-        """Return what to press on a page of a request; None on one that only reports."""
-        app, texts = self._app, [text.strip() for text in page]
-        for answer in ("Yes, reject", "Yes, skip"):
-            if answer in texts:
-                return lambda: app.tap_text(answer)
-        if "Go to settings" in texts:  # a report with two buttons: the one that does not go there
-            app.tap_text(texts[texts.index("Go to settings") - 1])
-            return None
-        if goes_on := [text for text in _CONTINUE if text in texts]:
-            return lambda: app.tap_text("Back to safety" if self._manner == "reject-at-warning" else goes_on[0])
-        if "Back to safety" in texts:  # a report too: nothing can be continued
-            app.tap_text("Back to safety")
-            return None
-        number = next((match for text in texts if (match := _OF.fullmatch(text))), None)
-        if number is None:
-            return None
-        if number[1] != number[2]:
-            if self._manner == "approve-skip" and "Skip" in texts:
-                return lambda: app.tap_text("Skip")
-            return lambda: app.tap(*NEXT)
-        return self._last(texts)
-
-    def _last(self, texts: Page) -> Callable[[], None]:
-        app = self._app
-        if self._manner == "reject-at-end":
-            return lambda: app.tap_text("Cancel" if "Cancel" in texts else "Reject")
-        if "Confirm" in texts:
-            return lambda: app.tap_text("Confirm")
-        return lambda: app.tap_text("Hold to sign", _HOLD_S)

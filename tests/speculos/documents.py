@@ -33,15 +33,15 @@ def document(seed: int) -> dict[str, Any]:
     members = [_member(draw, number) for number in range(draw.randrange(1, 10))]
     inner = [_member(draw, number) for number in range(draw.randrange(1, 4))]
     types = {"EIP712Domain": _domain(draw), _PRIMARY: [{"name": name, "type": kind} for name, kind in members]}
-    message: dict[str, Any] = {name: _value(draw, kind) for name, kind in members}
+    message: dict[str, Any] = {name: value(draw, kind) for name, kind in members}
     if draw.random() < 0.3:
         types["Inner"] = [{"name": name, "type": kind} for name, kind in inner]
         types[_PRIMARY].append({"name": "inner", "type": "Inner"})
-        message["inner"] = {name: _value(draw, kind) for name, kind in inner}
+        message["inner"] = {name: value(draw, kind) for name, kind in inner}
     if draw.random() < 0.3:
         kind = draw.choice(("uint256", "address", "string", "bytes32"))
         types[_PRIMARY].append({"name": "many", "type": f"{kind}[]"})
-        message["many"] = [_value(draw, kind) for _ in range(draw.randrange(1, 4))]
+        message["many"] = [value(draw, kind) for _ in range(draw.randrange(1, 4))]
     values = {"name": _text(draw, 30), "version": "1", "chainId": draw.choice((1, 8453, 31337)),
               "verifyingContract": "0x" + draw.randbytes(20).hex(), "salt": "0x" + draw.randbytes(32).hex()}  # fmt: skip
     domain = {row["name"]: values[row["name"]] for row in types["EIP712Domain"]}
@@ -74,7 +74,8 @@ def _text(draw: random.Random, most: int) -> str:
     return " ".join(draw.choices(_WORDS, k=draw.randrange(1, max(2, most // 6))))[:most]
 
 
-def _value(draw: random.Random, kind: str) -> Any:
+def value(draw: random.Random, kind: str) -> Any:
+    """Return a random value of an elementary type, as JSON has it."""
     if kind == "address":
         return "0x" + draw.randbytes(20).hex()
     if kind == "bool":

@@ -2,7 +2,7 @@
 
     python tests/speculos/rehearse.py ELF FOLDER
 
-The services are the rehearsal's, both halves are the installed commands, and a script presses on the emulated Flex.
+The services are the rehearsal's, both halves are the installed commands, and a script presses on the emulated Ledger.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from airlock_rehearsal.services.venue.chain_record import ChainRecord  # noqa: E
 from airlock_shared.catalogue.eip1559 import raw_transaction  # noqa: E402
 from airlock_shared.documents.requests import Transaction  # noqa: E402
 from e2e.transaction_requests import FILLED, write_transaction  # noqa: E402
+from speculos.app_file import read_app_file  # noqa: E402
 from speculos.device import Person, RealApp  # noqa: E402
 
 OFFLINE = ROOT / ".venvs/offline/bin/airlock-offline"
@@ -37,7 +38,7 @@ def main(elf: Path, folder: Path) -> int:
     """Play everything and return 0 when all of it went as it should."""
     began = time.monotonic()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    app = RealApp(elf, folder.parent)
+    app = RealApp(read_app_file(elf), folder.parent)
     with closing(app):
 
         def port(blind_signing: bool) -> int:
@@ -46,9 +47,9 @@ def main(elf: Path, folder: Path) -> int:
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, "flex", True, print, "file", on_chain)
+            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, True, print, "file", on_chain)
             rows = rehearse(stage)
-            _seal(folder, app.port)
+            _seal(folder, app)
         app.configure(raw_messages=True, blind_signing=True)
         signer = _transaction(app, folder)
     for line in summary_lines(rows, folder):
@@ -58,10 +59,10 @@ def main(elf: Path, folder: Path) -> int:
     return 0 if signer == TRADER and all(row.same_fingerprint for row in rows) else 1
 
 
-def _seal(folder: Path, port: int) -> None:
+def _seal(folder: Path, app: RealApp) -> None:
     plan = str(folder / "offline" / "delegate-key.plan.toml")
     home = str(folder / "offline" / "home")
-    seal = ["transcript", "seal", "--plan", plan, "--model", "flex", "--emulator", str(port)]
+    seal = ["transcript", "seal", "--plan", plan, "--model", app.file.model, "--emulator", str(app.port)]
     subprocess.run([str(OFFLINE), "--home", home, *seal], input=b"Yes\n", check=True)
     subprocess.run([str(OFFLINE), "--home", home, "transcript", "verify", "--plan", plan], check=True)
 
@@ -71,7 +72,7 @@ def _transaction(app: RealApp, folder: Path) -> str:
     machine = folder / "offline"
     plan, requests, unsigned = write_transaction(machine, machine / "deployment.json")
     signatures = machine / "keeper.signatures.json"
-    words = ["sign", str(requests), "--plan", str(plan), "-o", str(signatures), "--model", "flex"]
+    words = ["sign", str(requests), "--plan", str(plan), "-o", str(signatures), "--model", app.file.model]
     command = [str(OFFLINE), "--home", str(machine / "home"), *words, "--emulator", str(app.port)]
     with Person(app):
         subprocess.run(command, input=b"Yes\n" * 3, check=True)

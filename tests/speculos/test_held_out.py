@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.models import DEVELOPMENT
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.eip712 import read_typed_data
 from offline.recordings import SIGNER, recovered
+from speculos.app_file import AppFile
 from speculos.device import Person, RealApp
 from speculos.documents import BUILT_WITH, KEPT_BACK, document
 
@@ -26,6 +27,14 @@ SEEDS = KEPT_BACK if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else BUIL
 COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
 
 
+@pytest.fixture(scope="module")
+def real_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
+    """One app for all documents: a review leaves nothing behind."""
+    app = RealApp(elf, tmp_path_factory.mktemp("app"))
+    yield app
+    app.close()
+
+
 @pytest.mark.parametrize("seed", SEEDS[:COUNT])
 def test_the_pages_are_those_that_were_listed(real_app: RealApp, seed: int) -> None:
     typed_data, hashes = read_typed_data(document(seed))
@@ -33,4 +42,4 @@ def test_the_pages_are_those_that_were_listed(real_app: RealApp, seed: int) -> N
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == coming_screens(typed_data, hashes, f"flex-{DEVELOPMENT}", by_hashes=False)
+    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)

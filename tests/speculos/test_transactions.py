@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.models import DEVELOPMENT
 from airlock_offline.ledger.status import SettingOff, TokenRefused
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.transport import LoopbackTransport
@@ -23,20 +21,20 @@ from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.token_metadata import read_token_metadata
 from offline.recordings import SIGNER, recovered
 from shared.token_records import USDC_RECORD
+from speculos.app_file import AppFile
 from speculos.device import Person, RealApp
 from speculos.transactions import BUILT_WITH, KEPT_BACK, RandomTransaction, transaction
 
 pytestmark = pytest.mark.speculos
 
 PATH = "m/44'/60'/0'/0/0"
-MODEL = f"flex-{DEVELOPMENT}"
 USDC = read_token_metadata(USDC_RECORD)
 SEEDS = KEPT_BACK if os.environ.get("AIRLOCK_HELD_OUT") == "kept-back" else BUILT_WITH
 COUNT = int(os.environ.get("AIRLOCK_HELD_OUT_COUNT", "12"))
 
 
 @pytest.fixture(scope="module")
-def one_app(elf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
+def one_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
     """One app for all that the app is told nothing of.
 
     After a token that it was told of, the app shows the next approval of an unknown token with two lines more.
@@ -46,12 +44,12 @@ def one_app(elf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rea
     app.close()
 
 
-def listed(sent: RandomTransaction) -> list[Page]:
+def listed(sent: RandomTransaction, built: str) -> list[Page]:
     """What the review would have listed beforehand."""
     fee_wei = sent.gas * sent.fee_per_gas
     token = USDC if sent.told else None
     shown = ShownTransaction(SIGNER, sent.chain_id, sent.to, sent.value_wei, fee_wei, sent.data, sent.digest, token)
-    return transaction_pages(shown, MODEL)
+    return transaction_pages(shown, built)
 
 
 def is_blind(sent: RandomTransaction) -> bool:
@@ -69,11 +67,11 @@ def test_a_random_transaction_is_shown_as_listed_and_signed(seed: int, request: 
             client.provide_token(USDC)
         signature = client.sign_transaction(PATH, sent.unsigned)
     assert recovered(signature, sent.digest) == SIGNER
-    assert person.pages == listed(sent)
-    assert person.pages == by_the_software_ledger(sent)
+    assert person.pages == listed(sent, app.file.built)
+    assert person.pages == by_the_software_ledger(sent, app.file.built)
 
 
-def by_the_software_ledger(sent: RandomTransaction) -> list[Page]:
+def by_the_software_ledger(sent: RandomTransaction, built: str) -> list[Page]:
     shown: list[Page] = []
 
     def person(pages: list[Page]) -> bool:
@@ -81,7 +79,7 @@ def by_the_software_ledger(sent: RandomTransaction) -> list[Page]:
         return True
 
     settings = AppSettings(blind_signing=is_blind(sent))
-    client = EthereumApp(SoftwareLedger(model=MODEL, settings=settings, screens=person))
+    client = EthereumApp(SoftwareLedger(model=built, settings=settings, screens=person))
     if sent.told:
         client.provide_token(USDC)
     client.sign_transaction(PATH, sent.unsigned)

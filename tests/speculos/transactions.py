@@ -51,6 +51,15 @@ def transaction(seed: int) -> RandomTransaction:
     return RandomTransaction(chain_id, to, value, gas, fee, data, kind == "told", b"\x02" + bytes(encode(fields)))
 
 
+def call_of(selector: bytes) -> RandomTransaction:
+    """Return a transaction with a call of this selector; its arguments are random, and always the same."""
+    draw = random.Random(f"airlock call {selector.hex()}")
+    gas, fee, to = draw.randrange(21_000, 5_000_000), draw.getrandbits(36), draw.randbytes(20)
+    data = selector + draw.randbytes(32 * draw.randrange(1, 12))
+    fields = [8453, 7, fee // 2, fee, gas, to, 0, data, []]
+    return RandomTransaction(8453, to, 0, gas, fee, data, False, b"\x02" + bytes(encode(fields)))
+
+
 def _data(draw: random.Random, kind: str) -> bytes:
     if kind in ("approve", "told"):
         amount = draw.choice((0, 1, 2**256 - 1, draw.getrandbits(40), draw.getrandbits(100), draw.getrandbits(256)))

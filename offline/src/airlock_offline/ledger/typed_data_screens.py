@@ -18,7 +18,6 @@ from airlock_shared.records import NamedTuple
 
 Page = list[str]
 
-FIELDS_AT_MOST = 4  # on one page of a touch screen
 MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
 UNSHORTENED_FROM = 509  # app 1.22.0: a string of so many bytes is cut without its three dots
@@ -167,7 +166,7 @@ def _touch_pages(review: Review, fields: list[ScreenField], layout: Touch) -> li
 
 
 def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> list[Page]:
-    """Put as many fields on a page as fit, at most four; a value of more lines than are shown is alone, cut, and has More.
+    """Put as many fields on a page as fit; a value of more lines than are shown is alone, cut, and has More.
 
     Source: ``getNbTagValuesInPage`` in ``nbgl_use_case.c`` of the public device SDK.
     """
@@ -176,7 +175,7 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
     while rest:
         body: Page = []
         used_px = layout.top_px
-        for number, field in enumerate(rest[:FIELDS_AT_MOST]):
+        for number, field in enumerate(rest):
             lines = counted_lines(field.value, layout.values, layout.line_px)
             used_px += layout.between_px if number else 0
             used_px += counted_lines(field.title, layout.names, layout.line_px) * layout.names.line_px + NAME_GAP_PX

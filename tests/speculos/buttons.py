@@ -1,0 +1,78 @@
+"""A person at a Nano: the right button turns pages, both together take what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from speculos.device import Page, RealApp
+
+SWITCHES = {"raw_messages": "Raw messages", "blind_signing": "Blind signing", "smart_accounts": "Smart accounts"}
+_HOME, _SETTINGS, _BACK = "app is ready", "App settings", "Back"
+_WARNING, _PAUSE = "Blind signing ahead", "press both to skip"
+_REPORTS = ("signed", "rejected", "verified", "cancelled")
+_REFUSED = "Blind signing must"
+_TAKES = ("Sign ", "Accept risk and", "Confirm")
+_PUTS_BACK = ("Reject", "Cancel")
+
+
+class Buttons:
+    """The hands of a person at a Nano."""
+
+    def __init__(self, app: RealApp) -> None:
+        self._app = app
+
+    def is_home(self, page: Page) -> bool:
+        """Whether the app waits, and shows no request."""
+        return page[-1:] == [_HOME]
+
+    def switch(self, wanted: dict[str, bool]) -> None:
+        """Turn these settings of the app over: they stand the other way now."""
+        app = self._app
+        app.wait_until(self.is_home)
+        self._turn_to(_SETTINGS)
+        app.press("both")
+        app.wait_until(lambda page: page != [_SETTINGS])
+        left = {SWITCHES[name] for name in wanted}
+        while (page := app.page()) != [_BACK]:
+            if page[0] in left:
+                left.remove(page[0])
+                app.press("both")
+                app.wait_for_another(page)
+                page = app.page()
+            app.press("right")
+            app.wait_for_another(page)
+        if left:
+            message = f"no switch for {sorted(left)} among the settings"
+            raise RuntimeError(message)
+        app.press("both")
+        app.wait_for_another([_BACK])
+        while not self.is_home(page := app.page()):
+            app.press("left")
+            app.wait_for_another(page)
+
+    def _turn_to(self, text: str) -> None:
+        while (page := self._app.page()) != [text]:
+            self._app.press("right")
+            self._app.wait_for_another(page)
+
+    def act(self, page: Page, manner: str) -> Callable[[], None] | None:
+        """Return what to press on a page of a request; None on one that only reports."""
+        texts = [text.strip() for text in page]
+        if _REFUSED in texts or (len(texts) == 1 and texts[0].endswith(_REPORTS)):
+            return None
+        both, right = (lambda: self._app.press("both")), (lambda: self._app.press("right"))
+        if texts[0] == _WARNING:
+            return right if manner == "reject-at-warning" else both
+        if len(texts) == 1 and texts[0].startswith(_PUTS_BACK):
+            return both
+        if texts[-1] == _PAUSE:
+            return both if manner == "approve-skip" else right
+        if len(texts) < 3 and page[0].startswith(_TAKES):
+            return right if manner == "reject-at-end" else both
+        return right
+
+    def dismiss(self, page: Page) -> None:
+        """Do away with a page that only reports."""
+        self._app.press("both")

@@ -1,0 +1,107 @@
+"""Every struct and call of the catalogue, and every kind of transaction and message, on the real app.
+
+The answers and the pages are those of the software Ledger for this model and version, and the pages that the review lists.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from airlock_offline.emulator.answers import AppSettings
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_shared.catalogue.calls import selectors
+from airlock_shared.catalogue.encode_types import types_of
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.ethereum.eip712 import read_typed_data
+from offline.recordings import SIGNER, recovered
+from shared.world import VECTORS
+from speculos.app_file import AppFile
+from speculos.device import Person, RealApp
+from speculos.documents import value
+from speculos.transactions import call_of
+
+pytestmark = pytest.mark.speculos
+
+PATH = "m/44'/60'/0'/0/0"
+KINDS: list[dict[str, Any]] = json.loads((VECTORS / "ledger-differential/flex-1.22.0-dev.json").read_text())
+DOMAIN = {
+    "EIP712Domain": [
+        {"name": "name", "type": "string"},
+        {"name": "version", "type": "string"},
+        {"name": "chainId", "type": "uint256"},
+        {"name": "verifyingContract", "type": "address"},
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def real_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealApp]:
+    """One app for all: it is told of no token."""
+    app = RealApp(elf, tmp_path_factory.mktemp("app"))
+    yield app
+    app.close()
+
+
+def intent(name: str) -> dict[str, Any]:
+    """Typed data of a struct of the catalogue, with random values that are always the same."""
+    draw = random.Random(f"airlock catalogue {name}")
+    types = types_of(CATALOGUE[name])
+
+    def message(struct: str) -> dict[str, Any]:
+        rows = types[struct]
+        return {row["name"]: message(row["type"]) if row["type"] in types else value(draw, row["type"]) for row in rows}
+
+    domain = {"name": "Trading venue", "version": "1", "chainId": 8453, "verifyingContract": value(draw, "address")}
+    return {"types": DOMAIN | types, "primaryType": name, "domain": domain, "message": message(name)}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_struct_of_the_catalogue_is_shown_as_listed_and_signed(real_app: RealApp, name: str) -> None:
+    typed_data, hashes = read_typed_data(intent(name))
+    real_app.configure(raw_messages=True, blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
+        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+
+
+@pytest.mark.parametrize("selector", sorted(selectors()), ids=lambda known: selectors()[known])
+def test_every_call_of_the_catalogue_is_shown_as_listed_and_signed(real_app: RealApp, selector: bytes) -> None:
+    sent = call_of(selector)
+    fee_wei = sent.gas * sent.fee_per_gas
+    real_app.configure(blind_signing=True)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
+        signature = EthereumApp(transport).sign_transaction(PATH, sent.unsigned)
+    assert recovered(signature, sent.digest) == SIGNER
+    shown = ShownTransaction(SIGNER, sent.chain_id, sent.to, sent.value_wei, fee_wei, sent.data, sent.digest)
+    assert person.pages == transaction_pages(shown, real_app.file.built)
+
+
+@pytest.mark.parametrize("case", KINDS, ids=lambda case: f"{case['name']}-{case['blind_signing']}")
+def test_every_kind_of_transaction_and_message_is_answered_and_shown_as_listed(
+    real_app: RealApp, case: dict[str, Any]
+) -> None:
+    settings = {"raw_messages": False, "blind_signing": case["blind_signing"], "smart_accounts": True}
+    listed: list[list[str]] = []
+
+    def reader(pages: list[list[str]]) -> bool:
+        listed.extend(pages)
+        return True
+
+    software = SoftwareLedger(model=real_app.file.built, settings=AppSettings(**settings), screens=reader)
+    expected = [software.exchange(bytes.fromhex(apdu)) for apdu in case["apdus"]]
+    real_app.configure(**settings)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
+        answers = [transport.exchange(bytes.fromhex(apdu), person=True) for apdu in case["apdus"]]
+    assert answers == expected
+    assert person.pages == listed
