@@ -377,7 +377,7 @@ def test_a_step_of_a_pinned_struct_is_not_built_here(client: Http) -> None:
     action = Action(CUSTOM, "A pinned struct", "", "OtherReq", ())
     step = plan.steps["approve"]._replace(action=action, values={})
     sources = Sources(BuilderClient("http://127.0.0.1:9", client), OnlineConfig())
-    with pytest.raises(UsageError, match="offline machine pinned"):
+    with pytest.raises(UsageError, match="describes no OtherReq"):
         prepare_step(step, steps.situation(plan), sources, UsedNonces(), BuildRequest("/v2/x", {}))
 
 

@@ -66,6 +66,7 @@ _BUILDERS = {
     "/v2/intents/referral-set-code": "SetTraderReferralCodeByUserReq",
     "/v2/intents/twap-cancel": "TwapCancelReq",
     "/v2/intents/delegate": "DelegateReq",
+    "/v2/intents/cancel-order": "CancelReq",
 }
 _MAY_ASK = {
     "CloseTradeReq": "trader tradeIndex collateralToCloseUsdc pairIndex pair nonce deadlineMs openTimestamp expectedPrice",
@@ -75,6 +76,7 @@ _MAY_ASK = {
     "SetTraderReferralCodeByUserReq": "referee code nonce deadlineMs",
     "TwapCancelReq": "trader twapId nonce deadlineMs",
     "DelegateReq": "trader delegate expiry nonce deadlineMs",
+    "CancelReq": "trader order deadlineMs",
 }
 
 
@@ -139,7 +141,7 @@ class SecondVenue:
             "/v2/meta": self._meta, "/v2/pairs": self._pairs, "/v2/positions": self._positions, "/v2/nonce": self._nonce,
             "/v2/reads/delegation": self._delegation, "/v2/token/approve": self._approve,
             "/v2/misc/claim-keeper-rewards": self._claim, "/v2/referral/transfer-ownership": self._transfer,
-            "/v2/limit/update": self._limit_update,
+            "/v2/limit/update": self._limit_update, "/v2/lp/deposit": self._deposit,
         }  # fmt: skip
         if path == "/v2/relay" and asked.method == "POST":
             return self._relay(fields)
@@ -254,6 +256,9 @@ class SecondVenue:
         if struct == "SetTraderReferralCodeByUserReq":
             code = fields["code"].encode().ljust(32, b"\0")
             return {"_code": code, "_referee": fields["referee"], "_deadline": deadline, "_nonce": nonce}, {}
+        if struct == "CancelReq":
+            order = int(fields["order"])
+            return {"trader": fields["trader"], "order": order, "nonce": nonce, "deadline": deadline}, {}
         if struct == "TwapCancelReq":
             twap = int(fields["twapId"])
             return {"trader": fields["trader"], "twapId": twap, "nonce": nonce, "deadline": deadline}, {"twapId": twap}
@@ -287,6 +292,10 @@ class SecondVenue:
         values = [fields["code"].encode().ljust(32, b"\0"), fields["newOwner"]]
         signature = "setPendingCodeOwnershipTransfer(bytes32,address)"
         return self._unsigned(fields["caller"], REFERRAL, signature, values, {})
+
+    def _deposit(self, fields: dict[str, Any]) -> Any:
+        values = [_raw(fields["usdc"], 6), fields["trader"]]
+        return self._unsigned(fields["trader"], STORAGE, "depositLp(uint128,address)", values, {})
 
     def _limit_update(self, fields: dict[str, Any]) -> Any:
         prices = [_raw(fields.get(name, 0), 10) for name in ("price", "slippagePercent", "takeProfit", "stopLoss")]

@@ -52,7 +52,7 @@ def _named(case: Case) -> Iterator[str]:
 
 
 def _how_much(case: Case) -> str:
-    if isinstance(case, IntentCase) and is_custom(case.intent):
+    if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
         return "Airlock does not know the meaning of these values: the review has them all"
     said = "; ".join(_value(decision) for decision in case.decisions if decision.raw != 0 and _is_amount(decision))
     if not said:

@@ -108,6 +108,8 @@ def _transaction(item: Request, deployment: Deployment) -> _Drafted:
         decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)), calls_of(deployment))
     except ValueError as error:
         raise Refusal("TX-HEX", "calldata is not hex", got=repr(text)[:80], expected="0x and bytes in hex") from error
+    if decoded.call.is_own:
+        raise Refusal("TX-SELECTOR", "a call whose meaning Airlock does not know", got=decoded.call.name)
     action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)
     account = decoded.delegated_for or parse_address(item.signer)
     return _Drafted(item, action, decoded.call.fields, decoded.message, account)

@@ -54,6 +54,8 @@ def _sent(case: CallCase, failed: Collection[str]) -> str:
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction."""
+    if case.call.call.is_own:
+        yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
     told = case.told_token is not None
     if not told:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."

@@ -52,8 +52,9 @@ def prepare_plan(
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
-                require_known(step)
-                own = own or planned_ask(step, Situation(plan, deployment, now_ms()))
+                situation = Situation(plan, deployment, now_ms())
+                require_known(step, situation)
+                own = own or planned_ask(step, situation)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:

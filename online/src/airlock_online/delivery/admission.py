@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record, Submission
-from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import DocumentError, Expired, Refusal
@@ -34,7 +33,7 @@ _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationLi
 def check(delivery: Delivery) -> None:
     """Refuse what may not go where it is meant to go, and what has not the form of a signed thing (rule C28)."""
     intent = delivery.intent or CATALOGUE.get(delivery.primary_type)
-    allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.primary_type in CALLS else frozenset()
+    allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.raw_transaction else frozenset()
     if delivery.route not in allowed:
         raise Refusal(
             "ROUTE-STRUCT",

@@ -16,7 +16,8 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
-from airlock_shared.catalogue.intents import Intent
+from airlock_shared.catalogue.calls import calls_of
+from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
@@ -75,17 +76,18 @@ def prepare_step(
 
     Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
-    require_known(step)
+    require_known(step, situation)
     asked = asked or planned_ask(step, situation)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
-def require_known(step: Step) -> None:
-    """Raise ``UsageError`` for a step whose struct is not of the catalogue."""
-    if step.action.name == CUSTOM:
+def require_known(step: Step, situation: Situation) -> None:
+    """Raise ``UsageError`` for a step whose struct or call is neither of the catalogue nor of the deployment's profile."""
+    known = structs_of(situation.deployment).keys() | calls_of(situation.deployment).by_name.keys()
+    if step.action.name == CUSTOM and step.action.result not in known:
         raise UsageError(
-            f"step {step.id} is for a struct that the offline machine pinned; the online half does not know it",
-            do="bring its requests document from the tool that builds it",
+            f"step {step.id}: the deployment describes no {step.action.result}, and the online half knows no other",
+            do=f"bring its requests document from the tool that builds it, or {_PROFILE}",
         )
 
 

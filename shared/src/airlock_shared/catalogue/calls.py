@@ -45,6 +45,11 @@ class Call(NamedTuple):
         return self.known_as or self.function
 
     @property
+    def is_own(self) -> bool:
+        """Whether it does not ship: the venue's profile alone says what it is."""
+        return self.name not in CALLS
+
+    @property
     def function(self) -> str:
         """The function's name."""
         return self.signature.partition("(")[0]

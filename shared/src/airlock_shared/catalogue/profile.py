@@ -51,8 +51,8 @@ from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import read_members
 
 FORMAT = "airlock/venue-signed@1"
-MAX_STRUCTS, MAX_CHARACTERS = 64, 3000
-"""Of a profile, and of a struct's or a call's text: what people are still shown whole."""
+MAX_OF_EACH, MAX_CHARACTERS = 64, 3000
+"""Structs and calls of a profile, and of a struct's or a call's text: what people are still shown whole."""
 
 FEE = "fee"
 """The one thing that native currency may be sent with a call as: the plan bounds it."""
@@ -74,6 +74,8 @@ _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
 _FIXED = ("domain", "signer_rule", "route")
 """What the specification says of a shipped struct, and no profile changes."""
+
+_TOKEN, _CONTRACT = "usdc", re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
 
 _ACCOUNTS = ("trader", "referee", "referrer")
 
@@ -152,15 +154,16 @@ def _read(value: Any, *, whole: bool) -> dict[str, Any]:
     if type(value) is not dict or value.get("format") != FORMAT:
         raise _wrong("format", "not a profile of what a venue signs", repr(_format_of(value))[:80], FORMAT)
     read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
-    if len(value["structs"]) > MAX_STRUCTS:
-        raise _wrong("structs", "too many", str(len(value["structs"])), f"at most {MAX_STRUCTS}")
+    for part in ("structs", "calls"):
+        if len(value[part]) > MAX_OF_EACH:
+            raise _wrong(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
     for name, entry in value["structs"].items():
         needed: dict[str, type] = {"encode_type": str, "leaves": dict}
         needed |= {} if name in CATALOGUE and not whole else dict.fromkeys(_FIXED, str)
         order: dict[str, type] = {"abi_order": list}
         read_members(entry, f"structs.{name}", needed | order if whole else needed, {} if whole else order)
     for name, entry in value["calls"].items():
-        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str})
+        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str, "contract": str})
     return value
 
 
@@ -293,19 +296,37 @@ def _own_rule(leaf: Field) -> Rule:
 
 def _call(name: str, entry: Mapping[str, Any]) -> Call:
     where, signature, shipped = f"calls.{name}", entry["signature"], CALLS.get(name)
-    if shipped is None:
-        raise _wrong(
-            where, "a call that Airlock has no action for", name[:80], "a venue's form of one of " + ", ".join(CALLS)
-        )
     fee = "value" in entry
     if fee and entry["value"] != FEE:
         raise _wrong(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
-    if fee or signature != shipped.signature:
+    if shipped is not None and "contract" in entry:
+        raise _wrong(f"{where}.contract", "no profile changes this", entry["contract"][:80], shipped.contract)
+    if shipped is None or fee or signature != shipped.signature:
         _require_harmless(where, signature, shipped)
     arguments = arguments_of(signature)
     leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
-    fields = _as_shipped(where, _fields(where, entry["leaves"], leaves), shipped.fields, {ZERO})
+    fields = _fields(where, entry["leaves"], leaves)
+    if shipped is None:
+        return _own_call(where, name, entry, fields)._replace(fee=fee)
+    fields = _as_shipped(where, fields, shipped.fields, {ZERO})
     return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
+
+
+def _own_call(where: str, name: str, entry: Mapping[str, Any], fields: tuple[Field, ...]) -> Call:
+    """Return a call that does not ship: the plan decides every argument by its raw value, and no delegate makes it."""
+    function, contract = entry["signature"].partition("(")[0], entry.get("contract", "")
+    if name != function:
+        raise _wrong(where, "a call that does not ship has its function's name", name[:80], function)
+    if not _CONTRACT.fullmatch(contract) or contract == _TOKEN:
+        raise _wrong(
+            f"{where}.contract", "not a contract of the venue", contract[:80], f"one that is pinned, but for {_TOKEN}"
+        )
+    if taken := sorted({each.path.partition(".")[0] for each in fields} & {"call", "struct"}):
+        raise _wrong(f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name")
+    if any(solidity == "bytes" for each in arguments_of(entry["signature"]) for _, solidity in argument_leaves(each)):
+        raise _wrong(where, "bytes can hide another call", entry["signature"][:200], "arguments that can be shown")
+    own = tuple(each if each.kind == ZERO else each._replace(rule=Rule("plan", each.path)) for each in fields)
+    return Call(entry["signature"], f"{name}, a call of this venue's profile", contract, own)
 
 
 def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
@@ -315,14 +336,16 @@ def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
     return [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
 
 
-def _require_harmless(where: str, signature: str, shipped: Call) -> None:
+def _require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
     if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
-        raise _wrong(where, "not a signature with argument names", signature[:200], f"such as {shipped.signature}")
-    if shipped.name == "approve":
+        raise _wrong(
+            where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
+        )
+    if shipped is not None and shipped.name == "approve":
         raise _wrong(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
     others = [call.signature for call in CALLS.values() if canonical(call.signature) != canonical(signature)]
-    names = {other.partition("(")[0] for other in (*NEVER, *others)} - {shipped.function}
+    names = {other.partition("(")[0] for other in (*NEVER, *others)} - {shipped.function if shipped is not None else ""}
     if signature.partition("(")[0] in names:
         raise _wrong(where, "the name of another function", signature[:200], "the venue's own function")
     for other in (*NEVER, *others):

@@ -24,8 +24,8 @@ def profile_words(signed: str) -> Iterator[str]:
     for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
         yield f"{name}: not signed at this venue"
     for name, call in venue.calls.by_name.items():
-        if call._replace(known_as="") != CALLS[name]:
-            yield from _call_words(call, CALLS[name])
+        if call._replace(known_as="") != CALLS.get(name):
+            yield from _call_words(call, CALLS.get(name))
     for name in sorted(CALLS.keys() - venue.calls.by_name.keys()):
         yield f"{name}: not called at this venue"
 
@@ -46,16 +46,20 @@ def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
         yield f"{name}: encoded for the contract in the order {', '.join(_order(intent))}"
 
 
-def _call_words(call: Call, shipped: Call) -> Iterator[str]:
+def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
+    if shipped is None:
+        yield f"call {call.name}: a call that does not ship; its meaning is this profile's alone"
+        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself"
     new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
-    old = {path: kind for each in shipped.arguments for path, kind in argument_leaves(each)}
-    yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields)
+    arguments = shipped.arguments if shipped is not None else ()
+    old = {path: kind for each in arguments for path, kind in argument_leaves(each)}
+    yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields if shipped is not None else ())
     if call.fee:
         yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
-    if call.signature != shipped.signature:
+    if shipped is None or call.signature != shipped.signature:
         yield f"call {call.name}: the function is now {canonical(call.signature)}"
-        selectors = selector_of(call.signature).hex(), selector_of(shipped.signature).hex()
-        yield f"call {call.name}: its selector is 0x{selectors[0]} (ships: 0x{selectors[1]})"
+        was = f" (ships: 0x{selector_of(shipped.signature).hex()})" if shipped is not None else ""
+        yield f"call {call.name}: its selector is 0x{selector_of(call.signature).hex()}{was}"
 
 
 def _leaf_words(

@@ -29,6 +29,7 @@ from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
 from airlock_shared.plan.decisions import decide, shown_value
+from airlock_shared.plan.model import CUSTOM
 from airlock_shared.units import raw_text
 
 
@@ -57,7 +58,8 @@ def action_is_planned(case: Planned) -> Finding:
 def request_is_planned(case: Planned) -> Finding:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
 
-    That holds too for the stored price trigger which the intent would take the place of.
+    That holds too for the stored price trigger which the intent would take the place of. Of a custom step the plan decides
+    each leaf of the payload, whatever was asked for.
     """
     step = case.step
     replaced, meant = case.request.replaces, replaced_trigger(step)
@@ -70,7 +72,7 @@ def request_is_planned(case: Planned) -> Finding:
         return Finding(False, got, error.expected, error.where)
     if "deadlineMs" in got and "deadlineMs" not in expected:
         got = {name: value for name, value in got.items() if name != "deadlineMs"}
-    same = got == expected and endpoint == (step.action.path or endpoint)
+    same = (got == expected or step.action.name == CUSTOM) and endpoint == (step.action.path or endpoint)
     return Finding(
         same,
         lambda: {"endpoint": endpoint, "fields": got},

@@ -140,7 +140,7 @@ def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
     values, signer = case.step.values, case.step.signer
     wanted = next((values[name] for name in ("trader", "caller") if name in values), None)
-    account = wanted.raw if isinstance(wanted, Exact) else None
+    account = signer.address if case.call.call.is_own else wanted.raw if isinstance(wanted, Exact) else None
     got = case.call.delegated_for or signer.address
     ok = got == account and (case.call.delegated_for is None or signer.delegate_of == account)
     expected = checksum_address(account) if isinstance(account, bytes) else "an account in the plan"

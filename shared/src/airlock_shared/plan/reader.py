@@ -11,7 +11,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from airlock_shared.catalogue.actions import ACTIONS, Action
+from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import limit_faults, value_faults
@@ -20,7 +20,6 @@ from airlock_shared.plan.values import (
     plan_error,
     read_address,
     read_amount,
-    read_raw_values,
     read_values,
     require_known,
     utc_form,
@@ -225,7 +224,10 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     replaced = read_text(step, where, "replaces", DIGEST) if "replaces" in step else ""
     name = step.get("action")
     if name == CUSTOM:
-        return _read_custom_step(step, where, step_id, signers)._replace(replaced_digest=replaced)
+        from airlock_shared.plan.custom_steps import read_custom_fields
+
+        own, values = read_custom_fields(step.get("fields"), f"{where}.fields")
+        return Step(step_id, own, signer_of(step, where, signers), values, replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
@@ -244,12 +246,3 @@ def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> S
         raise plan_error("PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", got=repr(name)[:80],
                          expected=f"one of {list(signers)}")  # fmt: skip
     return signer
-
-
-def _read_custom_step(step: dict[str, Any], where: str, step_id: str, signers: dict[str, Signer]) -> Step:
-    """Read a step for a struct that an operator pinned: its name, and the raw value of each leaf by path."""
-    fields = step.get("fields")
-    if type(fields) is not dict or type(fields.get("struct")) is not str:
-        raise plan_error("PLAN-FIELD", "a custom step names its struct", f"{where}.fields.struct", expected="a name")
-    action = Action(CUSTOM, "Sign a struct that was pinned on the offline machine", "", fields["struct"], ())
-    return Step(step_id, action, signer_of(step, where, signers), read_raw_values(fields, f"{where}.fields"))

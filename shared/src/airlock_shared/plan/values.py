@@ -12,7 +12,7 @@ from typing import Any
 from airlock_shared.catalogue.actions import Action, Parameter
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import parse_address
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Value
+from airlock_shared.plan.model import Bounds, Exact, Value
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -61,17 +61,6 @@ def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str,
         raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
     if action.name == "tpsl-partial":
         _check_trigger(values, where)
-    return values
-
-
-def read_raw_values(fields: dict[str, Any], where: str) -> dict[str, Value]:
-    """Return the raw values of a custom struct's leaves, by path. Raises ``PlanError`` naming the leaf."""
-    values: dict[str, Value] = {}
-    for path, value in fields.items():
-        if path != "struct":
-            if type(value) not in (str, int, bool):
-                raise plan_error("PLAN-FIELD", "not a raw value", f"{where}.{path}", expected="a text, number or flag")
-            values[path] = AsSigned(str(value).lower() if type(value) is bool else str(value))
     return values
 
 

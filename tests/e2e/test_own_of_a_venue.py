@@ -1,0 +1,139 @@
+"""What one venue alone has, a struct and a call, by its profile alone: built, signed, sent; and nothing else by it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import FinishedCommand
+from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.test_second_venue import BY_HAND, DELEGATE, PLAN, TRADER, Desk
+from second_venue.other_types import OTHER, PROFILE
+from second_venue.venue import STORAGE, second_venue
+
+_CANCEL = "address trader,uint64 order,uint256 nonce,uint64 deadline"
+OWN: dict[str, Any] = copy.deepcopy(PROFILE)
+OWN["structs"]["CancelReq"] = {
+    "encode_type": f"CancelReq({_CANCEL})",
+    "leaves": {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"},
+    "domain": "trading", "signer_rule": "trader-or-delegate", "route": "relayer",
+}  # fmt: skip
+OWN["calls"]["depositLp"] = {
+    "signature": "depositLp(uint128 amount,address beneficiary)",
+    "leaves": {"amount": "raw", "beneficiary": "raw"},
+    "contract": "tradingStorage",
+}
+DEPOSIT = f'call = "depositLp"\namount = "2500000000"\nbeneficiary = "{TRADER}"\n'
+CANCEL = f'struct = "CancelReq"\ntrader = "{TRADER}"\norder = "77"\n'
+TYPES = OTHER._replace(structs=OTHER.structs | {"CancelReq": _CANCEL})
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER, types=TYPES) as running:
+        made = Desk(tmp_path, running)
+        made.profile = OWN
+        made.pin()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)
+
+
+def _built(desk: Desk, fields: str, path: str, *sent: str, more: tuple[object, ...] = ()) -> FinishedCommand:
+    text = PLAN.format(trader=TRADER, action="custom", fields=fields, number=1)
+    desk.path("plan.toml").write_text(text)
+    words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
+    return desk.online("call", "POST", path, *sent, *words, *more)
+
+
+def _deposit(desk: Desk, fields: str = DEPOSIT, usdc: str = "2500") -> FinishedCommand:
+    return _built(desk, fields, "/v2/lp/deposit", f"trader={TRADER}", f"usdc={usdc}", more=BY_HAND)
+
+
+def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
+    ended = _deposit(desk)
+    assert ended.code == 0, ended.err
+    signed = desk.sign(ledger)
+    review = " ".join((signed.out + signed.err).split())
+    assert signed.code == 0, review
+    assert "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw" in review.replace(" · ", " ")
+    for shown in ("2500000000", TRADER, STORAGE.lower(), "depositLp"):
+        assert shown in review
+    ended = desk.submit("--json")
+    assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert desk.venue.paths("POST").count("/v2/relay") == 1
+
+
+def test_a_struct_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger) -> None:
+    until_ms = time.time_ns() // 1_000_000 + 20 * 60_000
+    sent = (f"trader={TRADER}", "order=77", f"deadlineMs={until_ms}")
+    ended = _built(desk, CANCEL, "/v2/intents/cancel-order", *sent)
+    assert ended.code == 0, ended.err
+    assert (signed := desk.sign(ledger)).code == 0, signed.err
+    ended = desk.submit("--json")
+    assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert [asked.fields["kind"] for asked in desk.venue.asked if asked.path == "/submit"] == ["CancelReq"]
+
+
+def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=TYPES) as running:
+        made = Desk(tmp_path, running)
+        made.profile = OWN
+        assert made.fetch().code == 0
+        ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
+    said = " ".join((ended.out + ended.err).split())
+    for words in (
+        "call depositLp: a call that does not ship; its meaning is this profile's alone",
+        "call depositLp: made to the pinned tradingStorage, by the signer for itself",
+        "call depositLp: the function is now depositLp(uint128,address)",
+    ):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "usdc", "check"),
+    [
+        (DEPOSIT, "2500.000001", "PLAN-FIELD"),
+        (DEPOSIT.replace(f'beneficiary = "{TRADER}"', f'beneficiary = "{DELEGATE}"'), "2500", "PLAN-FIELD"),
+        (DEPOSIT.replace('amount = "2500000000"\n', ""), "2500", "PLAN-UNDECIDED"),
+        (DEPOSIT.replace("depositLp", "claimTokens"), "2500", "PLAN-ACTION"),
+    ],
+    ids=["a-millionth-more", "another-beneficiary", "an-amount-that-nobody-decides", "another-call"],
+)
+def test_what_the_plan_does_not_say_is_not_taken(desk: Desk, fields: str, usdc: str, check: str) -> None:
+    ended = _deposit(desk, fields, usdc)
+    assert (ended.code, check in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
+
+
+def test_a_call_that_the_profile_does_not_have_is_told_before_the_venue_is_asked(desk: Desk) -> None:
+    asked = len(desk.venue.asked)
+    ended = _deposit(desk, DEPOSIT.replace("depositLp", "withdrawLp"))
+    assert (ended.code, "the deployment describes no withdrawLp" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert "/v2/lp/deposit" not in [each.path for each in desk.venue.asked[asked:]]
+
+
+def test_prepare_says_how_a_step_without_an_endpoint_is_built(desk: Desk) -> None:
+    ended = desk.prepare("custom", DEPOSIT, *BY_HAND)
+    said = " ".join(ended.err.split())
+    assert (ended.code, "airlock-online call POST PATH --plan PLAN --step STEP" in said) == (2, True), said
+
+
+def test_the_signing_machine_refuses_what_was_altered_on_the_way(desk: Desk, ledger: Ledger) -> None:
+    assert _deposit(desk).code == 0
+    text = desk.path("requests.json").read_text()
+    word = f"{2_500_000_000:064x}"
+    assert word in text
+    desk.path("requests.json").write_text(text.replace(word, f"{2_500_000_001:064x}"))
+    ended = desk.sign(ledger)
+    assert (ended.code, "PLAN-FIELD" in ended.out + ended.err) == (3, True), ended.out + ended.err

@@ -1,0 +1,236 @@
+"""A call that one venue alone has: what its profile may say of it, and that the plan decides every argument."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of
+from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, resolve, venue_of
+from airlock_shared.catalogue.profile_words import profile_words
+from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.checks.case import CallCase, Situation
+from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.errors import DocumentError, PlanError
+from airlock_shared.plan.reader import parse_plan
+from shared.make_payloads import DESK, NOW_MS, TREASURY
+from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
+
+FOLDER = "transactions"
+DEPOSIT = {
+    "signature": "depositLp(uint128 amount,(address to,bool lock) terms,bytes32 tag,int64 shift)",
+    "leaves": {"amount": "raw", "terms.to": "raw", "terms.lock": "raw", "tag": "raw", "shift": "zero"},
+    "contract": "tradingStorage",
+}  # fmt: skip
+TAG = "0x" + "ab" * 32
+VALUES = {"amount": "5000000", "terms.to": TREASURY, "terms.lock": "true", "tag": TAG}
+
+
+def _profile(calls: dict[str, Any]) -> dict[str, Any]:
+    return {"format": "airlock/venue-signed@1", "structs": {}, "calls": calls}
+
+
+def _own(**changes: Any) -> dict[str, Any]:
+    entry = copy.deepcopy(DEPOSIT)
+    entry["leaves"]["shift"] = "raw"  # type: ignore[index]
+    return {"depositLp": {name: member for name, member in (entry | changes).items() if member is not None}}
+
+
+def _deployed(calls: dict[str, Any]) -> Deployment:
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": FORMAT_WITH_PROFILE, "signed": resolve(_profile(calls))}
+    return with_venue(parse_deployment(to_bytes(document)))
+
+
+def _situation(values: dict[str, str], calls: dict[str, Any] | None = None, call: str = "depositLp") -> Situation:
+    text = (VECTORS / "transactions/plan.toml").read_text()
+    fields = ", ".join(f'"{path}" = "{value}"' for path, value in ({"call": call} | values).items())
+    step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {{ {fields} }}\n'
+    return Situation(parse_plan((text + step).encode()), _deployed(calls or _own()), NOW_MS)
+
+
+def _document(
+    amount: int = 5_000_000, to: str = TREASURY, lock: bool = True, tag: bytes = b"\xab" * 32, shift: int = -3
+) -> dict[str, Any]:
+    document = copy.deepcopy(good("approve", FOLDER))
+    item, deployment = document["requests"][0], json.loads(DEPLOYMENT_TEXT)
+    item |= {"step": "own", "action": "custom", "endpoint": "/v2/lp/deposit", "fields": {"any": "thing"}}
+    kinds = ["uint128", "(address,bool)", "bytes32", "int64"]
+    data = keccak(text=f"depositLp({','.join(kinds)})")[:4] + encode(kinds, [amount, (to, lock), tag, shift])
+    item["payload"] |= {"to": deployment["contracts"]["tradingStorage"], "data": "0x" + data.hex()}
+    return document
+
+
+WHOLE = VALUES | {"shift": "-3"}
+
+
+def test_it_is_signed_when_the_plan_says_every_argument_and_other_libraries_agree() -> None:
+    found = examined_of(_document(), _situation(WHOLE))
+    assert found.verdicts.stopping() == []
+    assert isinstance(found.case, CallCase)
+    assert [decision.decided_by for decision in found.case.decisions] == 5 * ["plan"]
+    confirm(found.case)
+
+
+OTHERS = {
+    "amount": _document(amount=5_000_001), "to": _document(to=DESK), "lock": _document(lock=False),
+    "tag": _document(tag=b"\xab" * 31 + b"\xac"), "shift": _document(shift=3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("document", OTHERS.values(), ids=OTHERS.keys())
+def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, Any]) -> None:
+    assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {"PLAN-FIELD"}
+
+
+@pytest.mark.parametrize("path", WHOLE)
+def test_an_argument_that_the_plan_does_not_say_is_decided_by_nobody(path: str) -> None:
+    values = {name: value for name, value in WHOLE.items() if name != path}
+    assert refusals(examined_of(_document(), _situation(values)).verdicts.all()) == {"PLAN-UNDECIDED"}
+
+
+def test_it_goes_to_its_pinned_contract_from_the_signer_and_without_money() -> None:
+    for member, value, check in (
+        ("to", DESK, "TX-TO"), ("from", DESK, "TX-FROM"), ("value", "0x1", "TX-VALUE"), ("chainId", 1, "TX-CHAIN"),
+    ):  # fmt: skip
+        document = _document()
+        document["requests"][0]["payload"][member] = value
+        assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {check}
+
+
+def test_a_delegate_does_not_make_it_for_a_trader() -> None:
+    document = _document()
+    inner = bytes.fromhex(document["requests"][0]["payload"]["data"][2:])
+    wrapped = bytes.fromhex("9a10cc32") + encode(["address", "bytes"], [TREASURY, inner])
+    document["requests"][0]["payload"]["data"] = "0x" + wrapped.hex()
+    assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.all())
+
+
+def test_a_shipped_call_is_not_made_by_a_custom_step() -> None:
+    """Its unit, its limits and the word ``unlimited`` would be gone, and a raw number in their place."""
+    document = copy.deepcopy(good("approve", FOLDER))
+    data = bytes.fromhex(document["requests"][0]["payload"]["data"][10:])
+    raw = {"spender": "0x" + data[12:32].hex(), "amountUsdc": str(int.from_bytes(data[32:], "big"))}
+    document["requests"][0] |= {"step": "own", "action": "custom"}
+    assert refusals(examined_of(document, _situation(raw, call="approve")).verdicts.all()) == {"TX-TRADER"}
+
+
+def test_another_venue_does_not_have_it() -> None:
+    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
+    found = examined_of(_document(), _situation(WHOLE)._replace(deployment=shipped))
+    assert "TX-SELECTOR" in refusals(found.verdicts.all())
+
+
+# ---- what a profile may say -----------------------------------------------------------------------------------------
+
+_SIGNATURE = DEPOSIT["signature"]
+REFUSED: dict[str, dict[str, Any]] = {
+    "no contract": _own(contract=None),
+    "the token": _own(contract="usdc"),
+    "an address for a contract": _own(contract=DESK),
+    "a contract that is a path": _own(contract="a.b"),
+    "a number for a contract": _own(contract=7),
+    "a name that is not the function's": {"deposit": _own()["depositLp"]},
+    "bytes": _own(signature="depositLp(bytes data)", leaves={"data": "raw"}),
+    "bytes in a tuple": _own(
+        signature="depositLp((address to,bytes data) terms)", leaves={"terms.to": "raw", "terms.data": "raw"}
+    ),
+    "an array": _own(signature="depositLp(uint256[] amounts)", leaves={"amounts": "raw"}),
+    "an unknown type": _own(signature="depositLp(money amount)", leaves={"amount": "raw"}),
+    "an argument without a kind": _own(leaves={}),
+    "a kind of another type": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "trader"}),
+    "an unknown kind": _own(leaves={**_own()["depositLp"]["leaves"], "amount": "wei"}),
+    "an argument called call": _own(signature="depositLp(uint256 call)", leaves={"call": "raw"}),
+    "an argument called struct": _own(signature="depositLp(uint256 struct)", leaves={"struct": "raw"}),
+    "no argument names": _own(signature="depositLp(uint256)", leaves={}),
+    "a signer rule": _own(signer_rule="trader-or-delegate"),
+    "delegable": _own(delegable=True),
+    "a title": _own(title="Withdraw nothing"),
+    "a contract of a shipped call": {
+        "claimTokens": {"signature": "claimRewards()", "leaves": {}, "contract": "tradingStorage"},
+    },
+    "too many": {
+        f"own{n}": {"signature": f"own{n}()", "leaves": {}, "contract": "referral"} for n in range(MAX_OF_EACH + 1)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", REFUSED.values(), ids=REFUSED.keys())
+def test_what_a_profile_may_not_say_of_a_call_is_refused(calls: dict[str, Any]) -> None:
+    with pytest.raises(DocumentError) as refused:
+        _deployed(calls)
+    assert refused.value.check in ("DOC-VENUE", "DOC-FIELD")
+
+
+@pytest.mark.parametrize("never", [*NEVER, "setDelegate(address a)", "closeTradeMarket(uint256 a)"])
+def test_no_call_of_its_own_has_the_name_of_a_function_that_moves_money_or_power(never: str) -> None:
+    name, arguments = never.partition("(")[0], never.partition("(")[2].rstrip(")")
+    kinds = [each.rpartition(" ")[2] for each in arguments.split(",") if each]
+    entry = {"signature": never, "leaves": dict.fromkeys(kinds, "raw"), "contract": "tradingRouter"}
+    with pytest.raises(DocumentError) as refused:
+        _deployed({name: entry})
+    assert refused.value.check == "DOC-VENUE"
+
+
+@pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
+def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    """A name that has another function's selector costs an hour of one core; here the hash is made to give it."""
+    real = selector_of
+
+    def collides(signature: str) -> bytes:
+        return real(other) if signature == _SIGNATURE else real(signature)
+
+    monkeypatch.setattr("airlock_shared.catalogue.profile.selector_of", collides)
+    venue_of.cache_clear()
+    with pytest.raises(DocumentError, match="selector"):
+        resolve(_profile(_own()))
+
+
+def test_people_read_all_of_it_before_they_pin_it() -> None:
+    lines = list(profile_words(_deployed(_own(value="fee")).signed))
+    assert lines[0] == "call depositLp: a call that does not ship; its meaning is this profile's alone"
+    assert lines[1] == "call depositLp: made to the pinned tradingStorage, by the signer for itself"
+    for path, solidity in (("amount", "uint128"), ("terms.to", "address"), ("tag", "bytes32"), ("shift", "int64")):
+        assert any(line.startswith(f"call depositLp: member {path} added: {solidity}, raw") for line in lines)
+    assert "call depositLp: the function is now depositLp(uint128,(address,bool),bytes32,int64)" in lines
+    assert any("native currency may be sent with it" in line for line in lines)
+    assert any("its selector is 0x" in line and "ships" not in line for line in lines)
+
+
+def test_a_zero_that_is_not_zero_is_refused() -> None:
+    kinds = _own()["depositLp"]["leaves"] | {"amount": "zero"}
+    situation = _situation({name: value for name, value in WHOLE.items() if name != "amount"}, _own(leaves=kinds))
+    assert refusals(examined_of(_document(), situation).verdicts.all()) == {"PLAN-FIELD"}
+    assert refusals(examined_of(_document(amount=0), situation).verdicts.all()) == set()
+
+
+def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
+    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateral"}
+    found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
+    assert found.verdicts.stopping() == []
+    assert calls_of(_deployed(_own(leaves=kinds))).by_name["depositLp"].fields[0].unit.name == "USDC"
+
+
+# ---- the plan -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields", ["{ }", "{ call = 7 }", '"depositLp"', "{ amount = 1 }", '{ call = "x", amount = [1] }']
+)
+def test_a_custom_step_names_its_struct_or_its_call(fields: str) -> None:
+    text = (VECTORS / "transactions/plan.toml").read_text()
+    step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {fields}\n'
+    with pytest.raises(PlanError) as refused:
+        parse_plan((text + step).encode())
+    assert refused.value.check == "PLAN-FIELD"
+
+
+def test_a_struct_may_have_a_member_called_call() -> None:
+    text = (VECTORS / "transactions/plan.toml").read_text()
+    step = '\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { struct = "A", call = "9" }\n'
+    made = parse_plan((text + step).encode()).steps["own"]
+    assert (made.action.primary_type, made.action.call, made.values["call"].text) == ("A", "", "9")
