@@ -16,6 +16,7 @@ import pytest
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
 from second_venue.intents import USUAL
+from second_venue.other_speech import CLOSE_IN_COINS, SERVICES, TYPES, OtherSpeech
 from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, SecondVenue, second_venue
 
@@ -78,6 +79,9 @@ class Desk:
         self.folder, self.venue, self.plans = folder, venue, 0
         self.profile = PROFILE if venue.types is OTHER else None
         (folder / "online").mkdir()
+        if isinstance(venue, OtherSpeech) and config:
+            (folder / "online/services.toml").write_text(SERVICES)
+            config = '[venue]\nservices = "services.toml"\n'
         (folder / "online/config.toml").write_text(config)
 
     def online(self, *words: object) -> FinishedCommand:
@@ -133,9 +137,13 @@ class Desk:
         return self.submit("--json")
 
 
-@pytest.fixture(params=[USUAL, OTHER], ids=["usual-types", "by-profile"])
+@pytest.fixture(
+    params=[(USUAL, SecondVenue), (OTHER, SecondVenue), (TYPES, OtherSpeech)],
+    ids=["usual-types", "by-profile", "by-services"],
+)
 def venue(request: pytest.FixtureRequest) -> Iterator[SecondVenue]:
-    with second_venue(TRADER, types=request.param) as running:
+    types, speaking = request.param
+    with second_venue(TRADER, types=types, speaking=speaking) as running:
         yield running
 
 
@@ -274,7 +282,15 @@ def test_a_trigger_is_stored_and_replaced(desk: Desk, ledger: Ledger) -> None:
 
 def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
     ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
-    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    assert desk.venue.paths("POST").count("/twaps/cancel") == 1
+    if not isinstance(desk.venue, OtherSpeech):
+        assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+        return
+    assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err  # 202, {"queued": true}
+    told = " ".join(str(outcome(ended)["reason"]).split())
+    assert "by the service's word its nonce is used, so it can never be executed again" in told
+    again = desk.submit("--json")
+    assert (again.code, outcome(again)["state"]) == (9, "ACCEPTED"), again.out + again.err
     assert desk.venue.paths("POST").count("/twaps/cancel") == 1
 
 
@@ -310,13 +326,103 @@ def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str
 
 
 def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger: Ledger) -> None:
-    desk.venue.relay_says = "success"
+    desk.venue.relay_says = "good"
     assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
     assert desk.sign(ledger).code == 0
     ended = desk.submit("--patience", 2)
     told = " ".join((ended.out + ended.err).split())
-    assert (ended.code != 0, "the reply says 'success' at data.status" in told) == (True, True), told
-    assert "no final answer within 2 s; the last answer: the reply says 'success'" in told
+    place = "data.outcome.state" if isinstance(desk.venue, OtherSpeech) else "data.status"
+    assert (ended.code != 0, f"the reply says 'good' at {place}" in told) == (True, True), told
+    assert "no final answer within 2 s; the last answer: the reply says 'good'" in told
+
+
+# ---- another way of speaking -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spoken(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER, types=TYPES, speaking=OtherSpeech) as running:
+        made = Desk(tmp_path, running)
+        made.pin()
+        yield made
+
+
+def test_a_position_is_closed_in_coins_where_the_services_file_says(spoken: Desk, ledger: Ledger) -> None:
+    fields = (
+        f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncoinExposure = "0.01"\n'
+        'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
+    )
+    ended = spoken.whole_way(ledger, "close-coin", fields)
+    assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
+    assert spoken.venue.paths("POST").count(CLOSE_IN_COINS) == 1
+
+
+def test_a_nonce_is_read_where_the_services_file_says(spoken: Desk, ledger: Ledger) -> None:
+    free = spoken.online("nonce", TRADER, 7)
+    assert (free.code, " ".join(free.out.split()).endswith("used no")) == (0, True), free.out + free.err
+    spoken.venue.used.add(("TwapCancelReq", 7))
+    taken = spoken.online("nonce", TRADER, 7)
+    assert (taken.code, " ".join(taken.out.split()).endswith("used yes")) == (0, True), taken.out + taken.err
+
+
+def test_a_delegate_is_read_where_the_services_file_says(spoken: Desk) -> None:
+    spoken.venue.delegates[DELEGATE] = 1_900_000_000
+    told = " ".join(spoken.online("delegation", TRADER, DELEGATE).out.split())
+    assert ("enabled yes" in told, "unix s 1900000000" in told) == (True, True), told
+
+
+def test_the_limit_of_rate_is_kept_so_that_nothing_is_answered_by_429(spoken: Desk) -> None:
+    before = len(spoken.venue.asked)
+    assert spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n').code == 0
+    assert isinstance(spoken.venue, OtherSpeech)
+    assert (len(spoken.venue.asked) - before >= 3, spoken.venue.too_soon) == (True, 0)
+
+
+def test_what_is_expected_beside_a_payload_is_recorded_and_not_told_each_time(spoken: Desk) -> None:
+    ended = spoken.prepare("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+    assert (ended.code, "the builder also sent" in ended.err) == (0, False), ended.err
+    assert "expiresAt" in spoken.path("online/transcript.jsonl").read_text()
+
+
+def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, ledger: Ledger) -> None:
+    shown = spoken.online("config", "show", "--json")
+    settings = {(row["section"], row["name"]): row for row in json.loads(shown.out)["settings"]}
+    mark = settings["machine", "services_fingerprint"]["value"]
+    assert settings["relayer_reply", "id"]["from"] == "services.toml"
+    assert settings["reads", "pairs"]["from"] == "default"
+    assert mark in "".join(spoken.online("doctor").out.split())
+    ended = spoken.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
+    assert ended.code == 0, ended.err
+    assert f'"services":"{mark}"' in spoken.path("online/transcript.jsonl").read_text().replace(": ", ":")
+
+
+def test_a_mistake_in_the_services_file_is_told_at_every_start_with_all_the_others(spoken: Desk) -> None:
+    wrong = SERVICES.replace('success = "confirmed"', 'queue = "reverted", done = "finished"').replace(
+        "builder = 400", "buidler = 1"
+    )
+    spoken.path("online/services.toml").write_text(wrong)
+    ended = spoken.online("pairs")
+    told = " ".join(ended.err.split())
+    assert (ended.code, "has 3 mistakes, and nothing of it is used" in told) == (2, True), told
+    for each in ("'queue' cannot mean reverted", "'done' means 'finished'", "did you mean builder?"):
+        assert each in told
+    assert told.count(": [words] meanings") == 2
+    assert "line " in told
+
+
+@pytest.mark.parametrize(
+    ("word", "state", "code"), [("success", "CONFIRMED", 0), ("failed", "ACCEPTED", 9), ("queued", "ACCEPTED", 9)]
+)
+def test_a_word_that_says_failure_ends_nothing_and_nobody_is_told_to_sign_again(
+    spoken: Desk, ledger: Ledger, word: str, state: str, code: int
+) -> None:
+    spoken.venue.relay_says = word
+    assert spoken.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
+    assert spoken.sign(ledger).code == 0
+    ended = spoken.submit("--patience", 2, "--json")
+    told = ended.out + ended.err
+    assert (ended.code, outcome(ended)["state"]) == (code, state), told
+    assert ("sign a new" in told, "sign again" in told, "FILLED" in told) == (False, False, False)
 
 
 # ---- an API key ------------------------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.clients.reply_values import block_number
-from airlock_online.config import MetaPaths, read_config
+from airlock_online.config import read_config
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.beside import beside_lines, set_aside
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.unit_scales import one_spelling
+from airlock_online.speech.sections import MetaPaths
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from online import transaction_steps as steps
@@ -63,7 +64,7 @@ def test_every_value_that_is_elsewhere_is_told_at_once_with_its_line_and_where_o
     meta = steps.meta()
     meta |= {"domains": meta.pop("eip712"), "contracts": meta.pop("addresses"), "chain": meta.pop("chainId")}
     told = fault_of(meta, [{"number": 0, "symbol": "BTC/USD", "isPnl": False}])
-    assert told.startswith("of what the venue tells of itself, 5 values are not as config.toml has it. ")
+    assert told.startswith("of what the venue tells of itself, 5 values are not as the configuration has it. ")
     assert "trading_domain = 'eip712.trading': there is no value; such a value is at domains.trading and" in told
     assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
     for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "pair_number = 'index'"):
@@ -74,7 +75,7 @@ def test_one_value_that_is_elsewhere_is_told_alone_and_a_name_of_the_venue_is_es
     meta = steps.meta()
     meta["evil\x1b[2J\u202e"] = meta.pop("addresses")
     told = fault_of(meta)
-    assert "one value is not as config.toml has it. contracts = 'addresses'" in told
+    assert "one value is not as the configuration has it. contracts = 'addresses'" in told
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "evil" in told

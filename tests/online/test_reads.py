@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
-from airlock_online.clients.builder_reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, RELAYED, Column, rows
+from airlock_online.clients.builder_reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, Column, relayed, rows
+from airlock_online.speech.sections import RelayReply
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
 from airlock_shared.cli.program import run
 from online import transaction_steps as steps
@@ -300,7 +301,9 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
     assert (row.raw, row.text) == (None, NOT_TOLD)
 
 
-@pytest.mark.parametrize("columns", [POSITION, ORDER, NONCE, DELEGATION, RELAYED], ids=["p", "o", "n", "d", "r"])
+@pytest.mark.parametrize(
+    "columns", [POSITION, ORDER, NONCE, DELEGATION, relayed(RelayReply())], ids=["p", "o", "n", "d", "r"]
+)
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
     assert {row.text for row in rows(source, columns)} == {NOT_TOLD}

@@ -35,7 +35,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,6 +89,13 @@ class Asked(NamedTuple):
     headers: dict[str, str]
 
 
+class Told(NamedTuple):
+    """A reply with another status than 200."""
+
+    status: int
+    document: dict[str, Any]
+
+
 class Refused(Exception):
     """What a service does not do: its status, its code, the message."""
 
@@ -107,6 +114,14 @@ def _now_ms() -> int:
 
 class SecondVenue:
     """The five services under one port, a prefix each. What was taken is kept, for a test to look at."""
+
+    bare = frozenset({"market", "core"})
+    """The services whose replies have no envelope."""
+    taken_orders: Mapping[int, str] = {
+        1: "CloseTradeReq",
+        7: "CloseTradeReq",
+        14: "IncreasePositionSizeWithCoinExposureReq",
+    }
 
     def __init__(self, trader: str, key: str = "", types: Types = USUAL) -> None:
         self.trader, self.key, self.types = trader, key, types
@@ -198,7 +213,7 @@ class SecondVenue:
         }
 
     def _intent(self, struct: str, fields: dict[str, Any]) -> Any:
-        if unknown := sorted(set(fields) - set(_MAY_ASK[struct].split())):
+        if unknown := sorted(set(fields) - set(self._may_ask(struct).split())):
             raise Refused(400, "BAD_REQUEST", f"unknown fields {unknown}")
         usual, meta = self._message(struct, fields)
         message = self.types.spoken(struct, usual)
@@ -216,6 +231,9 @@ class SecondVenue:
             "encodedIntent": "0x" + encoded(self.types, struct, message).hex(),
         }
         return payload | ({"meta": meta} if meta else {})
+
+    def _may_ask(self, struct: str) -> str:
+        return _MAY_ASK[struct]
 
     def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         nonce = int(fields.get("nonce", secrets.randbelow(2**256)))
@@ -378,8 +396,7 @@ class SecondVenue:
                 raise Refused(404, "NOT_FOUND", "unknown trackingId")
             after = int(asked.fields.get("afterSeq", -1))
             return {"events": [event for event in self.orders[name] if event["seq"] > after]}
-        structs = {1: "CloseTradeReq", 7: "CloseTradeReq", 14: "IncreasePositionSizeWithCoinExposureReq"}
-        order_type, erc712 = asked.fields["orderType"], asked.fields["erc712"]
+        structs, order_type, erc712 = self.taken_orders, asked.fields["orderType"], asked.fields["erc712"]
         if order_type not in structs:
             raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
         message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
@@ -450,10 +467,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if service == "market" and self.command == "POST":
             self._stream(told)
-        elif service in ("market", "core"):
-            self._send(200, told)
         else:
-            self._send(200, {"ok": True, "data": told, "error": None, "requestId": secrets.token_hex(4)})
+            status, document = told if isinstance(told, Told) else (200, told)
+            wrapped = {"ok": True, "data": document, "error": None, "requestId": secrets.token_hex(4)}
+            self._send(status, document if service in self.venue.bare else wrapped)
 
     do_GET = do_POST = do_PUT = _answer  # noqa: N815 (the standard library's names)
 
@@ -476,9 +493,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def second_venue(trader: str, key: str = "", types: Types = USUAL) -> Iterator[SecondVenue]:
-    """Yield the venue, listening on loopback until the end."""
-    venue = SecondVenue(trader, key, types)
+def second_venue(
+    trader: str, key: str = "", types: Types = USUAL, speaking: type[SecondVenue] = SecondVenue
+) -> Iterator[SecondVenue]:
+    """Yield the venue, listening on loopback until the end; ``speaking`` is how its services speak."""
+    venue = speaking(trader, key, types)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
     server.daemon_threads = True
     venue.url = f"http://127.0.0.1:{server.server_port}"

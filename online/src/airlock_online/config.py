@@ -1,63 +1,42 @@
-"""The online half's configuration: where the services' undocumented shapes are found. Every value has a default.
+"""The online half's configuration: how this machine reaches the services, and how they speak. Every value has a default.
 
-``config.toml`` in the online half's folder; unknown names are refused. The specification shows neither the meta document
-nor the pair catalogue nor the relayer's endpoint: the defaults are those of comparable venues.
+``config.toml`` in the online half's folder; unknown names are refused. How the services of a venue speak stands in a file of
+its own, where one is named (:mod:`airlock_online.speech`); the sections that were in ``config.toml`` before there was such a
+file are read there as ever where none is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_shared.documents.services import RELAY, RELAYER, ROUTES
+from airlock_online.speech.members import MEMBERS
+from airlock_online.speech.reader import FORMAT, differences, fingerprint_of, read_services
+from airlock_online.speech.sections import (
+    IN_CONFIG,
+    SECTIONS,
+    BuilderMembers,
+    BuildPaths,
+    CoreReply,
+    DelegationReply,
+    MetaPaths,
+    NonceReply,
+    RateLimits,
+    ReadPaths,
+    RelayerReply,
+    RelayerTemplate,
+    RelayReply,
+    Replies,
+    RequestBodies,
+    TwapReply,
+    Words,
+)
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
 MAX_CONFIRMATIONS = 1000
 CONFIRMED_BY = ("finalized", "depth")
-_RELAYER = ROUTES[RELAYER]
-
-
-class MetaPaths(NamedTuple):
-    """Where each value is found in ``GET /v2/meta`` and ``GET /v2/pairs``: names joined by dots."""
-
-    chain_id: str = "chainId"
-    trading_domain: str = "eip712.trading"
-    referral_domain: str = "eip712.referral"
-    contracts: str = "addresses"
-    enums: str = "enums"
-    units: str = "units"
-    intent_deadline_ms: str = "defaults.intentDeadlineMs"
-    slippage_percent: str = "defaults.slippagePercent"
-    simulator: str = "simulator"
-    pair_number: str = "index"
-    pair_name: str = "symbol"
-    pair_pnl: str = "isPnl"
-
-
-class ReadPaths(NamedTuple):
-    """The builder's read endpoints, whose names differ between venues."""
-
-    nonce: str = "/v2/nonce"
-    delegation: str = "/v2/reads/delegation"
-    pairs: str = "/v2/pairs"
-    referral: str = "/v2/reads/referral"  # in no specification; an expectation that it cannot tell stays open
-    positions: str = "/v2/positions"
-    relay: str = ROUTES[RELAY].endpoints[0].path
-
-
-class RelayerTemplate(NamedTuple):
-    """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
-
-    submit_path: str = _RELAYER.endpoints[0].path
-    status_path: str = _RELAYER.endpoints[1].path
-    body: Mapping[str, str] = {
-        "primaryType": "primary_type",
-        "userIntent": "encoded_intent",
-        "userSignature": "signature",
-    }
 
 
 class ApiKeySettings(NamedTuple):
@@ -68,23 +47,10 @@ class ApiKeySettings(NamedTuple):
     addresses: str = ""
 
 
-class RequestBodies(NamedTuple):
-    """Bodies of requests that no specification documents. Empty: as comparable venues take it."""
+class VenueSettings(NamedTuple):
+    """The file that says how the venue's services speak, from the folder of ``config.toml``; empty: none."""
 
-    price_trigger: Mapping[str, str] = {}
-    twap_cancel: Mapping[str, str] = {
-        "trader": "message.trader",
-        "twapId": "message.twapId",
-        "nonce": "message.nonce",
-        "deadline": "message.deadline",
-        "signature": "signature",
-    }
-
-
-class BuilderMembers(NamedTuple):
-    """How the builder calls members of requests that no specification shows: Airlock's name to the venue's."""
-
-    members: Mapping[str, str] = {}
+    services: str = ""
 
 
 class ReferralViews(NamedTuple):
@@ -136,11 +102,49 @@ class OnlineConfig(NamedTuple):
     builder: BuilderMembers = BuilderMembers()
     bodies: RequestBodies = RequestBodies()
     api_key: ApiKeySettings = ApiKeySettings()
+    venue: VenueSettings = VenueSettings()
+    builds: BuildPaths = BuildPaths()
+    words: Words = Words()
+    relayer_reply: RelayerReply = RelayerReply()
+    relay_reply: RelayReply = RelayReply()
+    twap_reply: TwapReply = TwapReply()
+    core_reply: CoreReply = CoreReply()
+    nonce_reply: NonceReply = NonceReply()
+    delegation_reply: DelegationReply = DelegationReply()
+    limits: RateLimits = RateLimits()
+
+    @property
+    def speech(self) -> dict[str, Any]:
+        """How the services speak: every section of a services file, as it is in force."""
+        return {section: getattr(self, section) for section in SECTIONS}
+
+    @property
+    def services_fingerprint(self) -> str:
+        """The fingerprint of how the services speak."""
+        return fingerprint_of(self.speech)
+
+    @property
+    def services_differ(self) -> list[tuple[str, str]]:
+        """Section and name of each value of how the services speak that is not what ships."""
+        return differences(self.speech)
+
+    @property
+    def replies(self) -> Replies:
+        """What a route needs to read a reply."""
+        return Replies(self.words.meanings, self.relayer_reply, self.relay_reply, self.twap_reply, self.core_reply)
 
 
 def read_config(path: Path) -> OnlineConfig:
-    """Read ``config.toml``, or return the defaults when there is none. Raises ``UsageError`` for unknown names."""
+    """Read ``config.toml``, or return the defaults when there is none; with a services file, that too.
+
+    Raises ``UsageError`` for unknown names, for a section in the wrong file, and for every mistake in a services file.
+    """
     config = read_settings(path, OnlineConfig())
+    if elsewhere := [name for name, _ in config.services_differ if name not in IN_CONFIG]:
+        raise UsageError(
+            f"{path} has the section [{elsewhere[0]}], which stands in a services file alone",
+            do=f'name the file in config.toml, [venue] services = "services.toml"; it begins with format = "{FORMAT}"',
+        )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"
@@ -149,33 +153,21 @@ def read_config(path: Path) -> OnlineConfig:
         raise UsageError(
             f"{path} [rpc] confirmed_by is {config.rpc.confirmed_by!r}", do=f"give {' or '.join(CONFIRMED_BY)}"
         )
-    _require_members(path, config.builder.members)
+    if wrong := MEMBERS["builder"]["members"].form(config.builder.members):
+        raise UsageError(f"{path} [builder] members: {'; '.join(wrong)}", do="correct config.toml")
     if config.http.proxy:
         require_proxy(config.http.proxy)
-    return config
+    return _with_services(config, path) if config.venue.services else config
 
 
-def _require_members(path: Path, members: Mapping[str, str]) -> None:
-    """Refuse other names for members that are not known, or that two members would share. Raises ``UsageError``."""
-    if not members:
-        return
-    from airlock_shared.catalogue.actions import ACTIONS
-
-    known = {p.sent for action in ACTIONS.values() for p in action.parameters if p.sent} | {
-        "check",
-        "space",
-        "delegate",
-    }
-    if unknown := sorted(members.keys() - known):
+def _with_services(config: OnlineConfig, path: Path) -> OnlineConfig:
+    """Return the configuration with its services file. Raises ``UsageError`` where both files say how services speak."""
+    if both := [f"[{section}] {name}" for section, name in config.services_differ]:
         raise UsageError(
-            f"{path} [builder] members names {unknown[0]!r}, which is sent nowhere", do=f"use one of {sorted(known)}"
+            f"{path} names a services file, and has {', '.join(both)} as well: how services speak has one place",
+            do=f"move these into {config.venue.services}",
         )
-    named = [members.get(name, name) for name in known if name not in ("check", "space")]
-    texts = all(type(name) is str and name.isascii() and name.isidentifier() for name in members.values())
-    if not texts or len(set(named)) != len(named):
-        raise UsageError(
-            f"{path} [builder] members gives two members one name, or a name that is none", do="correct config.toml"
-        )
+    return config._replace(**read_services(path.parent / Path(config.venue.services).expanduser()))
 
 
 def require_proxy(proxy: str) -> None:

@@ -43,9 +43,10 @@ def default_home() -> Path:
 class TranscriptMarks:
     """The marks of sendings in a transcript: ``sending`` before each, and what ``outcome`` says of it afterwards."""
 
-    def __init__(self, transcript: TranscriptFile, journal_id: str) -> None:
+    def __init__(self, transcript: TranscriptFile, journal_id: str, services: str = "") -> None:
         self._transcript = transcript
         self._journal_id = journal_id
+        self._services = {"services": services} if services else {}
 
     def begun(self, digest: str) -> int:
         """Return how many sendings of a digest were begun; 0 when the last is known as refused, or as never left."""
@@ -62,7 +63,9 @@ class TranscriptMarks:
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""
         facts = {"ceremony": record.ceremony, "step": record.step, "digest": record.digest, "route": record.route}
-        self._transcript.record(SENDING, {**facts, "claim": claims, "journal": self._journal_id}, now_ms())
+        self._transcript.record(
+            SENDING, {**facts, **self._services, "claim": claims, "journal": self._journal_id}, now_ms()
+        )
 
 
 class OnlineHome:
@@ -72,9 +75,13 @@ class OnlineHome:
         self.folder = folder
         self.transcript = TranscriptFile(folder / "transcript.jsonl")
 
-    def marks(self, journal_id: str) -> TranscriptMarks:
-        """Return the marks of sendings in the transcript; new ones name the journal."""
-        return TranscriptMarks(self.transcript, journal_id)
+    def marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
+        """Return the marks of sendings in the transcript; new ones name the journal, and how the services were read.
+
+        That is the fingerprint of how they speak, where it is not what ships.
+        """
+        differs = config is not None and config.services_differ
+        return TranscriptMarks(self.transcript, journal_id, config.services_fingerprint if config and differs else "")
 
     def config(self) -> OnlineConfig:
         """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""

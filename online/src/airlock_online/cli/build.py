@@ -11,7 +11,7 @@ from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import filled_lines
 from airlock_online.cli.preparing import accepted
-from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
@@ -65,7 +65,7 @@ def build(
     with connections(home) as http:
         gas_and_fees = read_fee_options(fee_values).gas_and_fees(steps, home, deployment, http)
         config = home.config()
-        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        builder = builder_of(deployment, http, config)
         sources = Sources(builder, config, gas_and_fees)
         prepared = prepare_step(step, Situation(plan, deployment, now_ms()), sources, UsedNonces(knows_signed=False))
     wrong = prepared.verdicts.refused()

@@ -15,7 +15,7 @@ from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_opt
 from airlock_online.cli.prepare import ask_venue, keep
 from airlock_online.cli.preparing import prepare_plan
 from airlock_online.cli.referral import look_before
-from airlock_online.clients.builder import BuilderClient, Method
+from airlock_online.clients.builder import BuilderClient, Method, builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
@@ -99,21 +99,25 @@ def _take(
     with connections(home) as http, payloads.alone():
         gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         config = home.config()
-        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        builder = builder_of(deployment, http, config)
         sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment)
         look_before(home, plan, steps, sources.builder, deployment, fees.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
         if output is None:
-            _tell_kept(plan, step, payloads, as_json=as_json)
+            _tell_kept(plan, step, payloads, config.builds.paths, as_json=as_json)
         else:
             keep(home, plan, deployment, prepared, output, as_json)
             payloads.forget(*steps)
 
 
-def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, *, as_json: bool) -> None:
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, paths: Mapping[str, str], *, as_json: bool) -> None:
     """Say that a step's payload is kept, and which steps still need a call of their own."""
-    missing = [other.id for other in plan.steps.values() if not other.action.path and payloads.find(other.id) is None]
+    missing = [
+        other.id
+        for other in plan.steps.values()
+        if not (other.action.path or other.action.name in paths) and payloads.find(other.id) is None
+    ]
     if as_json:
         show_json({"ok": True, "kept": step.id, "missing": missing})
         return

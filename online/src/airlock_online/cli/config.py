@@ -16,9 +16,11 @@ from airlock_online.home import (
     OnlineHome,
     default_home,
 )
+from airlock_online.speech.sections import SECTIONS
 from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.text.safe import safe
 
 
 @click.group("config")
@@ -49,7 +51,14 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
     yield Setting("machine", "journal", place, f"{ENVIRONMENT} {JOURNAL_VARIABLE}" if journal else DEFAULT)
     known = {("rpc", "url"): RPC_VARIABLE, ("api_key", "file"): API_KEY_VARIABLE}
     variables = {place: variable for place, variable in known.items() if os.environ.get(variable)}
-    for setting in settings_of(home.folder / FILE, home.config(), variables):
+    config = home.config()
+    yield Setting("machine", "services_fingerprint", config.services_fingerprint, "computed")
+    differs = set(config.services_differ)
+    for setting in settings_of(home.folder / FILE, config, variables):
+        if setting.section in SECTIONS and config.venue.services:
+            own = (setting.section, setting.name) in differs
+            yield setting._replace(origin=safe(config.venue.services) if own else DEFAULT)
+            continue
         hidden = (setting.section, setting.name) == ("rpc", "url") and setting.value
         yield setting._replace(value=_without_key(setting.value)) if hidden else setting
 

@@ -6,6 +6,7 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
+from airlock_online.clients.reply_values import delegation_told
 from airlock_online.home import OnlineHome
 
 
@@ -25,4 +26,7 @@ def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, a
     with venue(home, name) as at:
         reply = at.builder.read(at.config.reads.delegation, fields)
     compare("delegation read", reply, fields)
-    show_one(f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, builder_reads.DELEGATION, as_json)
+    told = delegation_told(reply, at.config.delegation_reply)
+    show_one(
+        f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, builder_reads.DELEGATION, as_json, told
+    )

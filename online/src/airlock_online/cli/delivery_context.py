@@ -80,6 +80,7 @@ class Desk:
             patience_s=patience_s,
             relayer=self.config.relayer,
             bodies=self.config.bodies,
+            replies=self.config.replies,
             node=self.node,
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
@@ -88,7 +89,7 @@ class Desk:
             relay_path=self.config.reads.relay,
             look=self._look,
             encoded=self._encoded,
-            marks=home.marks(journal.journal_id),
+            marks=home.marks(journal.journal_id, self.config),
         )
 
     def context(
@@ -232,7 +233,7 @@ class Desk:
 
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
-        from airlock_online.clients.builder import BuilderClient
+        from airlock_online.clients.builder import builder_of
         from airlock_online.readback.read_back import read_back
         from airlock_online.readback.referral_lookup import from_chain
         from airlock_shared.catalogue.intents import structs_of
@@ -246,7 +247,7 @@ class Desk:
         request = requests.get(record.step)
         if request is None or deployment.fingerprint != header.deployment:
             return []
-        builder = BuilderClient(deployment.base_urls["builder"], self.http, self.config.builder.members)
+        builder = builder_of(deployment, self.http, self.config)
         views = self.config.referral
         chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
         events, structs = self.journal.events(digest), structs_of(deployment)

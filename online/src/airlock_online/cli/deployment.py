@@ -12,6 +12,7 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.spacing import spacing_of
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
@@ -83,7 +84,7 @@ def fetch(
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     with connections(home) as http:
-        client = BuilderClient(builder, http)
+        client = BuilderClient(builder, http, spacing=spacing_of(builder, config.limits.builder))
         meta = client.meta()
         pairs = read_pairs(client, config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -61,6 +61,7 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
     yield _config_line(home)
+    yield from _services_lines(home)
     yield from _http_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)
@@ -75,6 +76,19 @@ def _config_line(home: OnlineHome) -> Observed:
     except AirlockError as error:
         return fault("configuration", "config.toml", error.what, error.do, error.exit_code)
     return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
+
+
+def _services_lines(home: OnlineHome) -> Iterator[Observed]:
+    """Say which file tells how the services speak, how much differs from what ships, and the fingerprint of the whole."""
+    try:
+        config = home.config()
+    except AirlockError:  # its line says what is wrong
+        return
+    count = len(config.services_differ)
+    file = config.venue.services
+    where = safe(file) if file else "config.toml" if count else "as ships"
+    differs = f"; {count} of its values differ from what ships" if count else ""
+    yield Observed("configuration", "services", f"{where}{differs}; fingerprint {config.services_fingerprint}")
 
 
 def _http_lines(home: OnlineHome) -> Iterator[Observed]:

@@ -8,7 +8,7 @@ import click
 
 from airlock_online.cli.venue_reads import account_of, compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
-from airlock_online.clients.nonce_reads import REFERRAL, question_of
+from airlock_online.clients.nonce_reads import REFERRAL, flag_told, question_of
 from airlock_online.home import OnlineHome
 from airlock_shared.errors import UsageError
 
@@ -35,4 +35,5 @@ def nonce(home: OnlineHome, account: str, nonce: str, space: str, name: str | No
         reply = at.builder.read(at.config.reads.nonce, fields)
     asked = {"nonce": nonce} | ({"space": space} if space == REFERRAL else {})
     compare("nonce read", reply, asked, {"trader": fields["trader"]})
-    show_one(f"nonce {nonce} of {fields['trader']}, {space}", reply, builder_reads.NONCE[1:], as_json)
+    read = {"used": flag_told(reply, at.config.nonce_reply)}
+    show_one(f"nonce {nonce} of {fields['trader']}, {space}", reply, builder_reads.NONCE[1:], as_json, read)

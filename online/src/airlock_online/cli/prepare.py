@@ -12,7 +12,7 @@ from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.preparing import prepare_plan
 from airlock_online.cli.referral import look_before
-from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
@@ -86,11 +86,12 @@ def prepare(
         given = read_fee_options(fee_values)
         gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         config = home.config()
-        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        builder = builder_of(deployment, http, config)
         sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
-        for line in pace_lines([plan.steps[step] for step in steps], Situation(plan, deployment, now_ms())):
+        situation = Situation(plan, deployment, now_ms())
+        for line in pace_lines([plan.steps[step] for step in steps], situation, config.limits.builder):
             say(line)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
@@ -148,9 +149,10 @@ def keep(
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
-    structs = structs_of(deployment)
+    structs, expected = structs_of(deployment), home.config().builds.beside
     for item in prepared:
-        for line in (*replaced_lines(home, plan.steps[item.request.step], item.request, structs), *beside_of(item)):
+        replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
+        for line in (*replaced, *beside_of(item, expected)):
             say(line)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
@@ -170,9 +172,10 @@ def keep(
         outgoing(home.folder, data, as_json=False)
 
 
-def beside_of(item: Prepared) -> list[str]:
-    """Return what the builder sent beside an item's payload, as lines; none when it sent nothing."""
-    return beside_lines(item.request.step, item.beside)
+def beside_of(item: Prepared, expected: Sequence[str] = ()) -> list[str]:
+    """Return what the builder sent beside an item's payload, as lines; none for what is expected there."""
+    told = {name: value for name, value in item.beside.items() if name not in expected}
+    return beside_lines(item.request.step, told)
 
 
 def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:

@@ -13,7 +13,7 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients import builder_reads
-from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.echo import named, require_named
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
@@ -39,7 +39,7 @@ def venue(home: OnlineHome, name: str | None) -> Iterator[VenueBuilder]:
     deployment = home.choose_deployment(name)
     config = home.config()
     with connections(home) as http:
-        builder = BuilderClient(deployment.base_urls["builder"], http, config.builder.members)
+        builder = builder_of(deployment, http, config)
         yield VenueBuilder(deployment, builder, config)
 
 
@@ -49,9 +49,14 @@ def reading(command: F) -> F:
     return option(json_option(click.pass_obj(command)))  # type: ignore[return-value]
 
 
-def show_one(heading: str, reply: object, columns: tuple[builder_reads.Column, ...], as_json: bool) -> None:
-    """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word."""
-    told = builder_reads.rows(reply, columns)
+def show_one(
+    heading: str, reply: object, columns: tuple[builder_reads.Column, ...], as_json: bool, read: object = None
+) -> None:
+    """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
+
+    ``read`` is the reply in Airlock's own words, where the services file says otherwise.
+    """
+    told = builder_reads.rows(reply if read is None else read, columns)
     if as_json:
         show_json({"ok": True, "told": {row.label: row.as_json() for row in told}, "reply": reply})
         return

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airlock_online.clients.http_messages import HttpCall, Reply, json_of, reason_text
+from airlock_online.clients.spacing import Spacing, spacing_of
 from airlock_online.clients.urls import join
 from airlock_online.error_codes import known_code
 from airlock_shared.errors import ServiceError, UsageError
@@ -19,6 +20,8 @@ from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_online.config import OnlineConfig
+    from airlock_shared.documents.deployment import Deployment
 
 Fields = Mapping[str, str | int]
 """Request fields: human decimals as strings, indices as integers; never a float."""
@@ -62,10 +65,17 @@ class BuilderClient:
     ``members`` are the venue's names for some of the fields (Airlock's name to its own); the values are never changed.
     """
 
-    def __init__(self, base_url: str, http: Http, members: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        http: Http,
+        members: Mapping[str, str] = MappingProxyType({}),
+        spacing: Spacing = Spacing(0),  # noqa: B008 (without a limit it keeps nothing)
+    ) -> None:
         self.base_url = base_url
         self._http = http
         self._members = members
+        self._spacing = spacing
 
     def call(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
         """Return the ``data`` object of a builder endpoint, asked once.
@@ -130,7 +140,14 @@ class BuilderClient:
             call = HttpCall("GET", url, named)
         else:
             call = HttpCall("POST", url, body=json.dumps(named, separators=(",", ":")).encode())
+        self._spacing.wait()
         return url, self._http.ask_patiently(call) if patient else self._http.exchange(call)
+
+
+def builder_of(deployment: Deployment, http: Http, config: OnlineConfig) -> BuilderClient:
+    """Return the client of a deployment's builder, which speaks as the configuration says."""
+    base_url = deployment.base_urls["builder"]
+    return BuilderClient(base_url, http, config.builder.members, spacing_of(base_url, config.limits.builder))
 
 
 def _as_sent(fields: Fields, method: Method) -> dict[str, str | int]:

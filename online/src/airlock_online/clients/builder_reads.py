@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from airlock_online.speech.sections import RelayReply
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -88,13 +89,17 @@ DELEGATION = (
     Column("may send calls", "canDelegatedAction", FLAG),
     Column("may sign intents", "canSignIntents", FLAG),
 )
-RELAYED = (
-    Column("status", "status", TEXT),
-    Column("block", "blockNumber", COUNT),
-    Column("confirmations", "confirmations", COUNT),
-    Column("code", "code", TEXT),
-    Column("reason", "decodedError", TEXT),
-)
+
+
+def relayed(places: RelayReply) -> tuple[Column, ...]:
+    """Return what the relay's read tells, and where the venue has it."""
+    return (
+        Column("status", places.status, TEXT),
+        Column("block", places.block, COUNT),
+        Column("confirmations", "confirmations", COUNT),
+        Column("code", "code", TEXT),
+        Column("reason", places.reason, TEXT),
+    )
 
 
 def rows(source: object, columns: Iterable[Column]) -> list[ToldValue]:

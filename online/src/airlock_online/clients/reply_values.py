@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from airlock_online.speech.meanings import KNOWN
+from airlock_online.speech.sections import DelegationReply
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
@@ -16,12 +20,21 @@ HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
 
 
-class StatusWord(NamedTuple):
-    """The word that decides, empty when it is not known here, and what to tell a person of it."""
+_ENABLED = DelegationReply().enabled
+_STATUS = "status"
+"""Where a status stands at comparable venues. What stands there is read as well, wherever a file says that it stands."""
 
-    word: str
+
+class StatusWord(NamedTuple):
+    """What a status means, empty when that is not known here, and what to tell a person of it.
+
+    ``word`` is the venue's own where the services file explains it; empty where Airlock knows it without a file.
+    """
+
+    meaning: str
     told: str
     unknown: bool
+    word: str = ""
 
 
 def block_number(value: object) -> int | None:
@@ -31,19 +44,84 @@ def block_number(value: object) -> int | None:
     return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else None
 
 
-def hashes_named(data: Mapping[str, Any]) -> list[Any]:
-    """Return every transaction hash that a reply names, as it came."""
-    return [data[name] for name in HASH_NAMES if data.get(name) is not None]
+def value_at(data: object, place: str) -> Any:
+    """Return what stands at a place of a reply, names joined by dots; None for nothing."""
+    value: Any = data
+    for name in place.split("."):
+        value = value.get(name) if type(value) is dict else None
+    return value
 
 
-def status_word(data: Mapping[str, Any], known: tuple[str, ...], place: str = "data.status") -> StatusWord:
-    """Return what ``data`` says under ``status``; ``place`` is where that stands in the reply."""
-    value = data.get("status")
-    if type(value) is str and value in known:
-        return StatusWord(value, value, False)
+def hashes_named(data: Mapping[str, Any], place: str = "") -> list[Any]:
+    """Return every transaction hash that a reply names, as it came; ``place`` is where the venue has it, first."""
+    places = dict.fromkeys([*([place] if place else []), *HASH_NAMES])
+    return [found for found in (value_at(data, each) for each in places) if found is not None]
+
+
+def status_word(
+    data: Mapping[str, Any],
+    words: Mapping[str, str] = MappingProxyType({}),
+    place: str = _STATUS,
+    within: str = "data.",
+) -> StatusWord:
+    """Return what a reply says at the ``place`` of its status; ``words`` are those that a services file explains.
+
+    A word at the usual place that means something else contradicts it: then nothing is decided.
+    """
+    found = _word_at(data, words, place, within)
+    if place == _STATUS or found.unknown:
+        return found
+    usual = _word_at(data, words, _STATUS, within)
+    if not usual.unknown and usual.meaning != found.meaning:
+        return StatusWord("", f"{found.told}, and {usual.told}: these contradict each other", True)
+    value = value_at(data, place)
+    return found._replace(word=found.word or str(value))
+
+
+def delegation_told(reply: Any, places: DelegationReply) -> Any:
+    """Return a delegation read with its flag and its time where Airlock has them, the time in unix seconds.
+
+    What ships is read as well: where the venue's own flag contradicts it, there is none. Another reply stays as it is.
+    """
+    if type(reply) is not dict or places == DelegationReply():
+        return reply
+    told = dict(reply)
+    flags = {flag for flag in (value_at(reply, places.enabled), reply.get(_ENABLED)) if type(flag) is bool}
+    told.pop(_ENABLED, None)
+    told |= {_ENABLED: flags.pop()} if len(flags) == 1 else {}
+    return told | {"expiry": _unix_s(value_at(reply, places.expiry), places.time)}
+
+
+def _unix_s(value: object, form: str) -> object:
+    """Return a time in unix seconds; None for one in another form, or of a part of a second."""
+    if form == "iso":
+        return _iso_s(value)
+    if form == "unix-s":
+        return value
+    text = str(value) if type(value) in (int, str) else ""
+    whole = text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) % 1000 == 0
+    return int(text) // 1000 if whole else None
+
+
+def _iso_s(value: object) -> int | None:
+    try:
+        moment = datetime.fromisoformat(value) if type(value) is str else None
+    except ValueError:
+        return None
+    if moment is None or moment.tzinfo is None or moment.microsecond:
+        return None
+    return int(moment.timestamp())
+
+
+def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, within: str) -> StatusWord:
+    value, where = value_at(data, place), f"{within}{place}"
+    if type(value) is str and value in KNOWN:
+        return StatusWord(KNOWN[value], value, False)
+    if type(value) is str and value in words:
+        told = f"the reply says {safe(value, limit=100)!r} at {where}, which the services file calls {words[value]}"
+        return StatusWord(words[value], told, False, value)
     if value is None:
-        return StatusWord("", f"the reply says nothing at {place}", True)
+        return StatusWord("", f"the reply says nothing at {where}", True)
+    known = ", ".join([*KNOWN, *sorted(words)])
     said = safe(str(value), limit=100)
-    return StatusWord(
-        "", f"the reply says {said!r} at {place}, a word that Airlock does not know ({', '.join(known)})", True
-    )
+    return StatusWord("", f"the reply says {said!r} at {where}, a word that Airlock does not know ({known})", True)

@@ -50,6 +50,7 @@ _SAID = {  # each fits beside its type in one line
     "RelayAccepted": "not on chain yet",
     "RelayConfirmed": "confirmed",
     "RelayReverted": "reverted",
+    "TwapCancelQueued": "not on chain yet",
     "TwapCancelled": "cancelled",
     "TriggerStored": "stored",
     "TransactionSent": "sent; not confirmed yet",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.config import MetaPaths
 from airlock_online.preparing.unit_scales import one_spelling
+from airlock_online.speech.sections import MetaPaths
 from airlock_shared.documents.deployment import FORMAT, Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -83,8 +83,9 @@ class _Told:
         lines = [f"{name} = {getattr(self.paths, name)!r}: {fault}" for name, fault in self._faults.items()]
         count = "one value is" if len(lines) == 1 else f"{len(lines)} values are"
         raise ServiceError(
-            f"of what the venue tells of itself, {count} not as config.toml has it. " + ". ".join(lines),
-            do="correct these lines of section [meta]; `airlock-online call GET /v2/meta` shows the document",
+            f"of what the venue tells of itself, {count} not as the configuration has it. " + ". ".join(lines),
+            do="correct these lines of section [meta], in config.toml or in the services file; "
+            "`airlock-online call GET /v2/meta` shows the document",
         )
 
 

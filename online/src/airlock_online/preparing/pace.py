@@ -13,8 +13,14 @@ QUICK_S = 60
 """A signature more often than this is told as a warning: a person reads, and confirms every page of a Ledger."""
 
 
-def pace_lines(steps: Sequence[Step], situation: Situation) -> Iterator[str]:
-    """Yield how often a signature is needed, for several steps of which the last would otherwise come too late."""
+def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0) -> Iterator[str]:
+    """Yield how often a signature is needed, for several steps of which the last would otherwise come too late.
+
+    ``per_minute`` is how many questions the builder is asked a minute at most; 0: as many as it answers.
+    """
+    if per_minute and len(steps) > 1:
+        takes = _span(len(steps), per_minute)
+        yield f"{len(steps)} steps at {per_minute} requests a minute: building them takes {takes} or more"
     limits, lengths_ms = situation.plan.limits, []
     for step in steps:
         known = None if step.action.call else known_struct(situation, step.action.primary_type)
@@ -36,3 +42,7 @@ def pace_lines(steps: Sequence[Step], situation: Situation) -> Iterator[str]:
     )
     if each_s < QUICK_S:
         yield "If that is too quick for the people at the table, use plans of fewer steps, or later deadlines."
+
+
+def _span(steps: int, per_minute: int) -> str:
+    return span_text(max(1, round(60 * steps / per_minute)))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.echo import require_named
+from airlock_online.clients.reply_values import delegation_told
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -77,7 +78,7 @@ def prepare_step(
     Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
     require_known(step, situation)
-    asked = asked or planned_ask(step, situation)
+    asked = asked or planned_ask(step, situation, sources.config.builds.paths)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
@@ -112,15 +113,17 @@ def examine(
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
 
 
-def planned_ask(step: Step, situation: Situation) -> BuildRequest:
-    """Return how a step's payload is asked for at its action's endpoint.
+def planned_ask(step: Step, situation: Situation, paths: Mapping[str, str] = MappingProxyType({})) -> BuildRequest:
+    """Return how a step's payload is asked for at its action's endpoint; ``paths`` are the venue's for what has none.
 
     Raises ``UsageError`` when none is documented, or when nobody says how much slippage an order may have.
     """
-    if not step.action.path:
+    path = step.action.path or paths.get(step.action.name, "")
+    if not path:
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
-            do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP",
+            do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
+            "services file, section [builds]",
         )
     fields = fields_to_send(step, situation)
     told = situation.deployment.document["defaults"]
@@ -129,7 +132,7 @@ def planned_ask(step: Step, situation: Situation) -> BuildRequest:
             f"step {step.id}: this venue tells no default slippage, and none is assumed",
             do=f'give {_SLIPPAGE} as a value in the step\'s fields, such as {_SLIPPAGE} = "0.5"',
         )
-    return BuildRequest(step.action.path, fields)
+    return BuildRequest(path, fields)
 
 
 def _request(
@@ -220,6 +223,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, sources.config.reads.delegation, fields))
+    read = delegation_told(read, sources.config.delegation_reply)
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set its path in config.toml, section [reads]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airlock_online.clients.reply_values import delegation_told
 from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.text.safe import safe
@@ -49,7 +50,8 @@ def removed(scene: Scene) -> list[Expectation]:
 
 def _delegation(scene: Scene) -> object:
     asked = scene.request.fields
-    return scene.ask_about(scene.config.reads.delegation, {"trader": asked["trader"], "delegate": asked["delegate"]})
+    fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
+    return delegation_told(scene.ask_about(scene.config.reads.delegation, fields), scene.config.delegation_reply)
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

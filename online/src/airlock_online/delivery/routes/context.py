@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.config import RelayerTemplate, RequestBodies
+from airlock_online.speech.sections import RelayerTemplate, Replies, RequestBodies
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
@@ -107,6 +107,7 @@ class DeliveryContext(NamedTuple):
     patience_s: float = 120.0
     relayer: RelayerTemplate = RelayerTemplate()
     bodies: RequestBodies = RequestBodies()
+    replies: Replies = Replies()
     on_answered: Callable[[], None] = _nothing
     on_asked: Callable[[str, str], None] = _nothing
     stay: Callable[[], bool] = _always

@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from airlock_online.clients.http import Reply
+from airlock_online.clients.reply_values import value_at
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import Steps, at_once
@@ -18,6 +19,7 @@ from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_pat
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_online.speech.sections import CoreReply
 from airlock_shared.documents.services import CORE_API, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -55,7 +57,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
 
     def read(reply: Reply) -> dict[str, str]:
-        return _stored(document_of(_WHO, parcel.url, reply, (200, 201)), delivery.replaces)
+        return _stored(document_of(_WHO, parcel.url, reply, (200, 201)), delivery.replaces, context.replies.core)
 
     payload = post_once(parcel, read, tracker, context)
     if payload is not None:
@@ -70,18 +72,28 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Ste
     return at_once("")
 
 
-def _stored(told: dict[str, Any], replaces: str) -> dict[str, str]:
+def _stored(told: dict[str, Any], replaces: str, places: CoreReply) -> dict[str, str]:
     """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
     data = inside(told)
-    new = data.get("newEntityId", data.get("entityId")) if replaces else data.get("entityId")
+    new = _id_at(data, places.entity, places)
+    if replaces:
+        named = _id_at(data, places.new_entity, places)
+        new = new if named is None else named
     if type(new) is not str or not 0 < len(new) <= MAX_TRACKING_ID or not new.isprintable():
         if new is None:
             raise ServiceError(f"{_WHO} gave no id of the stored trigger")
-        raise UnusableId(f"{_WHO} gave no usable id of the stored trigger", "entityId", new)
+        raise UnusableId(f"{_WHO} gave no usable id of the stored trigger", places.entity, new)
     if not replaces:
         return {"entityId": new}
-    old = data.get("oldEntityId", replaces)
+    old = _id_at(data, places.old_entity, places)
+    old = replaces if old is None else old
     if old != replaces or new == replaces:
         what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"
-        raise UnusableId(what, "newEntityId", new)
+        raise UnusableId(what, places.new_entity, new)
     return {"entityId": new, "oldEntityId": replaces}
+
+
+def _id_at(data: dict[str, Any], place: str, places: CoreReply) -> Any:
+    """Return an id as a text, where the venue's ids may be whole numbers; else as it came."""
+    found = value_at(data, place)
+    return str(found) if places.whole_numbers and type(found) is int and found >= 0 else found

@@ -48,11 +48,15 @@ def to_the_end(steps: Steps[_Result], sleep: Callable[[float], None]) -> _Result
 
 
 class PollAnswer(NamedTuple):
-    """What a service answered, for a person, and whether that is the end; ``odd``: it says what is not understood."""
+    """What a service answered, for a person, and whether that is the end.
+
+    ``odd``: it says what is not understood. ``enough``: it will say no more, and what it says ends nothing.
+    """
 
     told: str
     final: bool
     odd: bool = False
+    enough: bool = False
 
 
 def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> Steps[str]:
@@ -70,6 +74,8 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             context.on_asked(question, answer.told)
             if answer.final:
                 return ""
+            if answer.enough:
+                return answer.told
             if answer.odd and answer.told != odd:
                 context.on_notice(f"{question}: {answer.told}; it decides nothing")
             odd = answer.told if answer.odd else ""

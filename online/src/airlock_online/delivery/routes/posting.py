@@ -119,6 +119,14 @@ def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
     return data
 
 
+def plain_data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
+    """Return the object of a reply without an envelope. Raises ``ServiceError`` for another, and for one that says no."""
+    document = document_of(who, url, reply, (200, 201, 202))
+    if document.get("ok") is False or document.get("error") is not None:
+        raise ServiceError(f"{who} answered that it failed: {reason_text(reply.body)}", status=reply.status)
+    return document
+
+
 def inside(document: dict[str, Any]) -> dict[str, Any]:
     """Return what an envelope holds, or the document itself where it comes without one."""
     held = document.get("data") if document.get("ok") is True else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-from airlock_online.clients.http import HttpCall, json_of, reason_text
+from airlock_online.clients.http import HttpCall, Reply, json_of, reason_text
+from airlock_online.clients.reply_values import hashes_named
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import from_status
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.order_status import STATUS
+from airlock_online.delivery.routes.relayer import id_in, told_by
 from airlock_online.journal.order_states import MAX_TRACKING_ID
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.services import BATCHED_MARKET, RELAYER
@@ -37,7 +39,7 @@ def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -
     told = (
         _of_order(json_of(reply, url), tracking_id)
         if record.route == BATCHED_MARKET
-        else _of_relay(json_of(reply, url), tracking_id)
+        else _of_relay(reply, url, tracking_id, context)
     )
     if type(told) is not str or not _HASH.fullmatch(told):
         raise ServiceError("the service tells no transaction for this id, by which it could be verified")
@@ -51,8 +53,8 @@ def _of_order(document: object, tracking_id: str) -> object:
     return next((e.payload.get("transactionHash") for e in history.events if e.type in _REGISTERED), None)
 
 
-def _of_relay(document: object, relay_id: str) -> object:
-    data = document.get("data") if type(document) is dict else None
-    if type(data) is not dict or data.get("id") != relay_id:
+def _of_relay(reply: Reply, url: str, relay_id: str, context: DeliveryContext) -> object:
+    data = told_by(url, reply, context)
+    if id_in(data, context) != relay_id:
         raise ServiceError("the relayer's answer does not name the id that was asked for")
-    return data.get("transactionHash")
+    return next(iter(hashes_named(data, context.replies.relayer.transaction)), None)

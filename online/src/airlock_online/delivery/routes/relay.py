@@ -11,19 +11,19 @@ import json
 from typing import Any
 
 from airlock_online.clients.echo import require_named
-from airlock_online.clients.reply_values import block_number, hashes_named, status_word
+from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, status_word, value_at
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
+from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 _WHO = "the relay"
-_WORDS = ("pending", "confirmed", "reverted")
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -36,7 +36,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
-        told = hashes_named(data_of(_WHO, parcel.url, reply))
+        told = hashes_named(data_of(_WHO, parcel.url, reply), context.replies.relay.transaction)
         if not told:
             raise ServiceError(f"{_WHO} gave no transaction hash")
         tx_hash = transaction.hash_of(delivery)
@@ -64,28 +64,33 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.poll(url, {}))
-        told = hashes_named(data)
+        told = hashes_named(data, context.replies.relay.transaction)
         for each in told:
             require_named("relay's answer", {"hash": each}, hash=tx_hash)
         if not told:
             raise ServiceError(f"{_WHO} does not name the transaction that it answers about")
-        status = status_word(data, _WORDS)
-        return PollAnswer(status.told, _take(status.word, data, tx_hash, call, tracker), status.unknown)
+        status = status_word(data, context.replies.words, context.replies.relay.status)
+        return by_word_alone(status) or _take(status, data, tx_hash, call, tracker, context)
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
 
 
-def _take(status: str, data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker) -> bool:
-    """Write a final status down, and return whether it is one."""
-    block = block_number(data.get("blockNumber"))
-    if status == "reverted":
-        decoded = data.get("decodedError")
+def _take(
+    status: StatusWord, data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext
+) -> PollAnswer:
+    """Write a final status down, and return what it says."""
+    reply = context.replies.relay
+    block = block_number(value_at(data, reply.block))
+    if status.meaning == "reverted":
+        decoded = value_at(data, reply.reason)
         told = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         transaction.reverted(tx_hash, "REVERTED", told, tracker)
-        return True
-    if status != "confirmed":
-        return False
+        return PollAnswer(status.told, True)
+    if status.meaning != "confirmed":
+        return PollAnswer(status.told, False, status.unknown)
+    if why := unproven(status, data, block, tx_hash, context):
+        return PollAnswer(why, False, odd=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
-    transaction.confirmed(tx_hash, block, None, call, tracker)
-    return True
+    transaction.confirmed(tx_hash, block, None, call, tracker, as_said(status))
+    return PollAnswer(status.told, True)

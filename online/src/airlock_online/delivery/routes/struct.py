@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.speech.members import MESSAGE, PARTS
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
@@ -60,11 +61,6 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
-PARTS = ("primary_type", "encoded_intent", "signature", "digest", "signer", "trader", "contract", "nonce", "chain_id")
-MESSAGE = "message"
-"""The whole struct as it was signed, whole numbers as decimal texts; ``message.NAME`` is one of its members."""
-
-
 def body_of(template: Mapping[str, object], delivery: Delivery) -> dict[str, object]:
     """Return the members that a template makes of a delivery. Raises ``UsageError`` for a part that there is not."""
     return {name: _part(part, delivery) for name, part in template.items()}
@@ -80,7 +76,7 @@ def _part(part: object, delivery: Delivery) -> object:
         if (name := part.partition(".")[2]) in message:
             return message[name]
     raise UsageError(
-        f"config.toml wants {safe(repr(part), limit=80)} in a request's body, and there is no such part",
+        f"the configuration wants {safe(repr(part), limit=80)} in a request's body, and there is no such part",
         do=f"use one of {', '.join(PARTS)}, {MESSAGE}, or {MESSAGE}.NAME with a member of the struct",
     )
 

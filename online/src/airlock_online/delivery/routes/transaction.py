@@ -6,6 +6,9 @@ transaction stores a pending order").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
@@ -14,6 +17,7 @@ from airlock_shared.catalogue.eip1559 import transaction_hash
 from airlock_shared.text.safe import safe
 
 SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
+_NO_WORD: Mapping[str, str] = MappingProxyType({})
 STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
 
@@ -37,9 +41,19 @@ def compare(tx_hash: str, named: str, tracker: Tracker) -> None:
         tracker.odd(Anomaly("other-transaction-hash", told))
 
 
-def confirmed(tx_hash: str, block: int, confirmed_block: int | None, call: str, tracker: Tracker) -> None:
-    """Write down that the chain has it; ``confirmed_block`` is None where a service says so, and no node of ours."""
-    payload: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": block}
+def confirmed(
+    tx_hash: str,
+    block: int,
+    confirmed_block: int | None,
+    call: str,
+    tracker: Tracker,
+    said: Mapping[str, str] = _NO_WORD,
+) -> None:
+    """Write down that the chain has it; ``confirmed_block`` is None where a service says so, and no node of ours.
+
+    ``said`` is the service's own word, where the services file explained it.
+    """
+    payload: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": block, **said}
     payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
     pending = call in CALLS and CALLS[call].pending
     note = STORES_AN_ORDER if pending else ""

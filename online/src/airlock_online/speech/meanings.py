@@ -1,0 +1,76 @@
+"""What a service's word can mean: a closed list. What proves a state is code, and in no file.
+
+The specification shows no status of a relayer or of a relay ("Endpoints named but whose shapes are not shown"). A venue's
+file may say what such a word means; it cannot say what follows from it (:mod:`airlock_online.delivery.routes.said`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
+
+MEANINGS = {
+    PENDING: "the service has it, and nothing is decided: it is asked again",
+    CONFIRMED: "its transaction is in a block. It counts with its transaction and its block in the same reply, without a "
+    "sign of failure beside it, and where a node of the operator's is configured, with that node's receipt",
+    REVERTED: "its transaction failed in a block. By itself this ends nothing: the chain, or the deadline, does",
+    FAILED: "the service gives up. By itself this ends nothing: the chain, or the deadline, does",
+}
+"""The closed list, and what follows from each."""
+
+KNOWN = {PENDING: PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
+"""The words that are known without any file."""
+
+_OWN = KNOWN | {FAILED: FAILED}
+"""Words that have one meaning in every file; ``failed`` is the specification's own ("Events", row ``Error``)."""
+
+OF_EVENTS = frozenset(
+    {
+        "MarketOrderAccepted", "AttemptFailed", "MarketOrderInitiated", "IncreasePositionRequested", "MarketOrderExecuted",
+        "PositionSizeIncreased", "MarketOrderCanceled", "Error",
+    }
+)  # fmt: skip
+"""The market's events, whose meanings are the specification's: no file has them."""
+
+_FAILURE = ("fail", "revert", "error", "reject", "drop", "expire", "abort", "declin", "invalid", "denied", "timeout",
+            "timedout", "unsuccess", "notconfirm", "notexecut", "replaced")  # fmt: skip
+_PENDING = ("pending", "queue", "submit", "sent", "sending", "broadcast", "processing", "inprogress", "progress", "wait",
+            "accept", "receiv", "schedul", "mempool", "unconfirm", "unmined", "notyet", "notmined", "inflight")  # fmt: skip
+_SUCCESS = ("success", "succeed", "confirm", "complet", "execut", "finali", "mined", "done")
+_PLAIN = (
+    (_FAILURE, frozenset({REVERTED, FAILED})),
+    (_PENDING, frozenset({PENDING})),
+    (_SUCCESS, frozenset({CONFIRMED, PENDING})),
+)
+"""What a word plainly says in English, by a part of it; the first row that fits decides what it may mean."""
+
+
+def plain(word: str) -> str:
+    """Return a word's letters and digits, whatever its case and whatever stands between them."""
+    return "".join(letter for letter in word.casefold() if letter.isalnum())
+
+
+def may_mean(word: str) -> frozenset[str]:
+    """Return what a file may say that a word means: a word that says something plainly means that, and nothing else."""
+    letters = plain(word)
+    if letters in _OWN:
+        return frozenset({_OWN[letters]})
+    return next((means for parts, means in _PLAIN if any(part in letters for part in parts)), frozenset(MEANINGS))
+
+
+def mistakes_in(words: Mapping[str, str]) -> list[str]:
+    """Return what is wrong with a file's words, a sentence each; empty when nothing is."""
+    wrong, seen = [], dict[str, str]()
+    for word, meaning in words.items():
+        if not 0 < len(word) <= 64 or not word.isascii() or not word.isprintable() or not plain(word):
+            wrong.append(f"{word!r} is not a word of 1 to 64 printable ASCII characters")
+        elif meaning not in MEANINGS:
+            wrong.append(f"{word!r} means {meaning!r}, and it can mean {', '.join(MEANINGS)}")
+        elif plain(word) in {plain(event) for event in OF_EVENTS}:
+            wrong.append(f"{word!r} is an event of the market, which the specification explains")
+        elif meaning not in may_mean(word):
+            wrong.append(f"{word!r} cannot mean {meaning}: it says {' or '.join(sorted(may_mean(word)))}")
+        elif seen.setdefault(plain(word), meaning) != meaning:
+            wrong.append(f"{word!r} has two meanings: {seen[plain(word)]} and {meaning}")
+    return wrong

@@ -1,0 +1,213 @@
+"""The second venue's other way of speaking, where the specification shows no shape: and the services file that says so.
+
+====================== ==============================================================================================
+left open              here
+====================== ==============================================================================================
+relayer                ``POST /submit`` is answered without an envelope by ``{requestId, state}``; ``GET /submissions/{id}``
+                       says ``state`` ``success``, the transaction in ``receipt.txHash``, the block in ``receipt.block``
+relay                  ``txHash``; ``outcome.state`` says ``queued``, then ``success``; the block is ``outcome.minedBlock``
+TWAP service           202 ``{"queued": true}``
+core API               ids are numbers: ``trigger.id``; of a replacement ``trigger.id`` and ``trigger.replacedId``
+nonce read             ``/v2/reads/nonce``; ``state.isAvailable`` and no flag that says used
+delegation read        ``active`` and ``activeUntil``, an ISO time
+builder                closing in coins at ``/v2/trade/close-in-coins``; ``quoteId`` beside each payload
+limit of rate          a question of the builder within 80 ms of the one before it is answered by 429
+====================== ==============================================================================================
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from eth_account import Account
+from eth_utils.crypto import keccak
+
+from second_venue.intents import USUAL
+from second_venue.venue import Asked, Refused, SecondVenue, Told
+
+IN_COINS = "CloseTradeCoinExposureReq"
+TYPES = USUAL._replace(
+    structs=USUAL.structs
+    | {
+        IN_COINS: "address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _coinExposure,"
+        "uint256 _wantedPrice,uint256 _deadline,uint256 _nonce"
+    }
+)
+CLOSE_IN_COINS = "/v2/trade/close-in-coins"
+APART_S = 0.08
+
+SERVICES = """\
+format = "airlock/venue-services@1"
+
+[meta]
+trading_domain = "domains.trading"
+referral_domain = "domains.referral"
+contracts = "contracts"
+simulator = "testnet"
+pair_number = "pairIndex"
+pair_name = "pair"
+pair_pnl = "pnlPair"
+
+[reads]
+nonce = "/v2/reads/nonce"
+
+[builder]
+members = { expirySeconds = "expiry" }
+
+[builds]
+paths = { close-coin = "/v2/trade/close-in-coins" }
+beside = ["requestId", "expiresAt", "quoteId"]
+
+[relayer]
+submit_path = "/submit"
+status_path = "/submissions/{id}"
+body = { kind = "primary_type", abi = "encoded_intent", sig = "signature" }
+
+[relayer_reply]
+envelope = false
+id = "requestId"
+status = "state"
+transaction = "receipt.txHash"
+block = "receipt.block"
+
+[relay_reply]
+status = "outcome.state"
+transaction = "txHash"
+block = "outcome.minedBlock"
+
+[twap_reply]
+queued = "queued"
+
+[core_reply]
+entity = "trigger.id"
+new_entity = "trigger.id"
+old_entity = "trigger.replacedId"
+whole_numbers = true
+
+[nonce_reply]
+available = "state.isAvailable"
+
+[delegation_reply]
+enabled = "active"
+expiry = "activeUntil"
+time = "iso"
+
+[words]
+meanings = { success = "confirmed", queued = "pending", failed = "failed" }
+
+[bodies]
+price_trigger = { trigger = "message", sig = "signature" }
+twap_cancel = { userIntent = "encoded_intent", userSignature = "signature" }
+
+[limits]
+builder = 400
+"""
+
+
+class OtherSpeech(SecondVenue):
+    """The same services in other words."""
+
+    bare = frozenset({"market", "core", "relayer", "twap"})
+    taken_orders: Mapping[int, str] = {**SecondVenue.taken_orders, 15: IN_COINS}
+
+    def __init__(self, trader: str, key: str = "", types: Any = TYPES) -> None:
+        super().__init__(trader, key, types)
+        self.relay_says = "success"
+        self.relayer_says = "success"
+        self.too_soon = 0
+        self._ids = itertools.count(9_000_000_000_000_001)
+        self._last_s = 0.0
+        self._looks: dict[str, int] = {}
+
+    def builder(self, asked: Asked) -> Any:
+        now_s, before_s = time.monotonic(), self._last_s
+        self._last_s = now_s
+        spoken = asked.path != "/ready" and not asked.path.startswith("/v2/relay")
+        if spoken and now_s - before_s < APART_S:
+            self.too_soon += 1
+            raise Refused(429, "RATE_LIMITED", "too soon")
+        if asked.path == "/v2/nonce":
+            raise Refused(404, "NOT_FOUND", "nonces are read elsewhere")
+        if asked.path == "/v2/reads/nonce":
+            return self._nonce(asked.fields)
+        if asked.path == CLOSE_IN_COINS:
+            return {"quoteId": "q-1", **self._intent(IN_COINS, asked.fields)}
+        return super().builder(asked)
+
+    def _may_ask(self, struct: str) -> str:
+        in_coins = "trader tradeIndex coinExposure pairIndex pair nonce deadlineMs openTimestamp expectedPrice"
+        return in_coins if struct == IN_COINS else super()._may_ask(struct)
+
+    def _message(self, struct: str, fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        if struct != IN_COINS:
+            return super()._message(struct, fields)
+        closing = {name: value for name, value in fields.items() if name != "coinExposure"}
+        usual, meta = super()._message("CloseTradeReq", closing | {"collateralToCloseUsdc": "0"})
+        del usual["_amount"]
+        return usual | {"_coinExposure": int(Decimal(str(fields["coinExposure"])).scaleb(10))}, meta
+
+    def _nonce(self, fields: dict[str, Any]) -> Any:
+        told = super()._nonce(fields)
+        return {"trader": told["trader"], "nonce": told["nonce"], "state": {"isAvailable": told["available"]}}
+
+    def _delegation(self, fields: dict[str, Any]) -> Any:
+        told = super()._delegation(fields)
+        until = datetime.fromtimestamp(int(told["expiry"]), UTC).isoformat()
+        named = {"trader": told["trader"], "delegate": told["delegate"]}
+        return {**named, "active": told["isEnabled"], "activeUntil": until}
+
+    def _relay(self, fields: dict[str, Any]) -> Any:
+        raw = fields["rawTransaction"]
+        told = "0x" + keccak(hexstr=raw).hex()
+        if Account.recover_transaction(raw) != self.trader:
+            raise Refused(400, "SIMULATION_FAILED", "not a transaction of the trader")
+        self.sent[told] = {"txHash": told, "outcome": {"state": self.relay_says, "minedBlock": hex(4_711)}}
+        return {"txHash": told}
+
+    def _relayed(self, told: str) -> Any:
+        self._looks[told] = self._looks.get(told, 0) + 1
+        if self._looks[told] == 1:
+            return {"txHash": told, "outcome": {"state": "queued"}}
+        return self.sent[told]
+
+    def relayer(self, asked: Asked) -> Any:
+        told = super().relayer(asked)
+        name = told["id"]
+        if asked.method == "POST":
+            return {"requestId": name, "state": "queued"}
+        receipt = {"txHash": told["transactionHash"], "block": told["blockNumber"]}
+        return {"requestId": name, "state": self.relayer_says, "receipt": receipt}
+
+    def twap(self, asked: Asked) -> Any:
+        super().twap(asked)
+        return Told(202, {"queued": True})
+
+    def core(self, asked: Asked) -> Any:
+        replaced = asked.path.removeprefix("/price-triggers").strip("/")
+        name = super().core(asked)["entityId"]
+        number = next(self._ids)
+        self.triggers[str(number)] = self.triggers.pop(name)
+        told: dict[str, Any] = {"id": number}
+        return {"trigger": told | ({"replacedId": int(replaced)} if asked.method == "PUT" else {})}
+
+    def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Any:
+        if order_type != 15:
+            yield from super()._life(name, order_type, message)
+            return
+        pair, coins = message["_pairIndex"], message["_coinExposure"]
+        told = {"transactionHash": "0x" + keccak(text=name).hex(), "orderId": 78}
+        yield "MarketOrderAccepted", {"trackingId": name}
+        yield "MarketOrderInitiated", told | {
+            "trader": self.trader, "pairIndex": pair, "open": False, "isBuy": True, "isPnl": False,
+        }  # fmt: skip
+        self.closed |= {pair}
+        yield "MarketOrderExecuted", told | {
+            "open": False, "price": str(message["_wantedPrice"]), "positionSizeUSDC": "1000000000", "percentProfit": "0",
+            "usdcSentToTrader": "100000000", "isPnl": False, "coinExposure": str(coins), "isCoinExposureFixed": True,
+            "t": self._tuple(pair, 0),
+        }  # fmt: skip
