@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from airlock_offline.ledger.models import MODELS
@@ -10,6 +11,10 @@ from airlock_online.code_explanations import everything
 from airlock_online.delivery.final_evidence import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
+from airlock_online.speech.meanings import KNOWN
+from airlock_online.speech.meanings import MEANINGS as WORD_MEANINGS
+from airlock_online.speech.members import MEMBERS
+from airlock_online.speech.sections import SECTIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS
@@ -184,9 +189,38 @@ def kinds() -> str:
     return "\n".join(lines) + "\n"
 
 
+def service_members() -> str:
+    """Return the table of a services file's members in ``docs/reference/venue-services.md``."""
+    lines = ["| section | name | default | what it is |", "|---|---|---|---|"]
+    for section, known in MEMBERS.items():
+        for name, member in known.items():
+            default = _toml(getattr(SECTIONS[section], name))
+            lines += [f"| `[{section}]` | `{name}` | `{default}` | {member.what} |"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        inside = ", ".join(f'{name} = "{part}"' for name, part in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    return "[]" if value == () else str(value) if isinstance(value, int) else f'"{value}"'
+
+
+def meanings() -> str:
+    """Return the table of what a word can mean in ``docs/reference/venue-services.md``."""
+    lines = ["| meaning | known without a file | what it says, and what follows |", "|---|---|---|"]
+    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if KNOWN[word] == meaning) for meaning in WORD_MEANINGS}
+    lines += [f"| `{meaning}` | {own[meaning]} | {text} |" for meaning, text in WORD_MEANINGS.items()]
+    return "\n".join(lines) + "\n"
+
+
 PARTS = {
     ("reference/ledger.md", "models"): models,
     ("reference/venue-profile.md", "kinds"): kinds,
+    ("reference/venue-services.md", "members"): service_members,
+    ("reference/venue-services.md", "meanings"): meanings,
     ("auditors.md", "trusted path"): trusted_path.table,
 }
 """Generated parts of pages that people write: the page, and the name in the part's mark."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from airlock_online.speech.members import MEMBERS
-from airlock_online.speech.reader import FORMAT, differences, fingerprint_of, read_services
 from airlock_online.speech.sections import (
+    FORMAT,
     IN_CONFIG,
     SECTIONS,
     BuilderMembers,
@@ -31,6 +31,8 @@ from airlock_online.speech.sections import (
     RequestBodies,
     TwapReply,
     Words,
+    differences,
+    fingerprint_of,
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
@@ -135,9 +137,9 @@ class OnlineConfig(NamedTuple):
 
 
 def read_config(path: Path) -> OnlineConfig:
-    """Read ``config.toml``, or return the defaults when there is none; with a services file, that too.
+    """Read ``config.toml``, or return the defaults when there is none; the services file that it names is not read.
 
-    Raises ``UsageError`` for unknown names, for a section in the wrong file, and for every mistake in a services file.
+    Raises ``UsageError`` for unknown names, and for a section that has its place in a services file.
     """
     config = read_settings(path, OnlineConfig())
     if elsewhere := [name for name, _ in config.services_differ if name not in IN_CONFIG]:
@@ -157,17 +159,13 @@ def read_config(path: Path) -> OnlineConfig:
         raise UsageError(f"{path} [builder] members: {'; '.join(wrong)}", do="correct config.toml")
     if config.http.proxy:
         require_proxy(config.http.proxy)
-    return _with_services(config, path) if config.venue.services else config
-
-
-def _with_services(config: OnlineConfig, path: Path) -> OnlineConfig:
-    """Return the configuration with its services file. Raises ``UsageError`` where both files say how services speak."""
-    if both := [f"[{section}] {name}" for section, name in config.services_differ]:
+    if config.venue.services and config.services_differ:
+        both = ", ".join(f"[{section}] {name}" for section, name in config.services_differ)
         raise UsageError(
-            f"{path} names a services file, and has {', '.join(both)} as well: how services speak has one place",
+            f"{path} names a services file, and has {both} as well: how services speak has one place",
             do=f"move these into {config.venue.services}",
         )
-    return config._replace(**read_services(path.parent / Path(config.venue.services).expanduser()))
+    return config
 
 
 def require_proxy(proxy: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
+from airlock_online.speech.reader import read_services
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
@@ -84,8 +85,13 @@ class OnlineHome:
         return TranscriptMarks(self.transcript, journal_id, config.services_fingerprint if config and differs else "")
 
     def config(self) -> OnlineConfig:
-        """Return the configuration; ``AIRLOCK_RPC`` stands in for its node. Raises ``UsageError`` for a wrong one."""
+        """Return the configuration, with the services file that it names; ``AIRLOCK_RPC`` stands in for its node.
+
+        Raises ``UsageError`` for a wrong one, with every mistake in a services file.
+        """
         config = read_config(self.folder / "config.toml")
+        if config.venue.services:
+            config = config._replace(**read_services(self.folder / Path(config.venue.services).expanduser()))
         node = os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 

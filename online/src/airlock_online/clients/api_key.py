@@ -11,15 +11,17 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from airlock_online.clients.connection import is_loopback
-from airlock_online.config import ApiKeySettings
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret, redact
+
+if TYPE_CHECKING:
+    from airlock_online.config import ApiKeySettings
 
 MAX_BYTES = 4096
 _RUN = r"[0-9A-Za-z+/=_-]{16,1024}"  # what the redactor can keep: a shorter piece it cannot

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.speech.meanings import mistakes_in, plain
 from airlock_shared.catalogue.actions import ACTIONS
 
 PARTS = ("primary_type", "encoded_intent", "signature", "digest", "signer", "trader", "contract", "nonce", "chain_id")
@@ -25,7 +24,7 @@ _PATH = re.compile(rf"(?:/{_SEGMENT}){{1,16}}", re.ASCII)
 Form = Callable[[Any], list[str]]
 
 
-class Member(NamedTuple):
+class Said(NamedTuple):
     """A member of a section: what it is, and what is wrong with a value (nothing, or a sentence each)."""
 
     what: str
@@ -52,7 +51,7 @@ def _named(*parts: str, never: tuple[str, ...] = (), optional: bool = False) -> 
     def form(value: Any) -> list[str]:
         if wrong := (place_or_none if optional else place)(value):
             return wrong
-        last = plain(str(value).rpartition(".")[2])
+        last = "".join(letter for letter in str(value).rpartition(".")[2].lower() if letter.isalnum())
         if value and (not any(part in last for part in parts) or any(part in last for part in never)):
             return [f"{value!r} is named otherwise than what it is to be: its last name must say {' or '.join(parts)}"]
         return []
@@ -97,10 +96,9 @@ def signed_body(value: Any) -> list[str]:
 
 
 def words(value: Any) -> list[str]:
-    """Require a table from words to meanings."""
-    if type(value) is not dict or not all(type(meaning) is str for meaning in value.values()):
-        return ["it is not a table of words and their meanings"]
-    return mistakes_in(value)
+    """Require a table from words to texts; whether these are meanings is told beside it (``meanings.mistakes_in``)."""
+    good = type(value) is dict and all(type(meaning) is str for meaning in value.values())
+    return [] if good else ["it is not a table of words and their meanings"]
 
 
 def members(value: Any) -> list[str]:
@@ -170,93 +168,93 @@ def time(value: Any) -> list[str]:
 _BLOCK = _named("block", "height", never=("hash", "time", "gas", "fee"))
 _HASH = _named("hash", "tx", "transaction", never=("block",))
 
-MEMBERS: Mapping[str, Mapping[str, Member]] = {
+MEMBERS: Mapping[str, Mapping[str, Said]] = {
     "meta": {
-        "chain_id": Member("path of the chain id in `GET /v2/meta`: names joined by dots", place),
-        "trading_domain": Member("path of the trading domain", place),
-        "referral_domain": Member("path of the referral domain", place),
-        "contracts": Member("path of the contracts' addresses", place),
-        "enums": Member("path of the enums", place),
-        "units": Member("path of the units", place),
-        "intent_deadline_ms": Member("path of the venue's usual deadline", place),
-        "slippage_percent": Member("path of the venue's usual slippage", place),
-        "simulator": Member("path of the mark of a simulator", place),
-        "pair_number": Member("member of a pair: its index", place),
-        "pair_name": Member("member of a pair: its name", place),
-        "pair_pnl": Member('member of a pair: whether it is a PnL pair; `""`: the venue has none', place_or_none),
+        "chain_id": Said("path of the chain id in `GET /v2/meta`: names joined by dots", place),
+        "trading_domain": Said("path of the trading domain", place),
+        "referral_domain": Said("path of the referral domain", place),
+        "contracts": Said("path of the contracts' addresses", place),
+        "enums": Said("path of the enums", place),
+        "units": Said("path of the units", place),
+        "intent_deadline_ms": Said("path of the venue's usual deadline", place),
+        "slippage_percent": Said("path of the venue's usual slippage", place),
+        "simulator": Said("path of the mark of a simulator", place),
+        "pair_number": Said("member of a pair: its index", place),
+        "pair_name": Said("member of a pair: its name", place),
+        "pair_pnl": Said('member of a pair: whether it is a PnL pair; `""`: the venue has none', place_or_none),
     },
     "reads": {
-        "nonce": Member("the builder's read of a nonce", path),
-        "delegation": Member("its read of a delegation", path),
-        "pairs": Member("its catalogue of pairs", path),
-        "referral": Member("its read of a referral code", path),
-        "positions": Member("its read of positions", path),
-        "relay": Member("its relay of transactions", path),
+        "nonce": Said("the builder's read of a nonce", path),
+        "delegation": Said("its read of a delegation", path),
+        "pairs": Said("its catalogue of pairs", path),
+        "referral": Said("its read of a referral code", path),
+        "positions": Said("its read of positions", path),
+        "relay": Said("its relay of transactions", path),
     },
     "relayer": {
-        "submit_path": Member("where the relayer takes an intent", path),
-        "status_path": Member("where it gives the outcome of one", path_of_one),
-        "body": Member("the members of its request, and the part of a delivery in each", signed_body),
+        "submit_path": Said("where the relayer takes an intent", path),
+        "status_path": Said("where it gives the outcome of one", path_of_one),
+        "body": Said("the members of its request, and the part of a delivery in each", signed_body),
     },
     "builder": {
-        "members": Member("other names for members of the builder's requests: Airlock's name to the venue's", members),
+        "members": Said("other names for members of the builder's requests: Airlock's name to the venue's", members),
     },
     "bodies": {
-        "price_trigger": Member("the members of the core API's request; empty: as comparable venues take it", signed_body),
-        "twap_cancel": Member("the members of the TWAP service's request", signed_body),
+        "price_trigger": Said("the members of the core API's request; empty: as comparable venues take it", signed_body),
+        "twap_cancel": Said("the members of the TWAP service's request", signed_body),
     },
     "builds": {
-        "paths": Member("where the builder builds an action that no document has a path for", build_paths),
-        "beside": Member("members beside a payload that are expected: recorded, and not told each time", names),
+        "paths": Said("where the builder builds an action that no document has a path for", build_paths),
+        "beside": Said("members beside a payload that are expected: recorded, and not told each time", names),
     },
     "words": {
-        "meanings": Member("what a status word means, at every service: one of the meanings below", words),
+        "meanings": Said("what a status word means, at every service: one of the meanings below", words),
     },
     "relayer_reply": {
-        "envelope": Member("whether its reply has the builder's envelope; else its members stand in the reply itself", flag),
-        "id": Member("where the id of an intent is", place),
-        "status": Member("where its status is", place),
-        "transaction": Member("where the transaction's hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
-        "block": Member("where the block's number is", _BLOCK),
+        "envelope": Said("whether its reply has the builder's envelope; else its members stand in the reply itself", flag),
+        "id": Said("where the id of an intent is", place),
+        "status": Said("where its status is", place),
+        "transaction": Said("where the transaction's hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
+        "block": Said("where the block's number is", _BLOCK),
     },
     "relay_reply": {
-        "status": Member("where the status of a relayed transaction is", place),
-        "transaction": Member("where its hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
-        "block": Member("where the block's number is", _BLOCK),
-        "reason": Member("where the contract's reason of a revert is", place),
+        "status": Said("where the status of a relayed transaction is", place),
+        "transaction": Said("where its hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
+        "block": Said("where the block's number is", _BLOCK),
+        "reason": Said("where the contract's reason of a revert is", place),
     },
     "twap_reply": {
-        "twap": Member("where the id of the cancelled TWAP is", place),
-        "transaction": Member("where the transaction's hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
-        "block": Member("where the block's number is", _BLOCK),
-        "queued": Member("a member that is `true` where the cancellation is only taken: not on the chain", place_or_none),
+        "twap": Said("where the id of the cancelled TWAP is", place),
+        "transaction": Said("where the transaction's hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
+        "block": Said("where the block's number is", _BLOCK),
+        "queued": Said("a member that is `true` where the cancellation is only taken: not on the chain", place_or_none),
     },
     "core_reply": {
-        "entity": Member("where the id of a stored trigger is", _named("id")),
-        "new_entity": Member("where the new id of a replaced trigger is", _named("id", never=("old",))),
-        "old_entity": Member("where its old id is", _named("id", never=("new",))),
-        "whole_numbers": Member("whether an id may be a whole number", flag),
+        "entity": Said("where the id of a stored trigger is", _named("id")),
+        "new_entity": Said("where the new id of a replaced trigger is", _named("id", never=("old",))),
+        "old_entity": Said("where its old id is", _named("id", never=("new",))),
+        "whole_numbers": Said("whether an id may be a whole number", flag),
     },
     "nonce_reply": {
-        "used": Member(
+        "used": Said(
             "where it says that a nonce is used",
             _named("used", "spent", "consumed", "taken", "invalidated", never=("un", "not", "avail", "free")),
         ),
-        "available": Member(
+        "available": Said(
             "where it says the opposite; where both are told, they must agree",
             _named("available", "unused", "free", "unspent", "usable", never=("not", "unavailable"), optional=True),
         ),
     },
     "delegation_reply": {
-        "enabled": Member(
+        "enabled": Said(
             "where it says whether the delegate is enabled",
             _named("enabled", "active", "registered", never=("dis", "not", "un", "inactive")),
         ),
-        "expiry": Member("where it says until when", _named("expir", "until")),
-        "time": Member("in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)", time),
+        "expiry": Said("where it says until when", _named("expir", "until")),
+        "time": Said("in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)", time),
     },
     "limits": {
-        "builder": Member("requests a minute that the builder is asked at most; 0: no limit is kept", per_minute),
+        "builder": Said("requests a minute that the builder is asked at most; 0: no limit is kept", per_minute),
     },
 }  # fmt: skip
 """By section and name."""

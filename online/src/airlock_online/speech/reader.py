@@ -11,15 +11,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from airlock_online.speech.meanings import mistakes_in
 from airlock_online.speech.members import MEMBERS
-from airlock_online.speech.sections import SECTIONS
+from airlock_online.speech.sections import FORMAT, SECTIONS
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import fingerprint
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT = "airlock/venue-services@1"
 MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
 _ONE_PLACE = ("relayer_reply", "relay_reply", "twap_reply", "core_reply", "nonce_reply", "delegation_reply")
@@ -41,26 +40,6 @@ def read_services(file: Path) -> Sections:
 def resolve_services(table: Mapping[str, Any], name: str = "services") -> Sections:
     """Return every section, as it is in force with a file's table. Raises ``UsageError``."""
     return _sections(table, "", name)
-
-
-def fingerprint_of(sections: Mapping[str, Any]) -> str:
-    """Return the fingerprint of how services speak: of the whole that is in force, whatever of it stands in a file."""
-    whole = {section: _plain(values._asdict()) for section, values in sections.items()}
-    return fingerprint({"format": FORMAT, **whole})
-
-
-def differences(sections: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the section and the name of each value that is not what ships."""
-    return [
-        (section, name)
-        for section, values in sections.items()
-        for name, value in values._asdict().items()
-        if value != getattr(SECTIONS[section], name)
-    ]
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if type(value) is tuple else value for name, value in values.items()}
 
 
 def _sections(table: Mapping[str, Any], text: str, file: str) -> Sections:
@@ -88,7 +67,7 @@ def _section(section: str, values: Mapping[str, Any], text: str, wrong: list[str
         where = f"{_line(text, section, name)}[{section}] {name}"
         if name not in MEMBERS[section]:
             wrong.append(f"{where} is unknown; {_meant(name, MEMBERS[section])}")
-        elif found := MEMBERS[section][name].form(value):
+        elif found := MEMBERS[section][name].form(value) or (mistakes_in(value) if section == "words" else []):
             wrong += [f"{where}: {each}" for each in found]
         else:
             good[name] = tuple(value) if type(value) is list else value

@@ -7,10 +7,12 @@ TWAP service, nor the reads of a nonce and of a delegate: the defaults are those
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.services import RELAY, RELAYER, ROUTES
+from airlock_shared.wire.codec import fingerprint
 
+FORMAT = "airlock/venue-services@1"
 _RELAYER = ROUTES[RELAYER]
 
 
@@ -174,3 +176,23 @@ SECTIONS: Mapping[str, tuple[object, ...]] = {
 
 IN_CONFIG = ("meta", "reads", "relayer", "builder", "bodies")
 """The sections that may stand in ``config.toml``, where no services file is named."""
+
+
+def fingerprint_of(sections: Mapping[str, Any]) -> str:
+    """Return the fingerprint of how services speak: of the whole that is in force, whatever of it stands in a file."""
+    whole = {section: _plain(values._asdict()) for section, values in sections.items()}
+    return fingerprint({"format": FORMAT, **whole})
+
+
+def differences(sections: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the section and the name of each value that is not what ships."""
+    return [
+        (section, name)
+        for section, values in sections.items()
+        for name, value in values._asdict().items()
+        if value != getattr(SECTIONS[section], name)
+    ]
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if type(value) is tuple else value for name, value in values.items()}

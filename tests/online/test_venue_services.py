@@ -1,0 +1,537 @@
+"""A services file says how a venue speaks and proves nothing: what it may not say is refused, no lie in it told as true."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.nonce_reads import used_in
+from airlock_online.clients.reply_values import delegation_told, status_word
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.spacing import Spacing
+from airlock_online.config import OnlineConfig, read_config
+from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.delivery.submit import submit
+from airlock_online.home import OnlineHome
+from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
+from airlock_online.speech.meanings import KNOWN, MEANINGS, OF_EVENTS, may_mean
+from airlock_online.speech.members import MEMBERS
+from airlock_online.speech.reader import read_services, resolve_services
+from airlock_online.speech.sections import FORMAT, SECTIONS, DelegationReply, NonceReply, fingerprint_of
+from airlock_shared.errors import UsageError
+from online.crash.orders import order
+from online.delivering_machine import delivering_machine
+from online.loopback import Answer, Seen, Wire, reply
+from online.node import CHAIN_ID, Node
+from second_venue.other_speech import SERVICES
+
+TX = "0x" + "ee" * 32
+APPROVAL = hash_of(order("relay", "https://venue.example"))
+FILE: dict[str, Any] = tomllib.loads(SERVICES)
+OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
+"""What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
+
+
+def config_of(table: Mapping[str, Any]) -> OnlineConfig:
+    return OnlineConfig()._replace(**resolve_services(table))
+
+
+def with_words(**words: str) -> OnlineConfig:
+    return config_of({**FILE, "words": {"meanings": words}})
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def test_every_member_of_every_section_is_in_the_table_with_a_form_that_takes_what_ships() -> None:
+    assert {section: [*known] for section, known in MEMBERS.items()} == {
+        section: [*values._fields]  # type: ignore[attr-defined]
+        for section, values in SECTIONS.items()
+    }
+    for section, known in MEMBERS.items():
+        for name, member in known.items():
+            value = getattr(SECTIONS[section], name)
+            assert member.form(list(value) if type(value) is tuple else value) == [], (section, name)
+
+
+def test_the_market_s_events_are_those_of_the_specification() -> None:
+    assert OF_EVENTS == KNOWN_TYPES
+
+
+def test_without_a_difference_the_whole_is_what_ships() -> None:
+    assert resolve_services({"format": FORMAT}) == SECTIONS
+    assert fingerprint_of(SECTIONS) == OnlineConfig().services_fingerprint
+
+
+@pytest.mark.parametrize(("section", "name"), [(section, name) for section, known in MEMBERS.items() for name in known])
+def test_each_member_that_differs_changes_the_fingerprint(section: str, name: str) -> None:
+    value = getattr(SECTIONS[section], name)
+    other: Any = {bool: not value, int: 7, str: f"{value}_", tuple: ("x",)}.get(type(value), {"signature": "signature"})
+    changed = {**SECTIONS, section: SECTIONS[section]._replace(**{name: other})}  # type: ignore[attr-defined]
+    assert fingerprint_of(changed) != fingerprint_of(SECTIONS)
+
+
+def test_a_section_has_one_place(tmp_path: Path) -> None:
+    (tmp_path / "services.toml").write_text(SERVICES)
+    config = tmp_path / "config.toml"
+    config.write_text('[venue]\nservices = "services.toml"\n')
+    assert OnlineHome(tmp_path).config().relayer_reply.id == "requestId"
+    config.write_text('[venue]\nservices = "services.toml"\n[reads]\nnonce = "/v2/other"\n')
+    with pytest.raises(UsageError, match=r"\[reads\] nonce as well"):
+        read_config(config)
+    config.write_text('[relay_reply]\nstatus = "outcome"\n')
+    with pytest.raises(UsageError, match="stands in a services file alone"):
+        read_config(config)
+    config.write_text('[venue]\nservices = "nothing.toml"\n')
+    with pytest.raises(UsageError):
+        OnlineHome(tmp_path).config()
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        f'format = "{FORMAT}"\n[relayer_reply]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
+        'meanings = { queued = "reverted", "\\u202e" = "pending" }\n[switch_off]\nchecks = true\n'
+    )
+    with pytest.raises(UsageError) as caught:
+        read_services(tmp_path / "s.toml")
+    told = str(caught.value)
+    assert "has 6 mistakes, and nothing of it is used" in told
+    for line in (
+        "line 3: [relayer_reply] id: 'a..b' is not a place",
+        "line 4: [relayer_reply] nothing is unknown",
+        "line 7: [limits] builder: -1",
+        "line 9: [words] meanings: 'queued' cannot mean reverted",
+        "line 10: [switch_off] is no section",
+    ):
+        assert line in told
+    assert told.isprintable() or "\u202e" not in told
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "another format": {"format": "airlock/venue-services@2"},
+    "no format": {"format": None},
+    "a section that there is not": {"checks": {"skip": True}},
+    "a section that is none": {"words": "confirmed"},
+    "a word that fails means confirmed": {"words": {"meanings": {"tx_failed": "confirmed"}}},
+    "a word that reverts means confirmed": {"words": {"meanings": {"REVERTED ": "confirmed"}}},
+    "a known word means another": {"words": {"meanings": {"pending": "reverted"}}},
+    "a known word in other letters": {"words": {"meanings": {"Pen-ding": "confirmed"}}},
+    "confirmed means pending": {"words": {"meanings": {"confirmed": "pending"}}},
+    "the specification's failed means reverted": {"words": {"meanings": {"failed": "reverted"}}},
+    "what waits means failed": {"words": {"meanings": {"in progress": "failed"}}},
+    "what is not confirmed means confirmed": {"words": {"meanings": {"not_confirmed": "confirmed"}}},
+    "an unconfirmed one means confirmed": {"words": {"meanings": {"unconfirmed": "confirmed"}}},
+    "success means reverted": {"words": {"meanings": {"Success": "reverted"}}},
+    "one word with two meanings": {"words": {"meanings": {"Settled": "confirmed", "settled": "pending"}}},
+    "a meaning that there is not": {"words": {"meanings": {"settled": "filled"}}},
+    "a meaning that is a state": {"words": {"meanings": {"settled": "FILLED"}}},
+    "an event of the market": {"words": {"meanings": {"MarketOrderExecuted": "confirmed"}}},
+    "a word of other letters": {"words": {"meanings": {"ѕuccess": "confirmed"}}},
+    "an empty word": {"words": {"meanings": {"": "pending"}}},
+    "a word that is no text": {"words": {"meanings": {"settled": 1}}},
+    "used where it says available": {"nonce_reply": {"used": "available"}},
+    "used where it says unused": {"nonce_reply": {"used": "isUnused"}},
+    "available where it says used": {"nonce_reply": {"available": "used"}},
+    "available where it says unavailable": {"nonce_reply": {"available": "unavailable"}},
+    "enabled where it says disabled": {"delegation_reply": {"enabled": "isDisabled"}},
+    "a block that is a time": {"relay_reply": {"block": "blockTime"}},
+    "a block that is a status": {"relay_reply": {"block": "status_"}},
+    "a block that is a number of confirmations": {"relay_reply": {"block": "confirmations"}},
+    "a hash that is an id": {"relayer_reply": {"transaction": "requestId"}},
+    "two members at one place": {"relayer_reply": {"id": "status", "status": "status"}},
+    "no place": {"relayer_reply": {"id": ""}},
+    "a place of a list": {"relayer_reply": {"id": "ids[0]"}},
+    "a number for a place": {"relayer_reply": {"id": 1}},
+    "an envelope that is no flag": {"relayer_reply": {"envelope": "no"}},
+    "a path with a query": {"reads": {"nonce": "/v2/nonce?used=false"}},
+    "a path of another host": {"reads": {"nonce": "//other.example/nonce"}},
+    "a path that goes up": {"reads": {"nonce": "/v2/../nonce"}},
+    "a status path without an id": {"relayer": {"status_path": "/intents"}},
+    "a status path with two": {"relayer": {"status_path": "/{id}/{id}"}},
+    "a body with an unknown part": {"relayer": {"body": {"to": "raw_transaction"}}},
+    "a body without the signature": {"relayer": {"body": {"abi": "encoded_intent"}}},
+    "a body with the signature twice": {"bodies": {"twap_cancel": {"a": "signature", "b": "signature"}}},
+    "a documented path": {"builds": {"paths": {"close": "/v2/intents/other"}}},
+    "an action that there is not": {"builds": {"paths": {"withdraw": "/v2/withdraw"}}},
+    "a build where transactions are sent": {"builds": {"paths": {"close-coin": "/v2/Relay"}}},
+    "a build by another path's query": {"builds": {"paths": {"close-coin": "/v2/x?y"}}},
+    "a member that is sent nowhere": {"builder": {"members": {"delegat": "x"}}},
+    "two members of one name": {"builder": {"members": {"trader": "delegate"}}},
+    "beside that is no list": {"builds": {"beside": "quoteId"}},
+    "no limit below zero": {"limits": {"builder": -1}},
+    "a limit that is a flag": {"limits": {"builder": True}},
+    "a limit that is no whole number": {"limits": {"builder": 1.5}},
+    "a time in another form": {"delegation_reply": {"time": "unix-us"}},
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_a_services_file_may_not_say_is_refused_by_name(case: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve_services({"format": FORMAT, **BAD[case]})
+    assert "mistake" in caught.value.what
+    assert caught.value.do
+
+
+@pytest.mark.parametrize("word", [*KNOWN, "failed", "success", "Mined", "queued", "tx-error", "settled", "geprüft"])
+def test_a_word_may_mean_at_least_one_thing_of_the_closed_list(word: str) -> None:
+    assert may_mean(word)
+    assert may_mean(word) <= set(MEANINGS)
+
+
+# ---- what a reply says ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "meaning", "unknown"),
+    [
+        ({"state": "ready"}, "confirmed", False),
+        ({"state": "ready", "status": "confirmed"}, "confirmed", False),
+        ({"state": "ready", "status": "pending"}, "", True),
+        ({"state": "ready", "status": "reverted"}, "", True),
+        ({"state": "ready", "status": "a word of theirs"}, "confirmed", False),
+        ({"state": "Ready"}, "", True),
+        ({"state": True}, "", True),
+        ({"state": None, "status": "confirmed"}, "", True),
+        ({}, "", True),
+    ],
+)
+def test_two_places_that_contradict_each_other_decide_nothing(
+    data: dict[str, Any], meaning: str, unknown: bool
+) -> None:
+    found = status_word(data, {"ready": "confirmed"}, "state")
+    assert (found.meaning, found.unknown) == (meaning, unknown)
+    assert found.unknown or found.word == "ready"
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ({"available": True}, False),
+        ({"available": False}, True),
+        ({"available": False, "used": True}, True),
+        ({"available": True, "used": True}, None),
+        ({"available": False, "used": False}, None),
+        ({"available": "false"}, None),
+        ({"available": 0}, None),
+        ({"available": {"used": True}}, None),
+        ({}, None),
+    ],
+)
+def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
+    answer: dict[str, Any], used: bool | None
+) -> None:
+    places = NonceReply(available="available")
+    assert used_in({"nonce": "7", **answer}, "0x1", "7", "trading", places) is used
+    assert used_in({"nonce": "8", **answer}, "0x1", "7", "trading", places) is None
+    assert used_in({"nonce": "7", **answer}, "0x1", "7", "referral", places) is None
+
+
+@pytest.mark.parametrize(
+    ("form", "told", "unix_s"),
+    [
+        ("iso", "2026-01-01T00:00:00Z", 1_767_225_600),
+        ("iso", "2026-01-01T01:00:00+01:00", 1_767_225_600),
+        ("iso", "2026-01-01T00:00:00", None),
+        ("iso", "2026-01-01T00:00:00.5Z", None),
+        ("iso", 1_767_225_600, None),
+        ("unix-ms", 1_767_225_600_000, 1_767_225_600),
+        ("unix-ms", "1767225600000", 1_767_225_600),
+        ("unix-ms", 1_767_225_600_001, None),
+        ("unix-ms", True, None),
+        ("unix-s", "1767225600", "1767225600"),
+    ],
+)
+def test_a_time_is_read_in_the_form_that_the_file_names(form: str, told: object, unix_s: object) -> None:
+    read = delegation_told({"on": True, "to": told}, DelegationReply("on", "to", form))
+    assert (read["isEnabled"], read["expiry"]) == (True, unix_s)
+
+
+def test_a_delegate_of_whom_two_things_are_told_is_told_nothing() -> None:
+    assert "isEnabled" not in delegation_told({"active": True, "isEnabled": False}, DelegationReply("active"))
+
+
+# ---- words end nothing ----------------------------------------------------------------------------------------------
+
+
+def relayed(config: OnlineConfig, tmp_path: Path, *told: dict[str, Any]) -> tuple[OrderOutcome, list[Seen]]:
+    """Relay a transaction at a venue that tells these things of it, one a question, the last for ever."""
+    script = {
+        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
+        f"GET /v2/relay/{APPROVAL}": [reply(200, {"ok": True, "data": {"txHash": APPROVAL, **each}}) for each in told],
+    }
+    with delivering_machine(tmp_path) as desk, Wire(script) as wire:
+        desk.world = desk.world._replace(replies=config.replies, relay_path=config.reads.relay, patience_s=3)
+        return submit(order("relay", wire.url), desk.world), wire.seen
+
+
+def said(word: str, **more: Any) -> dict[str, Any]:
+    return {"outcome": {"state": word, **more}}
+
+
+@pytest.mark.parametrize("beside", [{}, {"minedBlock": 7}])
+@pytest.mark.parametrize(("word", "meaning"), [("rolled back", "reverted"), ("failed", "failed"), ("gone", "failed")])
+def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
+    tmp_path: Path, word: str, meaning: str, beside: dict[str, Any]
+) -> None:
+    outcome, seen = relayed(with_words(**{word: meaning}), tmp_path / "j", said(word, **beside))
+    error = error_of(outcome)
+    assert (outcome.state, outcome.resumable, len(seen)) == (OrderState.ACCEPTED, True, 2)
+    assert f"'{word}' at data.outcome.state, which the services file calls {meaning}" in outcome.reason
+    assert error is not None
+    assert ("sign" in error.do, "never sent again" in error.do) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        (said("settled", minedBlock=7), OrderState.CONFIRMED),
+        (said("settled", minedBlock="0x7"), OrderState.CONFIRMED),
+        (said("settled"), OrderState.ACCEPTED),
+        (said("settled", minedBlock="7"), OrderState.ACCEPTED),
+        (said("settled", minedBlock=-1), OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"decodedError": "Paused()"}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"revertReason": "no"}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"success": False}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"reverted": True}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"status": "reverted"}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"status": "pending"}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"hash": TX}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"error": None, "success": True}, OrderState.CONFIRMED),
+    ],
+)
+def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failure(
+    tmp_path: Path, told: dict[str, Any], state: OrderState
+) -> None:
+    outcome, _ = relayed(with_words(settled="confirmed"), tmp_path / "j", told)
+    assert outcome.state is state, outcome.reason
+
+
+def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
+    config = with_words(settled="confirmed", queued="pending")
+    script = {
+        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
+        f"GET /v2/relay/{APPROVAL}": [
+            reply(200, {"ok": True, "data": {"txHash": APPROVAL} | each})
+            for each in (said("queued"), said("settled", minedBlock=7))
+        ],
+    }
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
+        desk.world = desk.world._replace(replies=config.replies)
+        submit(order("relay", wire.url), desk.world)
+        assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
+
+
+def receipt(ok: bool) -> dict[str, Any]:
+    return {"transactionHash": APPROVAL, "blockNumber": "0x7", "status": "0x1" if ok else "0x0", "logs": []}
+
+
+@pytest.mark.parametrize(("found", "confirmed"), [(receipt(ok=True), True), (receipt(ok=False), False), (None, False)])
+def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, found: Any, confirmed: bool) -> None:
+    config = with_words(settled="confirmed")
+    script = {
+        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
+        f"GET /v2/relay/{APPROVAL}": [
+            reply(200, {"ok": True, "data": {"txHash": APPROVAL} | said("settled", minedBlock=7)})
+        ],
+    }
+    with (
+        delivering_machine(tmp_path / "j") as desk,
+        Wire(script) as wire,
+        Node(
+            {
+                "eth_chainId": hex(CHAIN_ID),
+                "eth_getTransactionReceipt": found,
+                "eth_getTransactionCount": "0x0",
+                "eth_blockNumber": "0x1",
+                "eth_getBlockByNumber": None,
+            }
+        ) as node,
+    ):
+        desk.world = desk.world._replace(
+            replies=config.replies, patience_s=2, node=RpcClient(node.url, desk.world.http)
+        )
+        outcome = submit(order("relay", wire.url), desk.world)
+    assert (outcome.state is OrderState.CONFIRMED) is confirmed, outcome.reason
+    assert outcome.state in (OrderState.CONFIRMED, OrderState.ACCEPTED)
+
+
+def relayer(config: OnlineConfig, path: Path, taken: Answer, told: object) -> OrderOutcome:
+    script = {"POST /submit": [taken], "GET /submissions/r-1": [reply(200, told)]}
+    with delivering_machine(path) as desk, Wire(script) as wire:
+        desk.world = desk.world._replace(replies=config.replies, relayer=config.relayer, patience_s=3)
+        return submit(order("relayer", wire.url), desk.world)
+
+
+TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
+RECEIPT = {"txHash": TX, "block": "0x20"}
+
+
+@pytest.mark.parametrize(
+    ("told", "state"),
+    [
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.CONFIRMED),
+        ({"requestId": "r-1", "state": "success", "receipt": {"txHash": TX}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": {"block": 3}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "success": False}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "ok": False}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "error": "x"}, OrderState.ACCEPTED),
+        ({"requestId": "r-2", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ({"id": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ({"ok": True, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "failed", "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "queued", "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ([], OrderState.ACCEPTED),
+    ],
+)
+def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
+    tmp_path: Path, told: object, state: OrderState
+) -> None:
+    outcome = relayer(config_of(FILE), tmp_path / "j", TAKEN, told)
+    assert outcome.state is state, outcome.reason
+
+
+def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
+    for number, taken in enumerate(
+        [reply(200, {"ok": False, "requestId": "r-1"}), reply(200, {"error": "x", "requestId": "r-1"}), reply(200, {})]
+    ):
+        outcome = relayer(config_of(FILE), tmp_path / str(number), taken, {})
+        assert outcome.state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "state"),
+    [
+        (202, {"queued": True}, OrderState.ACCEPTED),
+        (200, {"queued": True, "twapId": "41"}, OrderState.ACCEPTED),
+        (202, {"ok": True, "data": {"queued": True}}, OrderState.ACCEPTED),
+        (202, {"queued": True, "twapId": 42}, OrderState.UNKNOWN),
+        (202, {"queued": False}, OrderState.UNKNOWN),
+        (202, {"queued": "true"}, OrderState.UNKNOWN),
+        (202, {}, OrderState.UNKNOWN),
+        (201, {"twapId": 41, "transactionHash": TX, "blockNumber": "0x7"}, OrderState.CONFIRMED),
+    ],
+)
+def test_a_cancellation_that_is_only_queued_stays_open(
+    tmp_path: Path, status: int, told: object, state: OrderState
+) -> None:
+    with delivering_machine(tmp_path / "j") as desk, Wire({"POST /twaps/cancel": [reply(status, told)]}) as wire:
+        desk.world = desk.world._replace(replies=config_of(FILE).replies)
+        outcome = submit(order("twap", wire.url), desk.world)
+    assert outcome.state is state
+
+
+@pytest.mark.parametrize(
+    ("told", "entity"),
+    [({"id": 5}, "5"), ({"id": "e-5"}, "e-5"), ({"id": True}, ""), ({"id": -5}, ""), ({"id": 5.0}, ""), ({}, "")],
+)
+def test_a_trigger_s_id_may_be_a_whole_number(tmp_path: Path, told: dict[str, Any], entity: str) -> None:
+    script = {"POST /price-triggers": [reply(200, {"trigger": told})]}
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
+        desk.world = desk.world._replace(replies=config_of(FILE).replies)
+        outcome = submit(order("core-api-post", wire.url), desk.world)
+        assert desk.world.journal.get(outcome.digest).entity_id == entity
+    assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
+
+
+# ---- the rest -------------------------------------------------------------------------------------------------------
+
+
+def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
+    now_s, slept = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now_s[0] += seconds
+
+    spacing = Spacing(30, lambda: now_s[0], sleep)
+    for _ in range(3):
+        spacing.wait()
+    now_s[0] += 60
+    spacing.wait()
+    assert slept == [2.0, 2.0]
+    Spacing(0, lambda: now_s[0], sleep).wait()
+    assert slept == [2.0, 2.0]
+
+
+# ---- mutations of a good file ---------------------------------------------------------------------------------------
+
+MUTATIONS = 300
+PENDING_WORDS = ("queued", "in-progress", "awaiting confirmation", "unconfirmed", "PENDING")
+FAILED_WORDS = ("failed", "tx_failed", "REVERTED", "execution error", "unsuccessful")
+PLACES = ("outcome.state", "txHash", "outcome.minedBlock", "state", "receipt.block", "receipt.txHash", "requestId", "used",
+          "state.isAvailable", "nonce", "available", "blockNumber", "status", "queued", "trader", "")  # fmt: skip
+
+
+def _mutations(seed: int) -> Iterator[dict[str, Any]]:
+    draw = random.Random(seed)
+    for _ in range(MUTATIONS):
+        made = copy.deepcopy(FILE)
+        for _ in range(draw.randint(1, 2)):
+            section = draw.choice([name for name in made if name != "format"])
+            name = draw.choice([*MEMBERS[section]])
+            way = draw.randrange(5)
+            if way == 0:
+                made[section].pop(name, None)
+            elif way == 1:
+                word = draw.choice((*PENDING_WORDS, *FAILED_WORDS, "settled", "success"))
+                known = made["words"].get("meanings") if "words" in made else None
+                meaning = draw.choice([*MEANINGS, "FILLED"])
+                made["words"] = {"meanings": {**(known if isinstance(known, dict) else {}), word: meaning}}
+            elif way == 2:
+                made[section][name] = draw.choice(PLACES)
+            elif way == 3 and type(value := made[section].get(name)) is str and value:
+                at = draw.randrange(len(value))
+                made[section][name] = value[:at] + draw.choice("a./{}_N\u202e") + value[at + 1 :]
+            else:
+                made[section][name] = draw.choice([True, False, 0, 1, -1, "", [], {}, None, "confirmed"])
+        yield made
+
+
+def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None:
+    draw, refused, taken = random.Random(38), 0, 0
+    for number, made in enumerate(_mutations(16)):
+        try:
+            config = config_of(made)
+        except UsageError:
+            refused += 1
+            continue
+        taken += 1
+        waiting, failing = draw.choice(PENDING_WORDS), draw.choice(FAILED_WORDS)
+        scenes = {
+            "relay waits": said(waiting), "relay failed": said(failing, minedBlock=7),
+            "relay waits, as it ships": {"status": "pending"},
+        }  # fmt: skip
+        for name, told in scenes.items():
+            outcome, _ = relayed(config, tmp_path / f"{number} {name}", told)
+            _nothing_false(outcome, made, name)
+        for word, more in ((waiting, {}), (failing, {"receipt": RECEIPT})):
+            told = {"requestId": "r-1", "state": word, **more}
+            _nothing_false(relayer(config, tmp_path / f"{number} {word} relayer", TAKEN, told), made, word)
+        for used in (True, False):
+            answer = {"nonce": "7", "trader": "0x1", "state": {"isAvailable": not used}}
+            assert used_in(answer, "0x1", "7", "trading", config.nonce_reply) in (used, None), made
+    assert (refused > 60, taken > 60, refused + taken) == (True, True, MUTATIONS), (refused, taken)
+
+
+def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:
+    error = error_of(outcome)
+    assert outcome.state in OPEN, (scene, outcome, json.dumps(made))
+    assert error is None or "sign a new" not in error.do, (scene, made)
+
+
+def test_a_known_word_at_a_place_that_the_file_names_is_no_more_than_the_file_s_word(tmp_path: Path) -> None:
+    reverted, _ = relayed(with_words(), tmp_path / "reverted", said("reverted", minedBlock=7))
+    assert reverted.state is OrderState.ACCEPTED
+    bare, _ = relayed(with_words(), tmp_path / "bare", said("confirmed"))
+    assert bare.state is OrderState.ACCEPTED
+    whole, _ = relayed(with_words(), tmp_path / "whole", said("confirmed", minedBlock=7))
+    assert whole.state is OrderState.CONFIRMED
