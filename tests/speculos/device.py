@@ -27,6 +27,7 @@ SETTINGS = ("raw_messages", "blind_signing", "smart_accounts")
 _REQUEST_S = 90  # for all pages of one request, from the last one that was new
 _POLL_S = 0.04
 _WORD_GAP_PX = 12  # as Speculos has it for the small screens
+_KERNING_PX = 2  # a letter may begin before the one in front of it ends
 _BELOW_PX = 4  # a descender's room
 _REDRAW_S = 3  # for the next page to come after a touch
 
@@ -49,7 +50,7 @@ def joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         before = result[-1] if result else None
         if (
             before is not None
-            and 0 <= event["x"] - before["x"] - before["w"] < _WORD_GAP_PX
+            and -_KERNING_PX <= event["x"] - before["x"] - before["w"] < _WORD_GAP_PX
             and before["y"] - event["h"] < event["y"] < before["y"] + before["h"] + _BELOW_PX
         ):
             before["text"] += event["text"]

@@ -2,8 +2,8 @@
 
 Two families of screen are known: a Nano's, where two buttons turn pages of three lines, and a touch screen's, which has
 several fields to a page. Sizes are those of the public device SDK, wording that of the app's published source; both are
-compared with recordings of the real app (``tests/vectors/ledger``). A record without a screen is of a model that USB may
-name and for which the app is no longer published.
+compared with the real app (``tests/vectors/ledger``, ``tests/speculos``). A record without a screen is of a model that USB
+may name and for which the app is no longer published.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Screen(NamedTuple):
 class Model(NamedTuple):
     """One model: its name in options and settings, its product's name, its USB product, what ``preflight`` advises.
 
-    ``proved``: its pages were compared with recordings of the real app, and not computed by the device's rules alone.
+    ``proved``: its pages were compared with those of the real app, and not computed by the device's rules alone.
     ``offered``: people may choose it; a development build of the app is for tests.
 
     ``usb_product`` is the high byte of the USB product id; the low byte says which interfaces there are. ``usb_legacy`` is
@@ -207,11 +207,11 @@ _RECORDS = (
         usb_legacy=0x0007,
     ),
     Model("nanox", "Nano X", 0x40, "shows what a Nano S Plus shows; use its cable, Airlock does not use Bluetooth",
-          _NANO_SCREEN, usb_legacy=0x0004, proved=False),
+          _NANO_SCREEN, usb_legacy=0x0004),
     Model("stax", "Stax", 0x60, "shows what a Flex shows, more to a page; open More for long texts",
-          _touch_screen(_STAX), usb_legacy=0x0006, proved=False),
+          _touch_screen(_STAX), usb_legacy=0x0006),
     Model("apexp", "Nano Gen5", 0x80, "shows what a Flex shows, in narrower lines; open More for long texts",
-          _touch_screen(_APEX), usb_legacy=0x0008, proved=False),
+          _touch_screen(_APEX), usb_legacy=0x0008),
     Model(
         "nanos",
         "Nano S",
