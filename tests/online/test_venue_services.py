@@ -535,3 +535,22 @@ def test_a_known_word_at_a_place_that_the_file_names_is_no_more_than_the_file_s_
     assert bare.state is OrderState.ACCEPTED
     whole, _ = relayed(with_words(), tmp_path / "whole", said("confirmed", minedBlock=7))
     assert whole.state is OrderState.CONFIRMED
+
+
+@pytest.mark.parametrize(("ok", "state"), [(False, OrderState.FAILED), (True, OrderState.CONFIRMED)])
+def test_after_a_word_for_failure_the_chain_has_the_last_word(tmp_path: Path, ok: bool, state: OrderState) -> None:
+    told = {"txHash": APPROVAL} | said("failed", minedBlock=7)
+    script = {
+        "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
+        f"GET /v2/relay/{APPROVAL}": [reply(200, {"ok": True, "data": told})],
+    }
+    block = {"number": "0x9", "timestamp": "0x1", "hash": TX, "transactions": []}
+    answers = {
+        "eth_chainId": hex(CHAIN_ID), "eth_getTransactionReceipt": receipt(ok), "eth_getTransactionCount": "0x1",
+        "eth_blockNumber": "0x9", "eth_getBlockByNumber": block,
+    }  # fmt: skip
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, Node(answers) as node:
+        desk.world = desk.world._replace(
+            replies=config_of(FILE).replies, node=RpcClient(node.url, desk.world.http), patience_s=2
+        )
+        assert submit(order("relay", wire.url), desk.world).state is state

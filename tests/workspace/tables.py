@@ -210,7 +210,10 @@ def _toml(value: object) -> str:
 
 def meanings() -> str:
     """Return the table of what a word can mean in ``docs/reference/venue-services.md``."""
-    lines = ["| meaning | known without a file | what it says, and what follows |", "|---|---|---|"]
+    lines = [
+        "| meaning | known without a file | what a word of the file says by it, and what follows |",
+        "|---|---|---|",
+    ]
     own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if KNOWN[word] == meaning) for meaning in WORD_MEANINGS}
     lines += [f"| `{meaning}` | {own[meaning]} | {text} |" for meaning, text in WORD_MEANINGS.items()]
     return "\n".join(lines) + "\n"

@@ -53,14 +53,16 @@ EVIDENCE = (
     FinalEvidence(OrderState.FAILED, (RELAY,), "The relay's `reverted` for the hash that was computed here.", "the builder",
              "The account's count shows whether its nonce was taken: ask a node of your own."),
     FinalEvidence(OrderState.FAILED, (RELAY, RPC), f"{_RECEIPT}, says that it reverted.", _NODE, _ANOTHER_NODE),
-    FinalEvidence(OrderState.CONFIRMED, (RELAYER,), "The relayer's `confirmed` for the id asked, with a transaction.",
+    FinalEvidence(OrderState.CONFIRMED, (RELAYER,), "The relayer's `confirmed` for the id asked, with a transaction; "
+             "by a word of the services file, with its block as well, and never against the operator's node.",
              "the relayer", _READ_BACK),
     FinalEvidence(OrderState.CONFIRMED, (TWAP,), "The service's answer: the signed `twapId`, a transaction and a block.",
              "the TWAP service", "The TWAP goes on: look its transaction up before the refund is counted on."),
     FinalEvidence(OrderState.CONFIRMED, (CORE_API,), "The answer: the stored trigger's id; of a replacement, both ids.",
              "the core API", "Nothing closes the position: look for the trigger at the venue. No read of it is documented."),
     FinalEvidence(OrderState.CONFIRMED, (RELAYER, TWAP, CORE_API), f"{_FOUND}.", _NODE, f"{_READ_BACK} {_ANOTHER_NODE}"),
-    FinalEvidence(OrderState.CONFIRMED, (RELAY,), "The relay's `confirmed` for the hash computed here, with a block.",
+    FinalEvidence(OrderState.CONFIRMED, (RELAY,), "The relay's `confirmed`, or the services file's word "
+             "for it, for the hash computed here, with a block.",
              "the builder", f"{_READ_BACK} A node of your own shows the receipt."),
     FinalEvidence(OrderState.CONFIRMED, (RELAY, RPC), f"{_RECEIPT}, says that it succeeded.", _NODE, _ANOTHER_NODE),
     FinalEvidence(OrderState.EXPIRED_UNUSED, _INTENTS,
