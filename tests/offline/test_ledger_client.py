@@ -22,7 +22,6 @@ PATH = "m/44'/60'/0'/0/0"
 DOMAIN = {"name": "Desk", "chainId": 1}
 HASH = bytes(range(32))
 TRANSACTION = b"\x02\xc0"
-AUTHORIZED = (1, bytes(20), 0)
 
 
 def app_named(name: bytes, version: bytes) -> bytes:
@@ -140,8 +139,6 @@ def test_a_success_without_a_whole_signature_is_an_error(length: int) -> None:
         app.sign_personal_message(PATH, b"x")
     with pytest.raises(WrongAnswer):
         answering(b"\x00" * length).sign_transaction(PATH, TRANSACTION)
-    with pytest.raises(WrongAnswer):
-        answering(b"\x00" * length).sign_authorization(PATH, *AUTHORIZED)
 
 
 @pytest.mark.parametrize("v", [0, 1, 26, 29, 37, 255])

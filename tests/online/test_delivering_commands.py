@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import stat
 from collections.abc import Iterator
@@ -14,13 +15,15 @@ from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.wire.codec import parse_json
+from online.delivering_machine import TRADER_KEY
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 
 PART = CLOSE.replace("500", "200")
@@ -123,11 +126,45 @@ def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: 
     assert machine.states() == {}
 
 
-def test_eip7702_bytes_reach_the_market_as_they_were(machine: OnlineCommand, tmp_path: Path) -> None:
-    text = '{"chainId": "31337",  "to": "0x1", "data": "0x", "gas": "1", "authorizationList": []}'
-    (tmp_path / "a.json").write_text(text + "\n")
-    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={tmp_path / 'a.json'}")
+def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
+    """Return a file with an EIP-7702 transaction that eth-account signed."""
+    contract = "0x" + "5a" * 20
+    made = Account.sign_authorization({"chainId": 31337, "address": contract, "nonce": 0}, key)
+    listed = {"chainId": "31337", "address": contract, "nonce": "0", "yParity": made.y_parity,
+              "r": hex(made.r), "s": hex(made.s)}  # fmt: skip
+    value = {"chainId": "31337", "to": contract, "data": "0x", "gas": "100000", "authorizationList": [listed]}
+    (folder / "a.json").write_text(json.dumps(value) + "\n")
+    return folder / "a.json"
+
+
+def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it(
+    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("airlock_online.cli.submit.ask_yes", lambda question, *, piped: asked.append(question))
+    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     assert ended.code == 0, ended.err
+    assert asked == ["Is all of that meant?"]
+    told = " ".join((ended.out + ended.err).split())
+    assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(bytes([0x5A] * 20))}" in told
+    assert "no pinned contract" in told
+
+
+def test_without_a_yes_the_account_is_not_given_away_and_nothing_is_sent(
+    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
+    assert (ended.code, machine.states()) == (6, {}), ended.err
+
+
+def test_another_account_s_authorization_is_refused_before_anybody_is_asked(
+    machine: OnlineCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airlock_online.cli.submit.ask_yes", None)
+    file = _presigned(tmp_path, "0x" + "22" * 32)
+    ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={file}")
+    assert (ended.code, machine.states(), "ORDER-EIP7702" in ended.err) == (3, {}, True), ended.err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
     INS_PRODUCT,
-    P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
     P1_MORE,
@@ -23,7 +22,6 @@ from airlock_offline.ledger.apdu import (
     Apdu,
     Ins,
     chunks,
-    encode_integer,
     encode_path,
     ethereum_apdu,
 )
@@ -194,15 +192,6 @@ class EthereumApp:
         """Sign a personal message (EIP-191, version 0x45)."""
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self._in_chunks(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
-
-    def sign_authorization(self, path: str, chain_id: int, delegate: bytes, nonce: int) -> DeviceSignature:
-        """Sign an EIP-7702 authorization for a 20-byte contract that the app knows (the zero address revokes)."""
-        doing = "sign the authorization"
-        values = (b"\x01", delegate, encode_integer(chain_id), encode_integer(nonce))
-        tlv = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
-        data = encode_path(path) + len(tlv).to_bytes(2, "big") + tlv
-        apdu = ethereum_apdu(Ins.SIGN_AUTHORIZATION, P1_AUTHORIZATION_FIRST, 0, data)
-        return _signature(self._ask_to_sign(apdu, doing), 0, doing)
 
     def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
         self.may_have_signed = False

@@ -17,8 +17,9 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
+from airlock_online.wallets.authorizations import presigned_lines, read_presigned, require_of_order
 from airlock_shared.ceremony.sections import PlanMark
-from airlock_shared.cli.console import finish, json_option, led, say, worst
+from airlock_shared.cli.console import ask_yes, finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_light import incoming
@@ -28,8 +29,9 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.services import RELAY, RPC
 from airlock_shared.documents.signatures import FORMAT
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
+from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.text.secrets import keep_secret
 
 MAX_EIP7702_BYTES = 1 << 20
@@ -42,7 +44,7 @@ _AUTHORIZATION = re.compile(r'"[rs]"\s*:\s*"([^"]*)')
 @qr_option
 @restart_option
 @click.option("--eip7702", "eip7702", multiple=True, metavar="STEP=FILE",
-              help="The pre-signed EIP-7702 transaction of a market order, sent with it unchanged.")  # fmt: skip
+              help="The pre-signed EIP-7702 transaction of a market order: shown, asked, sent unchanged.")  # fmt: skip
 @click.option("--by-rpc", is_flag=True, help="Send transactions by your own node ([rpc] url, AIRLOCK_RPC).")
 @patience
 @json_option
@@ -76,6 +78,10 @@ def submit(
     extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
     if any(signed.result == "signed" for _, signed in whole.pairs):
         prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
+    for request, signed in whole.pairs:
+        if request.step in extra and signed.result == "signed":
+            order = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
+            _agree_to_presigned(order, extra[request.step], whole.deployment)
     for line in () if led() else fingerprint_lines("signatures", whole.signatures):
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
@@ -121,6 +127,20 @@ def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
     require_chain(desk.node, deployment)
     return delivery._replace(route=RPC, base_url=desk.node.name)
+
+
+def _agree_to_presigned(delivery: Delivery, text: str, deployment: Deployment) -> None:
+    """Show what is relayed with an order, and ask for a Yes: it gives the account to a contract.
+
+    Raises as ``read_presigned``, ``require_of_order`` and ``ask_yes``.
+    """
+    presigned = read_presigned(text)
+    require_of_order(presigned, map(parse_address, (delivery.trader, delivery.signer)), deployment)
+    say(f"step {delivery.step}: an EIP-7702 transaction goes with it, which another wallet signed")
+    for line in presigned_lines(presigned, deployment):
+        for part in wrapped(line, WIDTH - 2):
+            say(f"  {part}")
+    ask_yes("Is all of that meant?", piped=deployment.rehearsal)
 
 
 def _read_eip7702(given: tuple[str, ...], steps: set[str]) -> dict[str, str]:
