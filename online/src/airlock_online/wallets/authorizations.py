@@ -30,7 +30,7 @@ _PARITIES = {"yParity": {0: 0, 1: 1}, "v": {0: 0, 1: 1, 27: 0, 28: 1}}
 """How the parity of the point is written, and what each number says."""
 
 
-class Authorization(NamedTuple):
+class SignedAuthorization(NamedTuple):
     """Who gives the account to which contract: chain and nonce as signed, both addresses as 20 bytes."""
 
     chain_id: int
@@ -46,7 +46,7 @@ class PresignedTransaction(NamedTuple):
     to: bytes
     data: bytes
     gas: int
-    authorizations: tuple[Authorization, ...]
+    authorizations: tuple[SignedAuthorization, ...]
 
 
 def read_presigned(text: str) -> PresignedTransaction:
@@ -94,7 +94,7 @@ def presigned_lines(presigned: PresignedTransaction, deployment: Deployment) -> 
     yield f"Then {checksum_address(presigned.to)} is called ({to}), gas {presigned.gas}, with {size}."
 
 
-def _authorization(value: Any) -> Authorization:
+def _authorization(value: Any) -> SignedAuthorization:
     names = set(value) if type(value) is dict else set()
     if not names >= _NEEDED or not names - _NEEDED or names - _NEEDED - set(_PARITIES):
         expected = "chainId, address, nonce, r, s, and yParity or v"
@@ -111,7 +111,7 @@ def _authorization(value: Any) -> Authorization:
     signature = _word(value["r"], "r") + _word(value["s"], "s") + bytes([27 + parity])
     digest = keccak256(MAGIC + encode([chain_id, contract, nonce]))
     try:
-        return Authorization(chain_id, contract, nonce, recover(digest, signature))
+        return SignedAuthorization(chain_id, contract, nonce, recover(digest, signature))
     except Refusal as refusal:
         raise _wrong(f"an authorization's signature: {refusal.what}", refusal.got, refusal.expected) from refusal
 
