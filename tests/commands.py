@@ -36,8 +36,9 @@ class FinishedCommand(NamedTuple):
 
 
 def other_screen(words: tuple[object, ...]) -> str:
-    """Return the words that the signing machine shows of the signatures that are submitted; none when nothing is."""
-    for word in words[words.index("submit") :] if "submit" in words else ():
+    """Return the words that the signing machine shows of the signatures to submit or export; none without any."""
+    begins = next((at for at, word in enumerate(words) if word in ("submit", "export")), len(words))
+    for word in words[begins:]:
         try:
             if (path := Path(str(word))).is_file():
                 return spoken(parse_signatures(path.read_bytes())[2])

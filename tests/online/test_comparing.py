@@ -47,6 +47,14 @@ class Desk:
 
     def submit(self, typist: Callable[[str], str] | None = None, file: Path | None = None) -> int:
         """Submit with somebody who answers; return the exit code. The questions are those of this time alone."""
+        return self.give(["submit", str(file or self.file)], typist)
+
+    def export(self, output: Path, typist: Callable[[str], str] | None = None) -> int:
+        """Export with somebody who answers, as ``submit``."""
+        return self.give(["export", str(self.file), "-o", str(output)], typist)
+
+    def give(self, words: list[str], typist: Callable[[str], str] | None) -> int:
+        """Give a command with somebody who answers; return its exit code."""
         self.questions.clear()
 
         def ask(question: str, *, piped: bool) -> str:
@@ -56,7 +64,7 @@ class Desk:
 
         self._capsys.readouterr()
         with patch.object(typed_words, "ask", ask):
-            return run(program, ["--home", str(self.machine.home), "submit", str(file or self.file)])
+            return run(program, ["--home", str(self.machine.home), *words])
 
     def said(self) -> str:
         return self._capsys.readouterr().err
@@ -118,6 +126,33 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
     row = " ".join(desk.screen.split()[:12])
     assert row not in "".join(before)
     assert row in desk.said()
+
+
+@pytest.mark.parametrize("typed", ["", "Yes", "yes", "able acid"])
+def test_who_types_anything_else_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
+    package = tmp_path / "package.json"
+    assert desk.export(package, lambda _question: typed) == 3
+    assert "ROLE-WORDS" in desk.said()
+    assert len(desk.entries(comparing.COMPARED_WRONG)) == 3
+    assert (package.exists(), desk.machine.states(), desk.entries("exported", comparing.COMPARED)) == (False, {}, [])
+
+
+def test_a_package_is_written_after_the_words_were_typed_and_they_are_asked_once(desk: Desk, tmp_path: Path) -> None:
+    assert desk.export(tmp_path / "one.json") == 0
+    assert len(desk.questions) == 1
+    [compared] = desk.entries(comparing.COMPARED)
+    [exported] = desk.entries("exported")
+    assert compared.seq < exported.seq
+    assert desk.export(tmp_path / "two.json") == 0
+    assert (desk.questions, (tmp_path / "two.json").exists()) == ([], True)
+
+
+def test_in_a_ceremony_each_role_types_before_a_package_is_written(desk: Desk, tmp_path: Path) -> None:
+    desk.begin({"signer": "Ada", "facilitator": "Grace", "witness": "Mary"})
+    assert desk.export(tmp_path / "one.json", lambda q: asked_words(q, desk.screen) if "Grace" in q else "no") == 3
+    assert ((tmp_path / "one.json").exists(), desk.machine.states()) == (False, {})
+    assert desk.export(tmp_path / "one.json") == 0
+    assert [each.data["by"] for each in desk.entries(CONFIRMED)] == [["facilitator"], ["witness"]]
 
 
 def test_after_nine_wrong_answers_nothing_is_asked_for_this_document(desk: Desk) -> None:

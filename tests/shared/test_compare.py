@@ -13,15 +13,20 @@ from typing import Any
 import pytest
 
 from airlock_shared.ceremony.sections import proved_by_words, read_entry, wrong_words
+from airlock_shared.cli import keyboard
+from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony import typed_words as typed_module
 from airlock_shared.cli.ceremony.compare import BY_TYPING
 from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, WRONG_AT_MOST
+from airlock_shared.cli.console import advice, explain
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import BYTEWORDS, spoken
 from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
+from shared.world import DEPLOYMENT_TEXT
 
 PLAN = parse_plan(PLAN_TEXT.encode())
 WORDS = spoken(PLAN.fingerprint).split()
@@ -285,3 +290,92 @@ def test_what_is_carried_is_whole_and_never_over_another(table: Table, tmp_path:
     (tmp_path / "b.json").symlink_to(source)
     with pytest.raises(DocumentError):
         table.carried(tmp_path / "b.json", stick)
+
+
+# ---- what costs little, and what people read ------------------------------------------------------------------------
+
+
+def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.record("preflight", network_up=[])
+    answers = iter(["yes", "YES.", "Yes"])
+    questions = typing(monkeypatch, lambda _question: next(answers))
+    table.done("compare", "preflight")
+    assert [each["by"] for each in confirmations(table)] == [["witness"]]
+    assert len(questions) == 3
+
+
+@pytest.mark.parametrize("typed", ["", "y", "no", "Yes Yes", "ja", "yes" * 2])
+def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    table.record("preflight", network_up=[])
+    questions = typing(monkeypatch, lambda _question: typed)
+    assert isinstance(table.run("compare", "preflight").exception, Declined)
+    assert (len(questions), confirmations(table)) == (1, [])
+
+
+def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.record("preflight", network_up=[])
+    questions = typing(monkeypatch, lambda _question: "yes")
+    assert isinstance(table.run("compare", "preflight").exception, Declined)
+    assert (len(questions), confirmations(table)) == (4, [])
+
+
+def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(
+    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "deployment.json"
+    file.write_text(DEPLOYMENT_TEXT)
+    mark = parse_deployment(file.read_bytes()).fingerprint
+    typing(monkeypatch, lambda _question: "able acid")
+    error = table.run("compare", "deployment", "--file", str(file)).exception
+    assert isinstance(error, Refusal)
+    assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
+    assert "--file" in explain(error)
+    by = ("--by", "signer", "--by", "witness")
+    assert table.run("confirm", "deployment", "--file", str(file), *by, typed="no\n").exit_code != 0
+    assert confirmations(table) == []
+    shown = table.done("confirm", "deployment", "--file", str(file), *by).stderr
+    assert spoken(mark).split()[0] in shown
+    assert [(each["by"], each["compared"]) for each in confirmations(table)] == [(["signer", "witness"], mark)]
+    assert "nothing to do" in table.done("confirm", "deployment", "--file", str(file), *by, typed="").stderr
+
+
+def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text("{}")
+    by = ("--by", "signer")
+    assert isinstance(table.run("confirm", "plan", "--file", str(file), *by).exception, UsageError)
+    assert isinstance(table.run("confirm", "requests", "--file", str(file), *by).exception, DocumentError)
+    early = table.run("confirm", "requests", *by).exception
+    assert isinstance(early, Refusal)
+    assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
+
+
+def _led_screen(monkeypatch: pytest.MonkeyPatch, typed: list[str]) -> None:
+    monkeypatch.setattr(by_screens, "led", lambda: True)
+    monkeypatch.setattr(keyboard, "screen_rows", lambda: 24)
+    monkeypatch.setattr(keyboard, "forget_typed", lambda: None)
+    monkeypatch.setattr(keyboard, "typed_line", lambda: typed.pop(0) if typed else "")
+
+
+def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, ["\n"] * 3)
+    by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
+    assert [screen.count("line ") for screen in screens] == [21, 21, 8, 0]
+
+
+def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    _led_screen(monkeypatch, ["\n"])
+    with pytest.raises(Declined, match="not read"):
+        by_screens.show_by_screens([f"line {number}" for number in range(50)])
+
+
+def test_where_nobody_is_led_it_is_one_piece(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, [])
+    monkeypatch.setattr(by_screens, "led", lambda: False)
+    by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    assert capsys.readouterr().err.splitlines() == [f"line {number}" for number in range(50)]

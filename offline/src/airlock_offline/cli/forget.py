@@ -12,7 +12,13 @@ from airlock_offline.home import OfflineHome
 from airlock_shared.checks.clock import advice, clock_of
 from airlock_shared.checks.nonces import Use, spent_by
 from airlock_shared.cli.console import INPUT, json_option, say
-from airlock_shared.cli.kept_signatures import KeptCopy, copies_by_light, remove_copies
+from airlock_shared.cli.kept_signatures import (
+    KeptCopy,
+    ceremony_option,
+    copies_by_light,
+    copies_in_codes,
+    remove_copies,
+)
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import MAX_BYTES
@@ -24,9 +30,10 @@ from airlock_shared.report.evidence.transcript_entries import read_transcript
 @click.option(
     "--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, for the outcomes."
 )
+@ceremony_option
 @json_option
 @click.pass_obj
-def forget(state: OfflineHome, online_transcript: Path | None, as_json: bool) -> None:
+def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple[Path, ...], as_json: bool) -> None:
     r"""Remove the copies of signatures that this machine has kept, once they can execute no more.
 
     A signature is over when its deadline is surely past, or when its nonce is spent: by itself or by what replaced it,
@@ -48,7 +55,8 @@ def forget(state: OfflineHome, online_transcript: Path | None, as_json: bool) ->
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms
     found = {each.use.digest: each for each in standings(uses, states, now, clock.uncertainty_ms or 0)}
-    remove_copies(state.home, [*_copies(state, entries, uses)], found, state.transcript, clock.now_ms,
+    in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
+    remove_copies(state.home, [*_copies(state, entries, uses), *in_codes], found, state.transcript, clock.now_ms,
            piped=state.rehearses(), as_json=as_json)  # fmt: skip
 
 

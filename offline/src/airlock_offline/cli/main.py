@@ -27,7 +27,7 @@ COMMANDS = {
     "explain": "Explain a check or an exit code.",
     "config": "Show the configuration, and where each value comes from.",
     "completion": "Print shell completion for this program's commands.",
-    "ceremony": "Record who holds which role, and what people confirm.",
+    "ceremony": "Lead people through a ceremony; record what they confirm.",
     "address": "Show the Ledger's address at a path, and confirm it on its screen.",
     "accounts": "Show an account to a watch-only wallet, as a QR code.",
     "delegate": "Have a delegate key sign a proof before it is registered.",

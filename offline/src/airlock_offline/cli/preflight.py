@@ -22,6 +22,7 @@ from airlock_offline.preflight.stated_time import (
     read_time,
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.console import ask, finish, json_option, say, show, show_json, worst
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode, Expired, UsageError
@@ -30,6 +31,7 @@ from airlock_shared.host.machine import page_lines
 from airlock_shared.host.observed import REFUSED, MachineProbes
 
 ASKED_UNCERTAINTY_S = 60
+_SLIPS = 3
 
 
 @click.command("preflight")
@@ -105,11 +107,22 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
 
 
 def _ask_time(state: OfflineHome, stated: str | None) -> str:
-    """Return what a person types who reads a watch. Raises ``UsageError`` when the time was given already."""
+    """Return what a person types who reads a watch; what is no time is asked again, a few times.
+
+    Raises ``UsageError`` when the time was given already.
+    """
     if stated is not None:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     question = "What time is it in UTC, on your watch (such as 2026-11-21T02:43:00Z)? "
-    return ask(question, piped=state.rehearses()).strip()
+    for _ in range(_SLIPS):
+        typed = ask(question, piped=state.rehearses()).strip()
+        try:
+            read_time(typed)
+        except UsageError:
+            say("This is no time with its date and zone: year-month-day, T, hours:minutes:seconds, Z.")
+        else:
+            break
+    return typed
 
 
 def _end(result: PreflightResult, *, as_json: bool) -> None:
@@ -119,9 +132,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": not refused and not not_ready, **result.report})
     else:
-        show(heading(result))
-        for line in page_lines(result.lines):
-            show(line)
+        show_by_screens([heading(result), *page_lines(result.lines)], show)
     if refused:
         say(f"REFUSED: {', '.join(result.report['refused'])}")
     elif not not_ready:

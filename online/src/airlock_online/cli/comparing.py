@@ -1,4 +1,4 @@
-"""What ``submit`` asks before it sends: two words of the signatures, from the screen of the machine that signed.
+"""What ``submit`` asks before it sends, and ``export`` before it writes: two words of the signatures, from the other screen.
 
 It is asked once for a document. That it was is read in the transcript, and nowhere else: what each role of an open ceremony
 typed (in ``ceremony compare``, or here), or what somebody typed where no ceremony is open.
@@ -13,7 +13,7 @@ from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, PlanMark, people_of, section_of
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, type_words
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, type_words
 from airlock_shared.cli.console import say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
@@ -22,10 +22,6 @@ from airlock_shared.text.safe import safe
 COMPARED, COMPARED_WRONG = "signatures-compared", "signatures-compared-wrong"
 """The transcript's events where no ceremony is open."""
 _STATION = "signatures"
-_DO = (
-    "compare the whole fingerprint on both screens; if it differs, stop: something was changed on the way; if it is the "
-    "same, look again at the places, or have airlock-offline sign write these signatures into another file"
-)
 
 
 class _Typist(NamedTuple):
@@ -62,7 +58,7 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
         try:
             positions = type_words(_STATION, signatures, each.who, used, wrong, tell_wrong, piped=home.rehearses())
         except Refusal as error:
-            error.do = _DO
+            error.do = SIGN_AGAIN
             raise
         used.update(positions)
         home.transcript.record(each.right, {**each.data, "how": BY_WORDS, "positions": positions}, now_ms())

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from airlock_online.cli.comparing import prove_compared
 from airlock_online.cli.delivery_context import not_signed, open_desk, read_signatures, requests_option
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.home import OnlineHome
+from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
@@ -32,7 +34,7 @@ def export(
     r"""Write the signatures in FILE as a package for another sender.
 
     After that, this machine never submits them; `airlock-online follow` reads their outcome. Whoever has the package
-    can execute what was signed.
+    can execute what was signed: before it is written, two words of the signatures are typed, as `submit` asks.
 
     \b
     Example:
@@ -51,6 +53,7 @@ def export(
     ]
     if not deliveries:
         finish(worst(codes))
+    prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     with open_desk(home, 0, as_json=as_json) as desk:
         for delivery in deliveries:
             submit.check(delivery)

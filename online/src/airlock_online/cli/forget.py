@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from airlock_online.clock import now_ms
@@ -9,13 +11,14 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.report_rows import standings_of
 from airlock_shared.cli.console import json_option
-from airlock_shared.cli.kept_signatures import copies_by_light, remove_copies
+from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_light, copies_in_codes, remove_copies
 
 
 @click.command("forget")
+@ceremony_option
 @json_option
 @click.pass_obj
-def forget(home: OnlineHome, as_json: bool) -> None:
+def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> None:
     r"""Remove the copies of signatures that this machine has kept by light, once they can execute no more.
 
     A signature is over when its deadline is surely past, or when its nonce is spent: by itself or by what replaced it,
@@ -28,5 +31,6 @@ def forget(home: OnlineHome, as_json: bool) -> None:
     """
     with open_journal(home.journal_url(), now_ms) as journal:
         found = {each.use.digest: each for each in standings_of(journal, now_ms(), home.chain_of)}
-    remove_copies(home.folder, [*copies_by_light(home.folder)], found, home.transcript, now_ms(),
+    in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
+    remove_copies(home.folder, [*copies_by_light(home.folder), *in_codes], found, home.transcript, now_ms(),
            piped=home.rehearses(), as_json=as_json)  # fmt: skip

@@ -23,7 +23,7 @@ COMMANDS = {
     "pairs": "List the venue's pairs.",
     "positions": "List an account's positions and pending orders.",
     "nonce": "Show whether a nonce is used.",
-    "ceremony": "Record who holds which role, and what people confirm.",
+    "ceremony": "Lead people through a ceremony; record what they confirm.",
     "delegation": "Show what a delegate may do, and until when.",
     "delegate": "Prove a delegate key that is on a server.",
     "referral": "Show who owns a referral code, by builder and chain.",

@@ -50,7 +50,9 @@ def parse_proof(data: bytes) -> Proof:
     """Read a proof. Raises ``DocumentError``, or ``Refusal("SIG-LENGTH")`` for a signature that is no hex."""
     value = parse_json(data, max_bytes=MAX_BYTES)
     if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a proof of possession", expected=FORMAT, do="check which file this is")
+        got = str(value.get("format"))[:80] if type(value) is dict else ""
+        raise DocumentError("DOC-FORMAT", "not a proof of possession", got=got, expected=FORMAT,
+                            do="put the proof of this delegate key there: delegate proof, or delegate prove")  # fmt: skip
     members: dict[str, Any] = dict(read_members(value, "proof", _MEMBERS))
     del members["format"]
     signature = read_signature(members.pop("signature"))

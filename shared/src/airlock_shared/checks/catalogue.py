@@ -139,7 +139,7 @@ FAMILIES: dict[str, Family] = {
                           "First do the station's work on this machine, then confirm it."),
         "ROLE-WORDS": Info("words that the other machine does not show", "Two documents that people take for one, because nobody read both screens.",
                           "Stop. Compare the whole fingerprint on both screens. If it differs, something was changed on the way. If it is the same, "
-                          "record it by `ceremony confirm`."),
+                          "record it by `ceremony confirm`; a document that is not on record yet is named with `--file`."),
         "ROLE-INCOMPLETE": Info("the ceremony ended with something missing", "A ceremony without its witness that is taken for a complete one.",
                                "Tell those who rely on it what is missing. Only a new ceremony can be complete."),
     }),

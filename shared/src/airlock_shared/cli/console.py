@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -95,14 +95,20 @@ def ask_yes(question: str, *, piped: bool) -> None:
     The word in another case, or with a blank or a stop beside it, is a slip: it is asked for again, a few times. Raises
     ``Declined`` for any other answer, or when nobody can answer.
     """
-    answer = ask(f"{_filled(question)}\n{_YES}", piped=piped)
+    answer = yes_or_other(f"{_filled(question)}\n{_YES}", _YES, ask, piped=piped)
+    if answer != "Yes":
+        raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
+    """Ask by ``asking`` (as :func:`ask`), a few times more while the answer is a slip of ``Yes``; return the last answer."""
+    answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
         if answer == "Yes" or answer.strip(" .!\"'").casefold() != "yes":
             break
         say("Only the whole word Yes counts, with a capital Y and nothing else.")
-        answer = ask(_YES, piped=piped)
-    if answer != "Yes":
-        raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+        answer = asking(again, piped=piped)
+    return answer
 
 
 def explain(error: AirlockError) -> str:

@@ -8,16 +8,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+import click
+
 from airlock_shared.checks.nonces import Use
 from airlock_shared.cli.console import ask_yes, rows, say, show_json
+from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.transcript_file import MAX_BYTES, TranscriptFile
 from airlock_shared.records import NamedTuple
 from airlock_shared.report.alive import Liveness, until_text
 from airlock_shared.text.safe import safe
 
+ceremony_option = click.option(
+    "--ceremony",
+    "ceremonies",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Also the pages of codes of `ceremony run --qr`: the folder beside the plan, such as plan.ceremony.",
+)
 FORGOTTEN = "signatures-forgotten"
 """The transcript's event: ``files``, names within the machine's folder, and ``digests``; written before they are removed."""
 
@@ -41,6 +52,24 @@ def copies_by_light(folder: Path) -> Iterator[KeptCopy]:
         yield KeptCopy(path, known.get(stem))
 
 
+def copies_in_codes(folder: Path) -> Iterator[KeptCopy]:
+    """Yield the pages of codes in a ceremony's folder, and what they show: the hand-overs of ``ceremony run --qr``."""
+    for path in sorted((folder / "codes").glob("hand-over-*")):
+        yield KeptCopy(path, _digests_over(path.with_suffix(".json")))
+
+
+def _digests_over(path: Path) -> Collection[str] | None:
+    """Return the digests of every signature in a hand-over; None when it is not there, or cannot be read whole."""
+    try:
+        _, files = parse_hand_over(read_input(path, max_bytes=MAX_BYTES))
+        items = [
+            each for name, data in files.items() if name.startswith("signatures") for each in parse_signatures(data)[1]
+        ]
+    except AirlockError:
+        return None
+    return frozenset(item.digest for item in items if item.result == "signed")
+
+
 def _digests_in(path: Path) -> Collection[str] | None:
     try:
         _, items, _ = parse_signatures(read_input(path))
@@ -62,7 +91,7 @@ def remove_copies(
     for copy in copies:
         why = _why_kept(copy, found)
         (kept if why else removed).append(copy.path)
-        name = safe(str(copy.path.relative_to(folder)))
+        name = safe(_name(copy.path, folder))
         say("\n".join(rows("keep    " if why else "remove  ", f"{name}: {why or _why_removed(copy, found)}")))
     if removed:
         noun = "this copy" if len(removed) == 1 else f"these {len(removed)} copies"
@@ -83,7 +112,12 @@ def remove_copies(
 
 
 def _names(paths: Collection[Path], folder: Path) -> list[str]:
-    return [str(path.relative_to(folder)) for path in paths]
+    return [_name(path, folder) for path in paths]
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return a copy's name: within the machine's folder, or whole where it is in a ceremony's."""
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _remove(path: Path) -> None:

@@ -46,16 +46,14 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) ->
 
 
 def count_down(seconds: int, why: str) -> None:
-    """Wait, and show on a terminal how long it still takes; in a file it is one line."""
+    """Wait, and say on a terminal why, and how long it still takes; in a pipe or a file nothing is said of it."""
+    if not sys.stderr.isatty():
+        sleep(seconds)
+        return
     say(why)
-    live = sys.stderr.isatty()
-    if not live:
-        say(f"Waiting {span_text(seconds)}, then it goes on.")
     try:
         for left in range(seconds, 0, -1):
-            if live:
-                paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
+            paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
             sleep(1)
     finally:
-        if live:
-            paint("\r\x1b[K", err=True, end="")
+        paint("\r\x1b[K", err=True, end="")

@@ -24,19 +24,21 @@ from airlock_shared.ceremony.roles import (
 )
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.carry import carry, gather
-from airlock_shared.cli.ceremony.compare import compare
+from airlock_shared.cli.ceremony.compare import DOCUMENTS, compare, fingerprint_of
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course import course_command
 from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.console import INPUT, ask, ask_yes, json_option, led, plan_option, rows, say, show_json
+from airlock_shared.cli.console import INPUT, ask, ask_yes, explain, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.fingerprint_words import grouped
+
+_SLIPS = 3
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")
@@ -66,7 +68,10 @@ def begin(
     if people_file is not None:
         names = parse_people(read_input(people_file, max_bytes=MAX_BYTES), plan) | names
     check_people(names, plan)
-    names = {role: names[role] if role in names else _ask_name(role, plan, names) for role in plan.roles}
+    for role in plan.roles:
+        if role not in names:
+            names[role] = _ask_name(role, plan, names)
+    names = {role: names[role] for role in plan.roles}
     check_people(names, plan)
     stands = place.standing(plan)
     if stands.is_open and stands.names != names:
@@ -110,22 +115,36 @@ def _in_words(names: dict[str, str]) -> str:
 
 
 def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
-    """Return the name that is typed for a role. Raises ``UsageError`` when nobody can type."""
+    """Return the name that is typed for a role; one that cannot be is asked again, a few times, and then refused.
+
+    Raises ``UsageError`` when nobody can type.
+    """
     if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
                          do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
     nobody = "" if plan.requires_witness and role in APART else " (empty: nobody)"
-    return ask(f"Who is the {role}?{nobody} ", piped=False).strip()
+    for _ in range(_SLIPS):
+        name = ask(f"Who is the {role}?{nobody} ", piped=False).strip()
+        try:
+            check_people(given | {role: name}, plan)
+        except Refusal as error:
+            say(explain(error))
+        else:
+            break
+    return name
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
 @click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
 @plan_option
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
+@click.option("--file", "file", type=INPUT, help="The document that was compared, if it is not on record here yet.")
 @json_option
 @click.pass_obj
-def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], as_json: bool) -> None:
+def confirm(
+    place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
+) -> None:
     r"""Confirm STATION: show what is compared there and what is on record, then ask for Yes.
 
     The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
@@ -143,8 +162,10 @@ def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str
     if station not in stands.stations:
         raise UsageError(f"station {station} is confirmed on the other machine",
                          do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
-    record = _to_compare(place, plan, station)
-    known = [each for each in stands.stations[station] if each.holds and each.compared == record]
+    if file is not None and station not in DOCUMENTS:
+        raise UsageError(f"station {station} compares no document", do="leave --file out")
+    record = _to_compare(place, plan, station) if file is None else fingerprint_of(place, plan, station, file)
+    known = [each for each in stands.stations[station] if (each.holds or file is not None) and each.compared == record]
     if set(by) <= {role for each in known for role in each.by}:
         say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
     else:
@@ -164,6 +185,9 @@ def confirm(place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str
         show_json(facts | {"head": place.transcript.head()})
 
 
+_NAME_THE_FILE = "do the station's work on this machine, or name the document that was compared with --file"
+
+
 def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
     """Return what stands on record for a station. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
     found = on_record(place.transcript.entries(), plan, station)
@@ -172,7 +196,8 @@ def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
     if found is None:
         raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events))  # fmt: skip
+                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events),
+                      do=_NAME_THE_FILE if station in DOCUMENTS else "")  # fmt: skip
     return found
 
 
@@ -227,7 +252,7 @@ def ceremony_group(
     @click.group("ceremony")
     @click.pass_context
     def ceremony(context: click.Context) -> None:
-        """Record who holds which role, and what people confirm at each station."""
+        """Lead people through a ceremony; record who holds which role, and what they confirm at each station."""
         context.obj = place_of(context.obj)
 
     for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_light):

@@ -10,11 +10,22 @@ import click
 
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, wrong_words
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, type_words
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, type_words
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
-from airlock_shared.cli.console import INPUT, ask, json_option, led, plan_option, rows, say, show_json
+from airlock_shared.cli.console import (
+    INPUT,
+    ask,
+    json_option,
+    led,
+    plan_option,
+    rows,
+    say,
+    show_json,
+    yes_or_other,
+)
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
@@ -24,8 +35,9 @@ from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.safe import safe
 
-_DOCUMENTS = ("deployment", "requests", "signatures")
-BY_TYPING = ("plan", *_DOCUMENTS)
+DOCUMENTS = ("deployment", "requests", "signatures")
+"""The stations at which a document is compared."""
+BY_TYPING = ("plan", *DOCUMENTS)
 """The stations at which two machines have the same document: words of one are typed on the other."""
 
 
@@ -50,7 +62,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     plan, here = plan_with_roles(plan_file), STATIONS[station]
     stands = place.standing(plan)
     require_open(stands)
-    if (station in _DOCUMENTS) != (file is not None):
+    if (station in DOCUMENTS) != (file is not None):
         raise UsageError(f"station {station} {'compares a document' if file is None else 'compares no document'}",
                          do="give it with --file" if file is None else "leave --file out")  # fmt: skip
     roles = here.needs(place.half, plan)
@@ -58,7 +70,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         raise UsageError(f"station {station} is compared on the other machine", do="run the command there")
     for role in roles:
         check_holder(role, stands.names, plan)
-    compared = _fingerprint(place, plan, station, file)
+    compared = fingerprint_of(place, plan, station, file)
     confirmed = {role for each in stands.stations[station] if each.compared == compared for role in each.by}
     used = _positions_used(place, station, compared)
     if station in BY_TYPING:
@@ -78,8 +90,12 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
             _agree(who, piped=place.rehearses())
         place.record(CONFIRMED, plan, data)
     if station in BY_TYPING:
-        for line in _own_lines(plan, station, compared):
-            say(line)
+        own = list(_own_lines(plan, station, compared))
+        if station == "plan":
+            show_by_screens(own, say)
+        else:
+            for line in own:
+                say(line)
     if not led():
         say(f"Station {station} is confirmed by {' and '.join(roles)}.")
     if as_json:
@@ -87,7 +103,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         show_json(facts | {"head": place.transcript.head()})
 
 
-def _fingerprint(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> str:
+def fingerprint_of(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> str:
     """Return what a station compares. Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there."""
     if file is not None:
         data = read_input(file)
@@ -125,8 +141,7 @@ def _own_lines(plan: Plan, station: str, compared: str) -> Iterator[str]:
 def _introduce(station: str, file: Path | None) -> None:
     """Say what is asked for. A deployment's lines are read before its words are typed, for they are what is agreed to."""
     if station == "deployment" and file is not None:
-        for line in deployment_lines(parse_deployment(read_input(file)), words=False):
-            say(line)
+        show_by_screens(list(deployment_lines(parse_deployment(read_input(file)), words=False)), say)
         say("Compare each line with what the venue publishes. If one differs, stop here: Ctrl-C.")
     if not (led() and station in ("deployment", "requests")):  # where it is led, it was said at the plan
         say(FIND_THEM)
@@ -141,8 +156,9 @@ def _show_record(station: str, compared: str, compares: str) -> None:
 
 
 def _agree(who: str, *, piped: bool) -> None:
-    """Have a person say that it is so. Raises ``Declined`` for anything but the whole word ``Yes``."""
-    if ask(f"{who}: I have compared it myself, and it is so. Type Yes: ", piped=piped) != "Yes":
+    """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
+    question = f"{who}: I compared it myself, and it is so. Type Yes: "
+    if yes_or_other(question, "Type Yes: ", ask, piped=piped) != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
 
 
@@ -157,4 +173,8 @@ def _prove(place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], u
     def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "positions": positions})
 
-    return type_words(data["station"], data["compared"], who, used, wrong, tell_wrong, piped=place.rehearses())
+    try:
+        return type_words(data["station"], data["compared"], who, used, wrong, tell_wrong, piped=place.rehearses())
+    except Refusal as error:
+        error.do = SIGN_AGAIN if (data["station"], place.half) == ("signatures", "online") else ""
+        raise

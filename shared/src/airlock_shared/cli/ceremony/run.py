@@ -213,12 +213,12 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
     if stop.name == "take":
         _show_words(told, shown)
         if lead.light:
-            _wait([] if _CAMERA.fullmatch(lead.light) else [Path(_pictures(lead, stop))])
+            if not _wait([] if _CAMERA.fullmatch(lead.light) else [Path(_pictures(lead, stop))], _here(lead, stop)):
+                return
             _require(lead.child(scanning(stop, lead.place, _pictures(lead, stop))))
             return
         source = lead.folder if crossing is None else crossing
-        _wait([source / name for name in stop.brings])
-        if crossing is not None:
+        if _wait([source / name for name in stop.brings], _here(lead, stop)) and crossing is not None:
             _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
     elif stop.name == "hand":
         if lead.light:
@@ -273,10 +273,21 @@ def _code_of(code: int) -> ExitCode:
     return known[0] if known else ExitCode.INTERRUPTED
 
 
-def _wait(paths: list[Path]) -> None:
-    """Wait until every path is there. Raises ``UsageError`` where nobody waits with us, because there is no terminal."""
+def _here(lead: _Lead, stop: Stop) -> list[Path]:
+    """Return where a stop's files stand when somebody puts them into the ceremony's folder by hand."""
+    return [lead.folder / name for name in stop.brings]
+
+
+def _wait(paths: list[Path], by_hand: Sequence[Path] = ()) -> bool:
+    """Wait until every path is there, and return True; False once somebody put what is waited for there by hand.
+
+    Raises ``UsageError`` where nobody waits with us, because there is no terminal.
+    """
     began = monotonic()
     while missing := [path for path in paths if not os.path.lexists(path)]:
+        if by_hand and all(map(os.path.lexists, by_hand)):
+            _progress("")
+            return False
         if not at_a_terminal():
             raise UsageError(f"{missing[0]} is not there yet", do="bring it from the other machine")
         _progress(
@@ -284,6 +295,7 @@ def _wait(paths: list[Path]) -> None:
         )
         sleep(_LOOK_AGAIN_S)
     _progress("")
+    return True
 
 
 def _progress(text: str) -> None:

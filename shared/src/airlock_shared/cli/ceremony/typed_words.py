@@ -15,6 +15,11 @@ WRONG_AT_MOST = 9
 """Wrong answers for one document of a ceremony, however often the command is given; a guess is right once in 65,536."""
 WORDS_ASKED = 2
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
+SIGN_AGAIN = (
+    "compare the whole fingerprint on both screens; if it differs, stop: something was changed on the way; if it is the "
+    "same, look again at the places, or have airlock-offline sign write these signatures into another file"
+)
+"""What to do after wrong words of the signatures: nothing else than words lets them go."""
 _A_ROW = 12
 
 
