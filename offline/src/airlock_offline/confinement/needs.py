@@ -37,6 +37,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     for parameter in context.command.params:
         is_output = isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts)
         (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
+    outputs += [page for folder in words.get("ceremonies", ()) if (page := folder / "codes" / "page").parent.is_dir()]
     if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
         outputs.append(own_temporary_folder() / "lock")
     return Needs(
