@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 _MOST_BYTES = 4096
 """Of a line: a terminal itself takes no longer one (Linux, ``N_TTY_BUF_SIZE``)."""
@@ -24,23 +22,6 @@ def forget_typed() -> None:
     """Discard what was typed so far: keys pressed before a question was shown answer nothing."""
     if at_a_terminal():
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-@contextmanager
-def without_echo() -> Iterator[None]:
-    """Show nothing of what is typed inside, as below a screen that is read; nothing where stdin is no terminal."""
-    if not at_a_terminal():
-        yield
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    silent = [*before]
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def typed_line() -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+import termios
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from airlock_shared.cli import keyboard
 from airlock_shared.cli.console import led, paint, say
@@ -28,7 +31,7 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say) -> 
 
 
 def _await_enter(text: str) -> None:
-    with keyboard.without_echo():
+    with _without_echo():
         keyboard.forget_typed()
         paint(text, err=True, end="")
         line = keyboard.typed_line()
@@ -36,3 +39,20 @@ def _await_enter(text: str) -> None:
         say()
         raise Declined("not read: the input has ended", do="run the command again where somebody can answer")
     paint(f"\r{' ' * len(text)}\r", err=True, end="")
+
+
+@contextmanager
+def _without_echo() -> Iterator[None]:
+    """Show nothing of what is typed inside, as below a screen that is read; nothing where stdin is no terminal."""
+    if not keyboard.at_a_terminal():
+        yield
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    silent = [*before]
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
