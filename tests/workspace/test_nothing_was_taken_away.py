@@ -32,6 +32,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-offline preflight --hardware-record",
         "airlock-offline ceremony confirm --file",
         "airlock-online ceremony confirm --file",
+        "airlock-online prepare --steps",
         "airlock-offline forget --ceremony",
         "airlock-online forget --ceremony",
         "airlock-offline forget",

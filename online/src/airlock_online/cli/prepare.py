@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, NATIVE, to_human
 
+_RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
+
 
 @click.command("prepare")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
@@ -49,6 +52,7 @@ from airlock_shared.units import GWEI, NATIVE, to_human
 @qr_option
 @click.option("--even-if-not-ready", is_flag=True, help="Build even if the builder says that it is not ready.")
 @click.option("--signer", default="", metavar="NAME", help="Only the steps that this signer of the plan signs.")
+@click.option("--steps", "steps_range", default="", metavar="N-M", help="Build and keep these steps alone, by number.")
 @fee_options
 @json_option
 @click.pass_obj
@@ -60,6 +64,7 @@ def prepare(
     qr: bool,
     even_if_not_ready: bool,
     signer: str,
+    steps_range: str,
     as_json: bool,
     **fee_values: Any,
 ) -> None:
@@ -74,13 +79,18 @@ def prepare(
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
+    With --steps, a range of the plan's steps is built and kept, by their numbers in `plan show`, and nothing is written:
+    a long plan is built in parts. The command without it then builds the rest and writes the requests.
+
     \b
     Example:
       airlock-online prepare plan.toml -o requests.json
     """
+    if steps_range and (output is not None or qr or signer):
+        raise UsageError("--steps writes nothing: it builds and keeps", do="give it without -o, --qr and --signer")
     require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
-    steps = _part(plan, signer)
+    steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     with connections(home) as http:
         given = read_fee_options(fee_values)
@@ -96,6 +106,9 @@ def prepare(
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, part=steps)
+            if steps_range:
+                _tell_kept(plan, steps, payloads, as_json=as_json)
+                return
             keep(home, plan, deployment, prepared, output, as_json, qr=qr, signer=signer)
             payloads.forget(*steps)
 
@@ -107,6 +120,29 @@ def _part(plan: Plan, signer: str) -> list[str]:
         names = ", ".join(dict.fromkeys(step.signer.name for step in plan.steps.values()))
         raise UsageError(f"no step of the plan is signed by {safe(signer, limit=80)!r}", do=f"name one of: {names}")
     return steps
+
+
+def _range(plan: Plan, text: str) -> list[str]:
+    """Return the ids of a range of steps, ``3-17`` or ``3``, counted from 1. Raises ``UsageError``."""
+    match, every = _RANGE.fullmatch(text), list(plan.steps)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 0 < first <= last <= len(every):
+        raise UsageError(
+            f"{text!r} is no range of the plan's steps", do=f"give one number or two, of 1 to {len(every)}: 2 or 1-2"
+        )
+    return every[first - 1 : last]
+
+
+def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_json: bool) -> None:
+    """Say which steps are kept now, and how many of the plan are not."""
+    missing = [step for step in plan.steps if payloads.find(step) is None]
+    if as_json:
+        show_json({"ok": True, "kept": list(steps), "missing": missing})
+        return
+    say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
+    if missing:
+        say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
+    say("When all of it is wanted: airlock-online prepare PLAN -o FILE")
 
 
 def keep(
