@@ -21,6 +21,7 @@ from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.wire.codec import parse_json
 from online.delivering_machine import TRADER_KEY
@@ -126,9 +127,12 @@ def test_an_altered_signature_stops_everything_before_anything_is_sent(machine: 
     assert machine.states() == {}
 
 
+GIVEN_TO = keccak256(b"the contract of a smart account")[12:]
+
+
 def _presigned(folder: Path, key: str = TRADER_KEY.to_hex()) -> Path:
     """Return a file with an EIP-7702 transaction that eth-account signed."""
-    contract = "0x" + "5a" * 20
+    contract = checksum_address(GIVEN_TO)
     made = Account.sign_authorization({"chainId": 31337, "address": contract, "nonce": 0}, key)
     listed = {"chainId": "31337", "address": contract, "nonce": "0", "yParity": made.y_parity,
               "r": hex(made.r), "s": hex(made.s)}  # fmt: skip
@@ -146,7 +150,7 @@ def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it
     assert ended.code == 0, ended.err
     assert asked == ["Is all of that meant?"]
     told = " ".join((ended.out + ended.err).split())
-    assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(bytes([0x5A] * 20))}" in told
+    assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(GIVEN_TO)}" in told
     assert "no pinned contract" in told
 
 

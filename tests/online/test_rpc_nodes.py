@@ -112,7 +112,7 @@ def node(anvil: str, client: Http) -> RpcClient:
 def transfer(node: RpcClient, **changes: int) -> tuple[str, str]:
     """Return ``(raw, hash)`` of a transaction of nothing to nobody, filled in as ``prepare`` does."""
     nobody = "0x" + "22" * 20
-    payload = {"to": nobody, "data": "0x", "chainId": ANVIL_CHAIN}
+    payload = {"to": nobody, "data": "0x", "value": "0x0", "chainId": ANVIL_CHAIN}
     fees = node.fees()
     gas = node.estimate_gas(RpcCall(RICH.address, nobody, "0x"))
     nonce = node.transaction_count(RICH.address)
