@@ -88,7 +88,8 @@ def prepare(
     """
     if steps_range and (output is not None or qr or signer):
         raise UsageError("--steps writes nothing: it builds and keeps", do="give it without -o, --qr and --signer")
-    require_output(output, qr=qr)
+    if not steps_range:
+        require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
     steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
