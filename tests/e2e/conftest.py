@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +24,7 @@ from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
 from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_shared.errors import ServiceError
 from commands import FinishedCommand, run_command
 
 ROOT = Path(__file__).parents[2]
@@ -127,17 +131,58 @@ def stop_ledger(ledger: Ledger) -> None:
         ledger.process.stdout.close()
 
 
+PORTS = range(20_000, 32_000)  # the system gives none of them to a client
+PINNED_FOR_S = 300
+_PORT = [random.SystemRandom().choice(PORTS)]
+
+
+def serve_where_before(services: RehearsalServices) -> None:
+    """Start services where the ones before them were, so that their deployment is the same; elsewhere if that is taken."""
+    while True:
+        try:
+            services.start(_PORT[0])
+        except ServiceError:
+            _PORT[0] = random.SystemRandom().choice(PORTS)
+        else:
+            return
+
+
 @pytest.fixture
 def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0)) as running:
-        yield running
+    running = RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0))
+    serve_where_before(running)
+    yield running
+    running.stop()
+
+
+class Pinned(NamedTuple):
+    """A table on which a deployment was fetched and pinned by the installed commands, and when."""
+
+    folder: Path
+    at_s: float
+
+
+@pytest.fixture(scope="session")
+def pinned() -> dict[str, Pinned]:
+    """What was pinned, by the services' address."""
+    return {}
 
 
 @pytest.fixture
-def desk(tmp_path: Path, services: RehearsalServices) -> BothMachines:
-    made = BothMachines(tmp_path, services)
-    made.pin()
-    return made
+def desk(
+    tmp_path: Path,
+    services: RehearsalServices,
+    pinned: dict[str, Pinned],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> BothMachines:
+    """A table where the deployment is pinned: a copy of one on which the commands did it minutes ago."""
+    before = pinned.get(services.url)
+    if before is None or time.monotonic() - before.at_s > PINNED_FOR_S:
+        first = BothMachines(tmp_path_factory.mktemp("pinned"), services)
+        first.pin()
+        before = pinned[services.url] = Pinned(first.folder, time.monotonic())
+    shutil.copytree(before.folder, tmp_path, dirs_exist_ok=True)
+    return BothMachines(tmp_path, services)
 
 
 @pytest.fixture

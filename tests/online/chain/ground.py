@@ -99,7 +99,7 @@ def chain(backend: str, clock: Callable[[], int]) -> Iterator[Evm]:
 
 def set_up(evm: Evm, clock: Clock, backend: str) -> Ground:
     """Deploy the venue with pairs, positions and money, and make the desk a delegate of the treasury."""
-    venue = ChainVenue(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
+    venue = ChainVenue.deployed(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
     ground = Ground(venue, clock, backend)
     for account in (TREASURY, DESK, OTHER, STRANGER.address):
         evm.fund(account, 10**18)

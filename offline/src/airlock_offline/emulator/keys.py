@@ -6,6 +6,7 @@ import hmac
 from functools import lru_cache
 
 from airlock_offline.emulator.status_words import BAD_DATA, PATH, Failed
+from airlock_shared.ethereum.without_key_files import leave_out_key_files
 from airlock_shared.records import NamedTuple
 
 TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
@@ -43,6 +44,7 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
 @lru_cache(maxsize=64)
 def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     """Return the account of a BIP-39 phrase at a BIP-32 path."""
+    leave_out_key_files()
     from eth_account import Account as EthAccount
     from eth_account.hdaccount import seed_from_mnemonic
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from airlock_shared.ethereum.without_key_files import leave_out_key_files
+
 Types = dict[str, list[dict[str, str]]]
 
 
@@ -16,6 +18,7 @@ def opinion_on(document: dict[str, Any]) -> bytes:
 
     Whatever the libraries raise is raised.
     """
+    leave_out_key_files()
     return _on_transaction(document["transaction"]) if "transaction" in document else _on_intent(document)
 
 

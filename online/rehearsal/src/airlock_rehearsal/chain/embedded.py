@@ -7,6 +7,7 @@ ahead of the clock until it has caught up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -206,6 +207,19 @@ class EmbeddedEvm:
     def _keep(self, vm: Any) -> None:
         vm.state.persist()
         self._chain.header = self._chain.header.copy(state_root=vm.state.state_root)
+
+    def copied(self, now_s: Callable[[], int]) -> EmbeddedEvm:
+        """Return a chain of its own with all that is on this one, and a clock of its own."""
+        from eth.db.atomic import AtomicDB
+        from eth.db.backends.memory import MemoryDB
+
+        made = copy(self)
+        with self._lock:
+            stored = AtomicDB(MemoryDB(dict(self._chain.chaindb.db.wrapped_db.kv_store)))
+            chain = type(self._chain)(stored, self._chain.header)
+            own = {"_chain": chain, "_blocks": list(self._blocks), "_mined": dict(self._mined)}
+        vars(made).update(own, _now_s=now_s, _lock=RLock())
+        return made
 
     def snapshot(self) -> object:
         """Return a mark to go back to."""

@@ -65,17 +65,20 @@ class CallOutcome(NamedTuple):
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
-    def __init__(self, evm: Evm, *, trading_name: str, referral_name: str) -> None:
-        """Deploy the venue; the names are those of its two signing domains."""
-        self.evm = evm
+    def __init__(self, evm: Evm, contracts: Contracts) -> None:
+        self.evm, self.contracts = evm, contracts
         self.operator: Sender = derived("operator")
-        self.contracts: Contracts = deploy(evm, self.operator, trading_name=trading_name, referral_name=referral_name)
         self._addresses: Mapping[str, str] = {
             USDC: self.contracts.usdc,
             STORAGE: self.contracts.trading_storage,
             REFERRAL: self.contracts.referral,
             ROUTER: self.contracts.trading_router,
         }
+
+    @classmethod
+    def deployed(cls, evm: Evm, *, trading_name: str, referral_name: str) -> ChainVenue:
+        """Put the venue on a chain; the names are those of its two signing domains."""
+        return cls(evm, deploy(evm, derived("operator"), trading_name=trading_name, referral_name=referral_name))
 
     def address(self, contract: str) -> str:
         """Return where a contract is."""

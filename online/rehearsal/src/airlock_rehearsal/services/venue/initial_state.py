@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
+from airlock_rehearsal.chain.deploy import Contracts
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import Evm
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
@@ -16,6 +19,8 @@ from airlock_shared.errors import UsageError
 
 SET_UP_S = 60
 """How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
+
+_SAME_S = 300  # services that a process starts within this time begin from one chain
 
 SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
 _NOBODY = "0x" + "00" * 20
@@ -39,18 +44,33 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], 
 
     Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
     """
-    behind_s = SET_UP_S
-
-    def chain_s() -> int:
-        return now_ms() // 1000 - behind_s
-
-    evm = evm or EmbeddedEvm(chain_s, settings.chain_id)
+    now_s = now_ms() // 1000
+    names = settings.domain_name, settings.referral_domain_name
+    if evm is None:
+        venue = _embedded(settings.chain_id, names, trader, now_s - now_s % _SAME_S)
+        chain = venue.evm.copied(lambda: now_ms() // 1000)
+        return VenueState(settings, trader, now_ms, ChainVenue(chain, venue.contracts))
     if evm.transaction_count(derived("operator").address):
         raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
-    venue = ChainVenue(evm, trading_name=settings.domain_name, referral_name=settings.referral_domain_name)
-    venue.act_together(list(opening(venue, trader, now_ms() // 1000)))
-    behind_s = 0
-    return VenueState(settings, trader, now_ms, venue)
+    return VenueState(settings, trader, now_ms, _opened(evm, names, trader, now_s))
+
+
+class _Begun(NamedTuple):
+    evm: EmbeddedEvm
+    contracts: Contracts
+
+
+@lru_cache(maxsize=8)
+def _embedded(chain_id: int, names: tuple[str, str], trader: str, began_s: int) -> _Begun:
+    """Return a venue in memory to make copies of: it takes half a second of CPU, and a process may start many services."""
+    evm = EmbeddedEvm(lambda: began_s - SET_UP_S, chain_id)
+    return _Begun(evm, _opened(evm, names, trader, began_s).contracts)
+
+
+def _opened(evm: Evm, names: tuple[str, str], trader: str, now_s: int) -> ChainVenue:
+    venue = ChainVenue.deployed(evm, trading_name=names[0], referral_name=names[1])
+    venue.act_together(list(opening(venue, trader, now_s)))
+    return venue
 
 
 def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
