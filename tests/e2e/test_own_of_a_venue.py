@@ -123,6 +123,111 @@ def test_a_call_that_the_profile_does_not_have_is_told_before_the_venue_is_asked
     assert "/v2/lp/deposit" not in [each.path for each in desk.venue.asked[asked:]]
 
 
+ENDPOINTS = """
+[builds.own.CancelReq]
+path = "/v2/intents/cancel-order"
+members = { trader = "trader", order = "order", deadlineMs = "deadline" }
+
+[builds.own.depositLp]
+path = "/v2/lp/deposit"
+members = { trader = "beneficiary", usdc = { leaf = "amount", decimals = 6 } }
+"""
+
+
+def _with_endpoints(desk: Desk, text: str = ENDPOINTS) -> Desk:
+    """Have this desk's services file say where the venue builds what it alone has, beside all that it says already."""
+    folder = desk.path("online")
+    told = (folder / "config.toml").read_text()
+    (folder / "services.toml").write_text(f'format = "airlock/venue-services@1"\n{told}\n{text}')
+    (folder / "config.toml").write_text('[venue]\nservices = "services.toml"\n')
+    return desk
+
+
+def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: Desk, ledger: Ledger) -> None:
+    _with_endpoints(desk)
+    step = PLAN.partition("[[steps]]")[2].partition("{fields}")[0]
+    two = "[[steps]]" + step.replace("step-{number}", "deposit") + DEPOSIT
+    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=PLAN + two)
+    assert prepared.code == 0, prepared.err
+    asked = [each.fields for each in desk.venue.asked if each.path in ("/v2/intents/cancel-order", "/v2/lp/deposit")]
+    assert [{**each, "deadlineMs": ""} for each in asked] == [
+        {"trader": TRADER, "order": "77", "deadlineMs": ""},
+        {"trader": TRADER, "usdc": "2500", "deadlineMs": ""},
+    ]
+    assert 0 < int(asked[0]["deadlineMs"]) - time.time_ns() // 1_000_000 <= 30 * 60_000
+    assert (signed := desk.sign(ledger)).code == 0, signed.err
+    ended = desk.submit("--json")
+    states = [line["state"] for line in ended.lines if "state" in line]
+    assert (ended.code, states) == (0, ["CONFIRMED", "CONFIRMED"]), ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "said"),
+    [
+        (
+            CANCEL.replace('order = "77"\n', ""),
+            ENDPOINTS,
+            "the services file sends order to the builder, and the plan says",
+        ),
+        (
+            CANCEL,
+            ENDPOINTS.replace('order = "order"', 'order = { leaf = "trader", decimals = 2 }'),
+            "is no whole number",
+        ),
+        (
+            CANCEL,
+            ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'),
+            "nothing is built where signed",
+        ),
+        (
+            CANCEL,
+            ENDPOINTS.replace("CancelReq", "DelegateReq"),
+            "'DelegateReq' is no struct or call of this venue alone",
+        ),
+        (CANCEL, ENDPOINTS.replace("CancelReq", "approve"), "'approve' is no struct or call of this venue alone"),
+        (CANCEL, ENDPOINTS.replace("deadlineMs", '"a b"'), "'a b' is not the name of a member"),
+        (CANCEL, ENDPOINTS.replace('"order",', "7,"), "order = 7 is no leaf"),
+        (
+            CANCEL,
+            ENDPOINTS.replace("decimals = 6", "decimals = 99"),
+            "is no leaf, nor a leaf with decimals from 0 to 36",
+        ),
+        (
+            CANCEL,
+            ENDPOINTS.replace('path = "/v2/lp/deposit"', "more = 1"),
+            "it has a path and a table of members",
+        ),
+    ],
+    ids=[
+        "undecided",
+        "no-number",
+        "relay",
+        "shipped-struct",
+        "shipped-call",
+        "no-name",
+        "no-leaf",
+        "decimals",
+        "no-path",
+    ],
+)
+def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
+    desk: Desk, fields: str, text: str, said: str
+) -> None:
+    asked = len(desk.venue.asked)
+    ended = _with_endpoints(desk, text).prepare("custom", fields)
+    told = " ".join(ended.err.split())
+    assert (ended.code, said in told, desk.path("requests.json").exists()) == (2, True, False), told
+    assert "POST" not in [each.method for each in desk.venue.asked[asked:]]
+
+
+def test_what_the_endpoint_answers_is_held_against_the_plan(desk: Desk) -> None:
+    """The file has another scale than the venue: the amount that comes back is another one."""
+    ended = _with_endpoints(desk, ENDPOINTS.replace("decimals = 6", "decimals = 5")).prepare(
+        "custom", DEPOSIT, *BY_HAND
+    )
+    assert (ended.code, "PLAN-FIELD" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
+
+
 def test_prepare_says_how_a_step_without_an_endpoint_is_built(desk: Desk) -> None:
     ended = desk.prepare("custom", DEPOSIT, *BY_HAND)
     said = " ".join(ended.err.split())

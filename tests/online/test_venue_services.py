@@ -162,6 +162,15 @@ BAD: dict[str, dict[str, Any]] = {
     "a documented path": {"builds": {"paths": {"close": "/v2/intents/other"}}},
     "an action that there is not": {"builds": {"paths": {"withdraw": "/v2/withdraw"}}},
     "a build where transactions are sent": {"builds": {"paths": {"close-coin": "/v2/Relay"}}},
+    "own of what ships": {"builds": {"own": {"DelegateReq": {"path": "/v2/other", "members": {}}}}},
+    "own of a call that ships": {"builds": {"own": {"approve": {"path": "/v2/other", "members": {}}}}},
+    "own built where transactions are sent": {"builds": {"own": {"AReq": {"path": "/v2/RELAY", "members": {}}}}},
+    "own without members": {"builds": {"own": {"AReq": {"path": "/v2/other"}}}},
+    "own with more": {"builds": {"own": {"AReq": {"path": "/v2/other", "members": {}, "method": "PUT"}}}},
+    "own by a leaf that is none": {"builds": {"own": {"AReq": {"path": "/v2/other", "members": {"a": "b..c"}}}}},
+    "own by decimals that are none": {
+        "builds": {"own": {"AReq": {"path": "/v2/other", "members": {"a": {"leaf": "b", "decimals": True}}}}}
+    },
     "a build by another path's query": {"builds": {"paths": {"close-coin": "/v2/x?y"}}},
     "a member that is sent nowhere": {"builder": {"members": {"delegat": "x"}}},
     "two members of one name": {"builder": {"members": {"trader": "delegate"}}},

@@ -19,7 +19,8 @@ from airlock_online.clients.builder import BuilderClient, Method, builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send
+from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send, is_built
+from airlock_online.speech.sections import BuildPaths
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -105,18 +106,16 @@ def _take(
         look_before(home, plan, steps, sources.builder, deployment, fees.rpc or sources.config.rpc.url, http)
         prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
         if output is None:
-            _tell_kept(plan, step, payloads, config.builds.paths, as_json=as_json)
+            _tell_kept(plan, step, payloads, config.builds, as_json=as_json)
         else:
             keep(home, plan, deployment, prepared, output, as_json)
             payloads.forget(*steps)
 
 
-def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, paths: Mapping[str, str], *, as_json: bool) -> None:
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, builds: BuildPaths, *, as_json: bool) -> None:
     """Say that a step's payload is kept, and which steps still need a call of their own."""
     missing = [
-        other.id
-        for other in plan.steps.values()
-        if not (other.action.path or other.action.name in paths) and payloads.find(other.id) is None
+        other.id for other in plan.steps.values() if not is_built(other, builds) and payloads.find(other.id) is None
     ]
     if as_json:
         show_json({"ok": True, "kept": step.id, "missing": missing})

@@ -54,7 +54,7 @@ def prepare_plan(
             if kept is None:
                 situation = Situation(plan, deployment, now_ms())
                 require_known(step, situation)
-                own = own or planned_ask(step, situation, sources.config.builds.paths)
+                own = own or planned_ask(step, situation, sources.config.builds)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:

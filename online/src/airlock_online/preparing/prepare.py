@@ -16,7 +16,9 @@ from airlock_online.clients.reply_values import delegation_told
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
+from airlock_online.preparing.own_fields import own_fields
 from airlock_online.preparing.patience import Patience
+from airlock_online.speech.sections import BuildPaths
 from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.checks.case import Situation
@@ -35,6 +37,7 @@ from airlock_shared.wire.codec import refuse_floats
 
 _Answer = TypeVar("_Answer")
 _SLIPPAGE = "slippagePercent"
+_DOCUMENTED = BuildPaths()
 _PROFILE = "describe it in the venue's profile, and fetch and pin the deployment again"
 
 
@@ -78,7 +81,7 @@ def prepare_step(
     Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
     require_known(step, situation)
-    asked = asked or planned_ask(step, situation, sources.config.builds.paths)
+    asked = asked or planned_ask(step, situation, sources.config.builds)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
@@ -113,18 +116,29 @@ def examine(
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
 
 
-def planned_ask(step: Step, situation: Situation, paths: Mapping[str, str] = MappingProxyType({})) -> BuildRequest:
-    """Return how a step's payload is asked for at its action's endpoint; ``paths`` are the venue's for what has none.
+def is_built(step: Step, builds: BuildPaths) -> bool:
+    """Tell whether there is an endpoint for a step: a documented one, or one of the services file."""
+    return bool(step.action.path or step.action.name in builds.paths or _own(step, builds) is not None)
 
-    Raises ``UsageError`` when none is documented, or when nobody says how much slippage an order may have.
+
+def _own(step: Step, builds: BuildPaths) -> Mapping[str, Any] | None:
+    return builds.own.get(step.action.result) if step.action.name == CUSTOM else None
+
+
+def planned_ask(step: Step, situation: Situation, builds: BuildPaths = _DOCUMENTED) -> BuildRequest:
+    """Return how a step's payload is asked for at its endpoint; ``builds`` are the venue's own for what no document has.
+
+    Raises ``UsageError`` when there is none, or when nobody says how much slippage an order may have.
     """
-    path = step.action.path or paths.get(step.action.name, "")
-    if not path:
+    if not is_built(step, builds):
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
             "services file, section [builds]",
         )
+    if (own := _own(step, builds)) is not None:
+        return BuildRequest(own["path"], own_fields(step, situation, own["members"]))
+    path = step.action.path or builds.paths[step.action.name]
     fields = fields_to_send(step, situation)
     told = situation.deployment.document["defaults"]
     if step.action.parameter(_SLIPPAGE) and _SLIPPAGE not in fields and _SLIPPAGE not in told:

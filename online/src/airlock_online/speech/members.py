@@ -15,6 +15,8 @@ MESSAGE = "message"
 TIMES = ("unix-s", "unix-ms", "iso")
 PER_MINUTE_AT_MOST = 60_000
 
+_DECIMALS_AT_MOST = 36
+
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
 _PLACE = re.compile(rf"{_NAME}(?:\.{_NAME}){{0,7}}", re.ASCII)
 _MEMBER = re.compile(_NAME, re.ASCII)
@@ -129,10 +131,43 @@ def build_paths(value: Any) -> list[str]:
     for action, where in value.items():
         if action not in open_ones:
             wrong.append(f"{action!r} is no action without a documented path; there are {', '.join(open_ones)}")
-        elif path(where):
-            wrong += path(where)
-        elif "relay" in str(where).lower().split("/"):
-            wrong.append(f"{action} = {where!r}: nothing is built where signed transactions are sent")
+        else:
+            wrong += [f"{action}: {each}" for each in _build_path(where)]
+    return wrong
+
+
+def own_builds(value: Any) -> list[str]:
+    """Require a table from structs and calls of the venue alone to the ``path`` and the ``members`` of their requests.
+
+    A member is a leaf of the plan's step, as it stands there; or ``{leaf, decimals}``: with a decimal point.
+    """
+    if type(value) is not dict or len(value) > 64:
+        return ["it is not a table of structs and calls"]
+    shipped = {action.result for action in ACTIONS.values()}
+    wrong = []
+    for name, build in value.items():
+        if not _MEMBER.fullmatch(name) or name in shipped:
+            wrong.append(f"{name!r} is no struct or call of this venue alone")
+        elif type(build) is not dict or build.keys() != {"path", "members"} or type(build["members"]) is not dict:
+            wrong.append(f"{name}: it has a path and a table of members, and nothing else")
+        else:
+            wrong += [f"{name}: {each}" for each in _build_path(build["path"]) + _sources(build["members"])]
+    return wrong
+
+
+def _build_path(value: Any) -> list[str]:
+    if not path(value) and "relay" in str(value).lower().split("/"):
+        return [f"{value!r}: nothing is built where signed transactions are sent"]
+    return path(value)
+
+
+def _sources(table: Mapping[str, Any]) -> list[str]:
+    wrong = [f"{name!r} is not the name of a member" for name in table if not _MEMBER.fullmatch(name)]
+    for name, source in table.items():
+        leaf, decimals = (source.get("leaf"), source.get("decimals")) if type(source) is dict else (source, 0)
+        known = type(source) is str or (type(source) is dict and source.keys() == {"leaf", "decimals"})
+        if not known or place(leaf) or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_AT_MOST:
+            wrong.append(f"{name} = {source!r} is no leaf, nor a leaf with decimals from 0 to {_DECIMALS_AT_MOST}")
     return wrong
 
 
@@ -205,6 +240,7 @@ MEMBERS: Mapping[str, Mapping[str, Said]] = {
     },
     "builds": {
         "paths": Said("where the builder builds an action that no document has a path for", build_paths),
+        "own": Said("for each struct or call of this venue alone: the path, and the request's members", own_builds),
         "beside": Said("members beside a payload that are expected: recorded, and not told each time", names),
     },
     "words": {

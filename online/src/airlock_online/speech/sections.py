@@ -76,9 +76,13 @@ class BuilderMembers(NamedTuple):
 
 
 class BuildPaths(NamedTuple):
-    """Where the builder builds what no document has a path for, by action; and what may stand beside a payload."""
+    """Where the builder builds what no document has a path for; and what may stand beside a payload.
+
+    ``paths`` has the catalogue's actions; ``own`` the structs and calls of this venue alone, each with path and members.
+    """
 
     paths: Mapping[str, str] = {}
+    own: Mapping[str, Mapping[str, Any]] = {}
     beside: tuple[str, ...] = ()
 
 
