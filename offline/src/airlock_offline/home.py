@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airlock_offline.confinement.enforced import UNCONFINED
+from airlock_shared.catalogue.shipped import FIRST, SHIPPED
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
@@ -27,6 +28,17 @@ HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
     return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
+
+
+def shipped_path(home: Path, deployment: Deployment) -> Path:
+    """Return where what ships now is kept, if a deployment without a profile was pinned with it."""
+    return home / "shipped" / deployment.fingerprint / f"{SHIPPED}.json"
+
+
+def is_as_pinned(home: Path, deployment: Deployment) -> bool:
+    """Tell whether a deployment means what it meant when people pinned it: an upgrade may ship other structs and calls."""
+    path = shipped_path(home, deployment)
+    return bool(deployment.signed) or path.exists() or (SHIPPED == FIRST and not path.parent.exists())
 
 
 class OfflineHome:
@@ -66,12 +78,17 @@ class OfflineHome:
         return only_rehearsals(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
-        """Return the pinned deployment of this name. Raises ``UsageError`` when there is none."""
+        """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""
         deployment = self.pinned(name)
         if deployment is None:
             raise UsageError(
                 f"no deployment named {name!r} is pinned on this machine",
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
+            )
+        if not is_as_pinned(self.home, deployment):
+            raise UsageError(
+                f"an upgrade of Airlock changed what is signed at {name}; nobody has pinned that",
+                do="read what changed, and pin it: airlock-offline trust deployment.json",
             )
         return deployment
 

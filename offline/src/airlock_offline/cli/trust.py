@@ -8,6 +8,7 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_offline.pinned_catalogue import changed_since, keep_shipped
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -17,6 +18,7 @@ from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import WIDTH, safe, wrapped
 
 
 @click.command("trust")
@@ -40,12 +42,15 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = with_venue(parse_deployment(data))
     pinned = state.pinned(deployment.name)
-    if pinned and pinned.fingerprint == deployment.fingerprint:
+    changed = changed_since(state.home, pinned) if pinned else []
+    if pinned and pinned.fingerprint == deployment.fingerprint and not changed:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         if pinned or not _was_compared(state, plan_file, deployment):
             _compare(deployment, pinned)
+            _say_upgraded(changed)
             ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
+        keep_shipped(state.home, deployment)
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
@@ -58,6 +63,14 @@ def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deploy
         return False
     plan = parse_plan(read_input(plan_file))
     return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint)
+
+
+def _say_upgraded(changed: list[str]) -> None:
+    if changed:
+        say("An upgrade of Airlock changed what is signed here. What was pinned was otherwise (ships: as it is now):")
+    for line in changed:
+        for row in wrapped(f"- {safe(line, limit=4000)}", WIDTH - 2):
+            say(row)
 
 
 def _compare(deployment: Deployment, pinned: Deployment | None) -> None:

@@ -110,16 +110,22 @@ def resolve(profile: Any) -> dict[str, Any]:
     Raises as :func:`venue_of`; a profile that changes nothing is refused too: it would be pinned for nothing.
     """
     given = _read(profile, whole=False)
-    structs, calls = signed_of(CATALOGUE), _calls_signed(CALLS)
+    ships = shipped()
+    structs, calls = dict(ships["structs"]), dict(ships["calls"])
     for name, entry in given["structs"].items():
         structs[name] = {**structs.get(name, {}), "abi_order": [], **entry}
     for name, entry in given["calls"].items():
         calls[name] = entry
     whole = {"format": FORMAT, "structs": structs, "calls": calls}
-    if whole == {"format": FORMAT, "structs": signed_of(CATALOGUE), "calls": _calls_signed(CALLS)}:
+    if whole == ships:
         raise _wrong("structs", "nothing differs from what ships", "no difference", "at least one, or no profile")
     venue_of(text_of(whole))
     return whole
+
+
+def shipped() -> dict[str, Any]:
+    """Return everything that ships, as a deployment has it."""
+    return {"format": FORMAT, "structs": signed_of(CATALOGUE), "calls": _calls_signed(CALLS)}
 
 
 def text_of(signed: Mapping[str, Any]) -> str:
