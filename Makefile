@@ -54,9 +54,10 @@ test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/er
 	@echo "== the online half, the rehearsal services, and the workspace itself"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/campaign tests/erc7730 tests/workspace
 
-test-together: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@echo "== both halves together"
+test-together: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done
+	@echo "== both halves together, each in its own environment"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/together AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
+		AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
 		$(VENVS)/dev/bin/python -m pytest -q tests/e2e
 
 test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done

@@ -28,7 +28,7 @@ from airlock_shared.errors import ServiceError
 from commands import FinishedCommand, run_command
 
 ROOT = Path(__file__).parents[2]
-ONLINE = Path(sys.executable).parent / "airlock-online"
+ONLINE = Path(os.environ.get("AIRLOCK_ONLINE_COMMAND", str(Path(sys.executable).parent / "airlock-online")))
 BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline half has no environment of its own
 OWN = ROOT / ".venvs/offline/bin/airlock-offline"
 OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
