@@ -48,7 +48,7 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
 from airlock_shared.records import NamedTuple
-from airlock_shared.wire.members import read_members
+from airlock_shared.wire.members import format_of, read_members
 
 FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, MAX_CHARACTERS = 64, 3000
@@ -158,7 +158,7 @@ def _calls_signed(calls: Mapping[str, Call]) -> dict[str, Any]:
 
 def _read(value: Any, *, whole: bool) -> dict[str, Any]:
     if type(value) is not dict or value.get("format") != FORMAT:
-        raise _wrong("format", "not a profile of what a venue signs", repr(_format_of(value))[:80], FORMAT)
+        raise _wrong("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
     read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
     for part in ("structs", "calls"):
         if len(value[part]) > MAX_OF_EACH:
@@ -171,10 +171,6 @@ def _read(value: Any, *, whole: bool) -> dict[str, Any]:
     for name, entry in value["calls"].items():
         read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str, "contract": str})
     return value
-
-
-def _format_of(value: Any) -> Any:
-    return value.get("format") if type(value) is dict else value
 
 
 def _intent(name: str, entry: Mapping[str, Any]) -> Intent:

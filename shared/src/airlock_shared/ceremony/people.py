@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
 from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import read_members
+from airlock_shared.wire.members import format_of, other_format, read_members
 
 FORMAT = "airlock/people@1"
 MAX_BYTES = 16 << 10
@@ -25,8 +25,7 @@ def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
     """Return the names of a plan's people. Raises ``DocumentError``, also when they are of another plan."""
     value = parse_json(data, max_bytes=MAX_BYTES)
     if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not the names of a ceremony's people", expected=FORMAT,
-                            do="check which file this is")  # fmt: skip
+        raise other_format(format_of(value), FORMAT, "not the names of a ceremony's people")
     read_members(value, "people", {"format": str, "ceremony": str, "plan": str, "roles": dict})
     if (value["ceremony"], value["plan"]) != (plan.id, plan.fingerprint):
         raise DocumentError("DOC-FORMAT", "the names of another ceremony, or of another plan", got=value["plan"][:64],

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
+from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import read_members
+from airlock_shared.wire.members import format_of, other_format, read_members
 
 FORMAT = "airlock/proof@1"
 MAX_BYTES = 16 << 10
@@ -50,9 +50,8 @@ def parse_proof(data: bytes) -> Proof:
     """Read a proof. Raises ``DocumentError``, or ``Refusal("SIG-LENGTH")`` for a signature that is no hex."""
     value = parse_json(data, max_bytes=MAX_BYTES)
     if type(value) is not dict or value.get("format") != FORMAT:
-        got = str(value.get("format"))[:80] if type(value) is dict else ""
-        raise DocumentError("DOC-FORMAT", "not a proof of possession", got=got, expected=FORMAT,
-                            do="put the proof of this delegate key there: delegate proof, or delegate prove")  # fmt: skip
+        do = "put the proof of this delegate key there: delegate proof, or delegate prove"
+        raise other_format(format_of(value), FORMAT, "not a proof of possession", do)
     members: dict[str, Any] = dict(read_members(value, "proof", _MEMBERS))
     del members["format"]
     signature = read_signature(members.pop("signature"))

@@ -19,7 +19,7 @@ from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats, to_json
-from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members
+from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.token_metadata import TokenMetadata
@@ -29,7 +29,6 @@ FORMAT_WITH_PROFILE = "airlock/deployment@2"
 """A deployment with the member ``signed``: what is signed at this venue, where it differs from what ships (ADR 27)."""
 
 _FORMATS = (FORMAT, FORMAT_WITH_PROFILE)
-_ANY_FORMAT = re.compile(r"airlock/deployment@[1-9][0-9]{0,3}", re.ASCII)
 MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
@@ -111,7 +110,7 @@ def parse_deployment(data: bytes) -> Deployment:
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
     if type(value) is not dict or value.get("format") not in _FORMATS:
-        raise _not_a_deployment(value)
+        raise other_format(format_of(value), FORMAT_WITH_PROFILE, "not a deployment document")
     refuse_floats(value)
     profiled = {"signed": dict} if value["format"] == FORMAT_WITH_PROFILE else {}
     read_members(
@@ -154,14 +153,6 @@ def read_deployment(value: Any) -> Deployment:
         token=_token(value, contracts),
         signed=to_json(value["signed"]).decode() if profiled else "",
     )
-
-
-def _not_a_deployment(value: Any) -> DocumentError:
-    found = value.get("format") if type(value) is dict else None
-    if type(found) is str and _ANY_FORMAT.fullmatch(found):
-        return DocumentError("DOC-FORMAT", "a deployment of a newer version", got=found, expected=" or ".join(_FORMATS),
-                             do="update Airlock on this machine to the other machine's version")  # fmt: skip
-    return DocumentError("DOC-FORMAT", "not a deployment document", expected=FORMAT, do="check which file this is")
 
 
 def _read_domain(value: Any, where: str) -> Domain:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import NAME, read_matching, read_members
+from airlock_shared.wire.members import NAME, format_of, other_format, read_matching, read_members
 
 FORMAT = "airlock/hand-over@1"
 FILES_AT_MOST = 64
@@ -33,7 +33,7 @@ def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
     """Return the ceremony's id and the files by name. Raises ``DocumentError``."""
     value = parse_json(data)
     if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a hand-over", expected=FORMAT, do="check which file this is")
+        raise other_format(format_of(value), FORMAT, "not a hand-over")
     read_members(value, "hand-over", {"format": str, "ceremony": str, "files": dict})
     read_matching(value["ceremony"], "hand-over.ceremony", NAME, "a name in lower case")
     texts: dict[str, str] = read_members(value["files"], "hand-over.files", dict.fromkeys(value["files"], str))

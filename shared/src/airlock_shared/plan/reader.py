@@ -26,7 +26,7 @@ from airlock_shared.plan.values import (
 )
 from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
-from airlock_shared.wire.members import DERIVATION_PATH, NAME
+from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.toml import parse_toml
 
 FORMAT = "airlock/plan@1"
@@ -75,8 +75,10 @@ def read_toml(data: bytes) -> dict[str, Any]:
 def _read_plan(table: dict[str, Any]) -> Plan:
     require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"))
     if table.get("format") != FORMAT:
-        got = repr(table.get("format"))[:80]
-        raise plan_error("PLAN-FORM", "not a ceremony plan", "format", got=got, expected=FORMAT)
+        other = other_format(
+            table.get("format"), FORMAT, "not a ceremony plan", "correct the plan, and agree on it again"
+        )
+        raise plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
     ceremony = read_table(table, "ceremony")
     require_known(ceremony, "ceremony", CEREMONY_MEMBERS)
     signers = {

@@ -18,6 +18,24 @@ ENTITY_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 """The id that the core API gave a stored price trigger."""
 
 
+_FORMAT = re.compile(r"airlock/([a-z-]{1,40})@([0-9]{1,4})", re.ASCII)
+
+
+def other_format(found: object, needed: str, what: str, do: str = "check which file this is") -> DocumentError:
+    """Return the error of a document in another format than the one needed; of a newer version it says what to update."""
+    told, wanted = (_FORMAT.match(str(name)) for name in (found, needed))
+    if told and wanted and told[1] != wanted[1]:
+        what = f"this is a {told[1]} document; a {wanted[1]} document is needed"
+    elif told and wanted and int(told[2]) > int(wanted[2]):
+        what, do = "a document of a newer version", "update Airlock on this machine to the other machine's version"
+    return DocumentError("DOC-FORMAT", what, got=repr(found)[:80], expected=needed, do=do)
+
+
+def format_of(value: object) -> object:
+    """Return a document's ``format``; None for what has none."""
+    return value.get("format") if isinstance(value, dict) else None
+
+
 def read_members(
     value: Any, where: str, required: Mapping[str, type], optional: Mapping[str, type] | None = None
 ) -> Any:

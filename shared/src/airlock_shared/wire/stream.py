@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -29,6 +28,7 @@ from airlock_shared.wire.codec import (
     strict_decoder,
     to_cbor,
 )
+from airlock_shared.wire.members import other_format
 
 MAX_ITEM_BYTES = 256 << 10
 MAX_ITEMS = 20_000
@@ -36,14 +36,6 @@ _CHUNK_BYTES = 64 << 10
 _LONGEST_LITERAL = len(
     "-Infinity"
 )  # what Python's reader looks at as one piece; a cut in it is told by where it begins
-
-
-def _another_kind(got: Any, expected: str) -> str:
-    """Say which document this is, where its ``format`` tells, and which one is needed."""
-    told, needed = (re.match(r"airlock/([a-z-]{1,40})@", str(name)) for name in (got, expected))
-    if not told or not needed or told[1] == needed[1]:
-        return "not the kind or version of document that is needed"
-    return f"this is a {told[1]} document; a {needed[1]} document is needed"
 
 
 class BatchReader:
@@ -70,13 +62,8 @@ class BatchReader:
         self._take("{")
         self.format = self._member("format")
         if self.format != format_name:
-            raise damaged(
-                "DOC-FORMAT",
-                _another_kind(self.format, format_name),
-                got=repr(self.format)[:80],
-                expected=format_name,
-                do="check that you opened the right file",
-            )
+            what = "not the kind or version of document that is needed"
+            raise other_format(self.format, format_name, what, "check that you opened the right file")
         self._take(",")
         self.header: dict[str, Any] = self._member("header")
         count = self.header.get("count") if type(self.header) is dict else None

@@ -1,0 +1,69 @@
+"""A document of a newer version tells an older half which machine to update; one of another kind, what it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from airlock_shared.ceremony.people import parse_people
+from airlock_shared.ceremony.proofs import parse_proof
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.hand_over import parse_hand_over
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
+
+UPDATE = "update Airlock on this machine to the other machine's version"
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "requests": parse_requests,
+    "signatures": parse_signatures,
+    "deployment": parse_deployment,
+    "hand-over": parse_hand_over,
+    "proof": parse_proof,
+    "people": lambda data: parse_people(data, cast("Plan", None)),  # its format is read before anything of the plan
+    "plan": lambda data: parse_plan(b"format = " + json.dumps(str(json.loads(data)["format"])).encode()),
+}
+NEWEST = dict.fromkeys(READERS, 1) | {"deployment": 2}
+
+
+def _refused(kind: str, found: object) -> Refusal:
+    with pytest.raises((DocumentError, PlanError)) as caught:
+        READERS[kind](json.dumps({"format": found}).encode())
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_a_newer_version_says_what_to_update(kind: str) -> None:
+    for version in (NEWEST[kind] + 1, 9999):
+        error = _refused(kind, f"airlock/{kind}@{version}")
+        assert (error.what, error.do) == ("a document of a newer version", UPDATE)
+        assert error.got == f"'airlock/{kind}@{version}'"
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_what_is_no_newer_version_is_not_called_one(kind: str) -> None:
+    found: tuple[object, ...] = (
+        f"airlock/{kind}@0",
+        f"airlock/{kind}@",
+        f"airlock/{kind}s@9",
+        f"{kind}@9",
+        "",
+        "airlock/x@9",
+        9,
+        None,
+        {},
+    )
+    for each in (f"airlock/{kind}", *found):
+        assert _refused(kind, each).do != UPDATE, each
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_another_kind_is_called_what_it_is(kind: str) -> None:
+    other = next(each for each in READERS if each != kind)
+    error = _refused(kind, f"airlock/{other}@1")
+    assert error.what == f"this is a {other} document; a {kind} document is needed"
