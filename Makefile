@@ -20,7 +20,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate clean \
+.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate clean \
         speculos offline-kit online-bundle left-out
 
 help: ## Show this list
@@ -44,7 +44,8 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q $(PURE) $(RANDOM:%=--ignore=%)
 
-test: test-together test-offline test-online test-installed test-newer ## Run all tests (with make -j2 two parts of them at a time)
+# The longest first: with two at a time they end together.
+test: test-together test-online test-offline test-installed test-newer ## Run all tests (with make -j2 two parts of them at a time)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
@@ -131,6 +132,8 @@ lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files
 
 clean: ## Remove what was installed and measured here; artefacts of rehearsals stay
 	rm -rf $(VENVS) .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+environments: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done $(TOOLS)/.done $(NODE)/.done $(VENVS)/erc7730/.done $(VENVS)/kit/.done
 
 # ---- environments -------------------------------------------------------------------------------------------------
 
