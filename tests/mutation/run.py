@@ -22,8 +22,10 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
+from compileall import compile_dir
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +92,18 @@ def copy_workspace(to: Path) -> None:
             shutil.copy(source, target)
 
 
+def compile_once(copy: Path) -> None:
+    """Compile the sources of a copy: its copies keep their times, and only a mutant's file is compiled again."""
+    for name in SOURCES:
+        compile_dir(copy / name, quiet=1, invalidation_mode=PycInvalidationMode.TIMESTAMP)
+
+
+def forget_compiled(path: Path) -> None:
+    """Remove what was compiled of a source that was changed: it may be as long as before, and of the same second."""
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*.pyc"):
+        compiled.unlink()
+
+
 def run_tests(copy: Path, tests: Sequence[str], *options: str, timeout_s: int = TIMEOUT_S) -> FinishedTests:
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
@@ -125,6 +139,7 @@ def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Finis
         shutil.copytree(pristine, copy)
         path = copy / mutant.file
         path.write_text(path.read_text().replace(mutant.old, mutant.new))
+        forget_compiled(path)
         return run_tests(copy, mutant.tests, "-x", *(f"--deselect={test}" for test in left_out))
 
 
@@ -147,8 +162,17 @@ def _check_first(mutants: Iterable[Mutant], pristine: Path) -> list[str]:
 
 
 def failing_anyway(tests: Iterable[str], pristine: Path) -> list[str]:
-    """Return the tests that fail without any mutant."""
-    ended = run_tests(pristine, sorted(set(tests)), "-rfE", "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
+    """Return the tests that fail without any mutant. A part of them runs on each processor."""
+    every, parts = sorted(set(tests)), os.cpu_count() or 1
+    with ThreadPoolExecutor(parts) as pool:
+        found = pool.map(lambda part: _failing(part, pristine), (every[at::parts] for at in range(parts)))
+        return [test for part in found for test in part]
+
+
+def _failing(tests: Sequence[str], pristine: Path) -> list[str]:
+    if not tests:
+        return []
+    ended = run_tests(pristine, tests, "-rfE", "--tb=no", timeout_s=PRISTINE_TIMEOUT_S)
     found = re.findall(r"^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$", ended.said, re.MULTILINE)
     if ended.code not in (NO_TESTS_FAILED, TESTS_FAILED) or bool(found) != (ended.code == TESTS_FAILED):
         message = f"pytest could not run the tests:\n{ended.said[-2000:]}"
@@ -175,6 +199,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="airlock-mutation-") as name:
         pristine = Path(name).resolve() / "workspace"
         copy_workspace(pristine)
+        compile_once(pristine)
         if wrong := _check_first(mutants, pristine):
             print("\n".join(wrong), file=sys.stderr)
             return 2
