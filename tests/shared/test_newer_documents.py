@@ -17,6 +17,8 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.evidence.redaction import parse_withheld
+from airlock_shared.report.evidence.screens import parse_screens
 
 UPDATE = "update Airlock on this machine to the other machine's version"
 READERS: dict[str, Callable[[bytes], Any]] = {
@@ -25,6 +27,8 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "deployment": parse_deployment,
     "hand-over": parse_hand_over,
     "proof": parse_proof,
+    "screens": parse_screens,
+    "withheld-signatures": parse_withheld,
     "people": lambda data: parse_people(data, cast("Plan", None)),  # its format is read before anything of the plan
     "plan": lambda data: parse_plan(b"format = " + json.dumps(str(json.loads(data)["format"])).encode()),
 }
@@ -50,6 +54,7 @@ def test_what_is_no_newer_version_is_not_called_one(kind: str) -> None:
     found: tuple[object, ...] = (
         f"airlock/{kind}@0",
         f"airlock/{kind}@",
+        f"airlock/{kind}@9 ",
         f"airlock/{kind}s@9",
         f"{kind}@9",
         "",

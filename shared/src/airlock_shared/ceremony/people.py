@@ -24,7 +24,7 @@ def write_people(plan: Plan, names: Mapping[str, str]) -> bytes:
 def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
     """Return the names of a plan's people. Raises ``DocumentError``, also when they are of another plan."""
     value = parse_json(data, max_bytes=MAX_BYTES)
-    if type(value) is not dict or value.get("format") != FORMAT:
+    if format_of(value) != FORMAT:
         raise other_format(format_of(value), FORMAT, "not the names of a ceremony's people")
     read_members(value, "people", {"format": str, "ceremony": str, "plan": str, "roles": dict})
     if (value["ceremony"], value["plan"]) != (plan.id, plan.fingerprint):

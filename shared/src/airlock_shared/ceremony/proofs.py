@@ -49,7 +49,7 @@ def write_proof(challenge: Challenge, signature: bytes) -> bytes:
 def parse_proof(data: bytes) -> Proof:
     """Read a proof. Raises ``DocumentError``, or ``Refusal("SIG-LENGTH")`` for a signature that is no hex."""
     value = parse_json(data, max_bytes=MAX_BYTES)
-    if type(value) is not dict or value.get("format") != FORMAT:
+    if format_of(value) != FORMAT:
         do = "put the proof of this delegate key there: delegate proof, or delegate prove"
         raise other_format(format_of(value), FORMAT, "not a proof of possession", do)
     members: dict[str, Any] = dict(read_members(value, "proof", _MEMBERS))

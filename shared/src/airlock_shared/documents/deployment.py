@@ -109,7 +109,7 @@ def parse_deployment(data: bytes) -> Deployment:
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if type(value) is not dict or value.get("format") not in _FORMATS:
+    if format_of(value) not in _FORMATS:
         raise other_format(format_of(value), FORMAT_WITH_PROFILE, "not a deployment document")
     refuse_floats(value)
     profiled = {"signed": dict} if value["format"] == FORMAT_WITH_PROFILE else {}

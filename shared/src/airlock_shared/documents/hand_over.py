@@ -32,7 +32,7 @@ def write_hand_over(ceremony: str, files: Mapping[str, bytes]) -> bytes:
 def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
     """Return the ceremony's id and the files by name. Raises ``DocumentError``."""
     value = parse_json(data)
-    if type(value) is not dict or value.get("format") != FORMAT:
+    if format_of(value) != FORMAT:
         raise other_format(format_of(value), FORMAT, "not a hand-over")
     read_members(value, "hand-over", {"format": str, "ceremony": str, "files": dict})
     read_matching(value["ceremony"], "hand-over.ceremony", NAME, "a name in lower case")

@@ -1,6 +1,6 @@
 """eth-account without key files. They and the curve of another chain are most of what it loads, and nothing here uses them.
 
-Loading them takes a second of CPU: each step of `sign` would wait for it, since its second opinion is a new process.
+Loading them takes a second of CPU, and the second opinion on each step of `sign` is a new process.
 """
 
 from __future__ import annotations

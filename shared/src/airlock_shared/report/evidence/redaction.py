@@ -18,10 +18,10 @@ from airlock_shared.documents.signatures import (
     read_item,
     write_signatures,
 )
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import Refusal
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
-from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
+from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
 
 FORMAT = "airlock/withheld-signatures@1"
 _ITEMS_AT_MOST = 20_000
@@ -69,8 +69,8 @@ def sha256_of(signature: str) -> str:
 def parse_withheld(data: bytes) -> Answers:
     """Read the document. Raises ``DocumentError``, or ``Refusal("REPORT-MATCH")`` when it contradicts itself."""
     value = parse_json(data)
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a report's signatures", expected=FORMAT, do="check which file this is")
+    if format_of(value) != FORMAT:
+        raise other_format(format_of(value), FORMAT, "not a report's signatures")
     read_members(value, "signatures", {"format": str, "header": dict, "signatures": list})
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")

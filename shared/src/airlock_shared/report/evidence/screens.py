@@ -10,7 +10,7 @@ import re
 from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import HEX_32, NAME, read_list, read_matching, read_members
+from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 
 FORMAT = "airlock/screens@1"
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
@@ -49,8 +49,8 @@ def write_screens(screens: Screens) -> bytes:
 def parse_screens(data: bytes) -> Screens:
     """Read the document. Raises ``DocumentError``."""
     value = parse_json(data)
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise DocumentError("DOC-FORMAT", "not a document of screens", expected=FORMAT, do="check which file this is")
+    if format_of(value) != FORMAT:
+        raise other_format(format_of(value), FORMAT, "not a document of screens")
     read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
     read_matching(value["model"], "screens.model", _MODEL, "a model's name")
     read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")
