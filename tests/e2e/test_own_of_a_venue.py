@@ -18,19 +18,22 @@ from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, second_venue
 
 _CANCEL = "address trader,uint64 order,uint256 nonce,uint64 deadline"
+LABEL = "Order to cancel, by its number"
+AMOUNT = "Deposit, in millionths of a USDC"
 OWN: dict[str, Any] = copy.deepcopy(PROFILE)
 OWN["structs"]["CancelReq"] = {
     "encode_type": f"CancelReq({_CANCEL})",
-    "leaves": {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"},
+    "leaves": {"trader": "trader", "order": {"kind": "raw", "label": LABEL}, "nonce": "nonce", "deadline": "deadline"},
     "domain": "trading", "signer_rule": "trader-or-delegate", "route": "relayer",
 }  # fmt: skip
 OWN["calls"]["depositLp"] = {
     "signature": "depositLp(uint128 amount,address beneficiary)",
-    "leaves": {"amount": "raw", "beneficiary": "raw"},
+    "leaves": {"amount": {"kind": "raw", "label": AMOUNT}, "beneficiary": "raw"},
     "contract": "tradingStorage",
 }
 DEPOSIT = f'call = "depositLp"\namount = "2500000000"\nbeneficiary = "{TRADER}"\n'
 CANCEL = f'struct = "CancelReq"\ntrader = "{TRADER}"\norder = "77"\n'
+NEWER = PLAN.replace("airlock/plan@1", "airlock/plan@2")
 TYPES = OTHER._replace(structs=OTHER.structs | {"CancelReq": _CANCEL})
 
 
@@ -51,7 +54,7 @@ def ledger() -> Iterator[Ledger]:
 
 
 def _built(desk: Desk, fields: str, path: str, *sent: str, more: tuple[object, ...] = ()) -> FinishedCommand:
-    text = PLAN.format(trader=TRADER, action="custom", fields=fields, number=1)
+    text = NEWER.format(trader=TRADER, action="custom", fields=fields, number=1)
     desk.path("plan.toml").write_text(text)
     words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
     return desk.online("call", "POST", path, *sent, *words, *more)
@@ -68,7 +71,7 @@ def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger
     review = " ".join((signed.out + signed.err).split())
     assert signed.code == 0, review
     assert "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw" in review.replace(" · ", " ")
-    for shown in ("2500000000", TRADER, STORAGE.lower(), "depositLp"):
+    for shown in ("2500000000", f'the profile calls it "{AMOUNT}"', TRADER, STORAGE.lower(), "depositLp"):
         assert shown in review
     ended = desk.submit("--json")
     assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "CONFIRMED"), ended.out + ended.err
@@ -80,7 +83,11 @@ def test_a_struct_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledg
     sent = (f"trader={TRADER}", "order=77", f"deadlineMs={until_ms}")
     ended = _built(desk, CANCEL, "/v2/intents/cancel-order", *sent)
     assert ended.code == 0, ended.err
-    assert (signed := desk.sign(ledger)).code == 0, signed.err
+    signed = desk.sign(ledger)
+    assert signed.code == 0, signed.err
+    lines = (signed.out + signed.err).splitlines()
+    named = next(number for number, line in enumerate(lines) if line.split()[1:] == ["order", "77"])
+    assert f'the profile calls it "{LABEL}"' in lines[named + 1], "the label stands below the raw name and its value"
     ended = desk.submit("--json")
     assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "CONFIRMED"), ended.out + ended.err
     assert [asked.fields["kind"] for asked in desk.venue.asked if asked.path == "/submit"] == ["CancelReq"]
@@ -94,6 +101,8 @@ def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None
         ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
     said = " ".join((ended.out + ended.err).split())
     for words in (
+        f'CancelReq: member order, raw, has the label "{LABEL}" beside its name',
+        f'call depositLp: member amount, raw, has the label "{AMOUNT}" beside its name',
         "call depositLp: a call that does not ship; its meaning is this profile's alone",
         "call depositLp: made to the pinned tradingStorage, by the signer for itself",
         "call depositLp: the function is now depositLp(uint128,address)",
@@ -147,7 +156,7 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
     _with_endpoints(desk)
     step = PLAN.partition("[[steps]]")[2].partition("{fields}")[0]
     two = "[[steps]]" + step.replace("step-{number}", "deposit") + DEPOSIT
-    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=PLAN + two)
+    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=NEWER + two)
     assert prepared.code == 0, prepared.err
     asked = [each.fields for each in desk.venue.asked if each.path in ("/v2/intents/cancel-order", "/v2/lp/deposit")]
     assert [{**each, "deadlineMs": ""} for each in asked] == [
@@ -214,7 +223,7 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
     desk: Desk, fields: str, text: str, said: str
 ) -> None:
     asked = len(desk.venue.asked)
-    ended = _with_endpoints(desk, text).prepare("custom", fields)
+    ended = _with_endpoints(desk, text).prepare("custom", fields, plan=NEWER)
     told = " ".join(ended.err.split())
     assert (ended.code, said in told, desk.path("requests.json").exists()) == (2, True, False), told
     assert "POST" not in [each.method for each in desk.venue.asked[asked:]]
@@ -223,13 +232,13 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
 def test_what_the_endpoint_answers_is_held_against_the_plan(desk: Desk) -> None:
     """The file has another scale than the venue: the amount that comes back is another one."""
     ended = _with_endpoints(desk, ENDPOINTS.replace("decimals = 6", "decimals = 5")).prepare(
-        "custom", DEPOSIT, *BY_HAND
+        "custom", DEPOSIT, *BY_HAND, plan=NEWER
     )
     assert (ended.code, "PLAN-FIELD" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
 
 
 def test_prepare_says_how_a_step_without_an_endpoint_is_built(desk: Desk) -> None:
-    ended = desk.prepare("custom", DEPOSIT, *BY_HAND)
+    ended = desk.prepare("custom", DEPOSIT, *BY_HAND, plan=NEWER)
     said = " ".join(ended.err.split())
     assert (ended.code, "airlock-online call POST PATH --plan PLAN --step STEP" in said) == (2, True), said
 

@@ -49,7 +49,8 @@ def _deployed(profile: dict[str, Any] = FEES) -> Deployment:
 
 def _plan_text(limit: str | None) -> bytes:
     line = "" if limit is None else f"native_fee_at_most = {limit}\n"
-    return PLAN.replace("max_fee_gwei_at_most", f"{line}max_fee_gwei_at_most", 1).encode()
+    newer = PLAN if limit is None else PLAN.replace("airlock/plan@1", "airlock/plan@2")
+    return newer.replace("max_fee_gwei_at_most", f"{line}max_fee_gwei_at_most", 1).encode()
 
 
 def _situation(limit: str | None = '"0.0005"', deployment: Deployment | None = None) -> Situation:

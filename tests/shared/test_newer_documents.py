@@ -15,6 +15,7 @@ from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.redaction import parse_withheld
@@ -32,7 +33,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "people": lambda data: parse_people(data, cast("Plan", None)),  # its format is read before anything of the plan
     "plan": lambda data: parse_plan(b"format = " + json.dumps(str(json.loads(data)["format"])).encode()),
 }
-NEWEST = dict.fromkeys(READERS, 1) | {"deployment": 2}
+NEWEST = dict.fromkeys(READERS, 1) | {"deployment": 2, "plan": 2}
 
 
 def _refused(kind: str, found: object) -> Refusal:
@@ -47,6 +48,15 @@ def test_a_newer_version_says_what_to_update(kind: str) -> None:
         error = _refused(kind, f"airlock/{kind}@{version}")
         assert (error.what, error.do) == ("a document of a newer version", UPDATE)
         assert error.got == f"'airlock/{kind}@{version}'"
+
+
+def test_a_plan_of_a_newer_version_says_it_before_what_else_is_unknown_in_it() -> None:
+    text = b'format = "airlock/plan@9"\n[policies]\nquorum = 2\n[limits]\nloss_at_most = "1"\n'
+    first = find_mistakes(text)[0].error
+    with pytest.raises(PlanError) as caught:
+        parse_plan(text)
+    for error in (first, caught.value):
+        assert (error.what, error.do) == ("a document of a newer version", UPDATE)
 
 
 @pytest.mark.parametrize("kind", READERS)

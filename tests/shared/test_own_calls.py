@@ -17,7 +17,9 @@ from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
+from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.steps import decided_row
 from shared.make_payloads import DESK, NOW_MS, TREASURY
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -47,7 +49,7 @@ def _deployed(calls: dict[str, Any]) -> Deployment:
 
 
 def _situation(values: dict[str, str], calls: dict[str, Any] | None = None, call: str = "depositLp") -> Situation:
-    text = (VECTORS / "transactions/plan.toml").read_text()
+    text = (VECTORS / "transactions/plan.toml").read_text().replace("airlock/plan@1", "airlock/plan@2")
     fields = ", ".join(f'"{path}" = "{value}"' for path, value in ({"call": call} | values).items())
     step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {{ {fields} }}\n'
     return Situation(parse_plan((text + step).encode()), _deployed(calls or _own()), NOW_MS)
@@ -215,6 +217,15 @@ def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
     assert calls_of(_deployed(_own(leaves=kinds))).by_name["depositLp"].fields[0].unit.name == "USDC"
 
 
+def test_the_report_has_a_label_beside_the_raw_name() -> None:
+    leaves = _own()["depositLp"]["leaves"] | {"amount": {"kind": "raw", "label": "How much"}}
+    found = examined_of(_document(), _situation(WHOLE, _own(leaves=leaves)))
+    assert isinstance(found.case, CallCase)
+    rows = {row["field"]: row["notes"] for row in map(decided_row, found.case.decisions)}
+    assert rows["amount"] == ['the profile calls it "How much"']
+    assert [notes for field, notes in rows.items() if field != "amount"] == 4 * [[]]
+
+
 # ---- the plan -------------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +238,32 @@ def test_a_custom_step_names_its_struct_or_its_call(fields: str) -> None:
     with pytest.raises(PlanError) as refused:
         parse_plan((text + step).encode())
     assert refused.value.check == "PLAN-FIELD"
+
+
+OWN_STEP = '\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { call = "x" }\n'
+WITH_FEE = ("max_fee_gwei_at_most", 'native_fee_at_most = "0.1"\nmax_fee_gwei_at_most')
+
+
+@pytest.mark.parametrize("brought", ["a call", "a fee"])
+def test_what_a_profile_alone_brings_into_a_plan_needs_the_newer_form(brought: str) -> None:
+    text = (VECTORS / "transactions/plan.toml").read_text()
+    older = text + OWN_STEP if brought == "a call" else text.replace(*WITH_FEE, 1)
+    with pytest.raises(PlanError) as refused:
+        parse_plan(older.encode())
+    assert (refused.value.check, refused.value.expected) == ("PLAN-FORM", "airlock/plan@2")
+    assert refused.value.where.startswith("format, line ")
+    [mistake] = find_mistakes(older.encode())
+    assert (mistake.error.expected, mistake.line.startswith("format")) == ("airlock/plan@2", True)
+    newer = older.replace("airlock/plan@1", "airlock/plan@2")
+    assert parse_plan(newer.encode()).steps
+    assert find_mistakes(newer.encode()) == []
+
+
+def test_both_forms_are_read_and_are_two_plans() -> None:
+    text = (VECTORS / "transactions/plan.toml").read_text()
+    first, second = (parse_plan(each.encode()) for each in (text, text.replace("plan@1", "plan@2")))
+    assert first.fingerprint != second.fingerprint
+    assert first._replace(fingerprint="") == second._replace(fingerprint="")
 
 
 def test_a_struct_may_have_a_member_called_call() -> None:

@@ -9,8 +9,10 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
+from airlock_shared.catalogue.calls import Calls
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.catalogue.pinned_structs import custom_intent, custom_intents
+from airlock_shared.catalogue.profile import Venue, intent_of
 from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
@@ -165,6 +167,11 @@ def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
         {"trader": "missing"},
         {"nonce": "urgent"},
         {"deadline": "note"},
+        {"deadline": "missing"},
+        {"deadline": "nonce"},
+        {"nonce": "trader"},
+        {"encode_type": "MoveReq(MoveReq again,address trader,uint256 nonce,uint256 deadline)"},
+        {"encode_type": ENCODE_TYPE.replace("Target", "DelegateReq")},
         {"domain": "other"},
         {"signer_rule": "anybody"},
         {"route": "batched-market"},
@@ -175,6 +182,20 @@ def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
 def test_a_pin_that_is_no_struct_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(AirlockError):
         custom_intent(PIN | change)
+
+
+def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
+    of_profile = deployment()._replace(venue=Venue({"MoveReq": custom_intent(PIN)}, Calls({}, {})))
+    assert custom_intents([PIN], of_profile) == {}
+    assert custom_intents([PIN, PIN | {"route": "core-api"}], deployment())["MoveReq"].route == "core-api"
+
+
+def test_a_pin_is_the_entry_of_a_profile_whose_other_leaves_are_raw() -> None:
+    others = dict.fromkeys(("to.account", "to.slot", "urgent", "tag", "note", "delta"), "raw")
+    entry = {name: PIN[name] for name in ("encode_type", "domain", "signer_rule", "route")}
+    leaves = {"trader": "trader", "nonce": "nonce", "deadline": "deadline"} | others
+    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": []})
+    assert custom_intent(PIN) == of_profile._replace(title="MoveReq, a struct that was pinned on this machine")
 
 
 def test_a_pin_round_trips_through_its_file_form() -> None:

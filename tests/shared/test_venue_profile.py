@@ -32,7 +32,7 @@ from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
 
 _CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"}
-CANCEL = {
+CANCEL: dict[str, Any] = {
     "encode_type": "CancelReq(address trader,uint64 order,uint256 nonce,uint64 deadline)",
     "leaves": _CANCEL_LEAVES,
     "domain": "trading",
@@ -176,6 +176,34 @@ def test_what_does_not_differ_is_not_told() -> None:
     assert told == PROFILE["structs"].keys() | PROFILE["calls"].keys()
 
 
+def test_a_label_is_told_beside_the_member_and_its_kind_and_changes_nothing_else() -> None:
+    before, after = (venue_of(deployed(each).signed) for each in (PROFILE, labelled("End of the mandate (UTC)")))
+    told = set(profile_words(deployed(labelled("End of the mandate (UTC)")).signed))
+    told -= set(profile_words(deployed(PROFILE).signed))
+    assert told == {'DelegateReq: member expiry, expiry, has the label "End of the mandate (UTC)" beside its name'}
+    [(old, new)] = [
+        pair
+        for name, intent in before.structs.items()
+        for pair in zip(intent.fields, after.structs[name].fields, strict=True)
+        if pair[0] != pair[1]
+    ]
+    assert (old.label, new) == ("", old._replace(label="End of the mandate (UTC)"))
+    assert deployed(PROFILE).fingerprint != deployed(labelled("End of the mandate (UTC)")).fingerprint
+
+
+def test_a_label_is_told_of_a_struct_and_of_a_call_that_do_not_ship_too() -> None:
+    own = with_struct(
+        "CancelReq", **CANCEL | {"leaves": _CANCEL_LEAVES | {"order": {"kind": "raw", "label": "Order no."}}}
+    )
+    own["calls"]["claimTokens"] = {
+        "signature": "claimRewards(uint256 pool)", "leaves": {"pool": {"kind": "zero", "label": "Pool, unused"}},
+    }  # fmt: skip
+    told = list(profile_words(deployed(own).signed))
+    assert 'CancelReq: member order, raw, has the label "Order no." beside its name' in told
+    assert "CancelReq: member order added: uint64, raw: shown raw: Airlock does not know its meaning" in told
+    assert 'call claimTokens: member pool, zero, has the label "Pool, unused" beside its name' in told
+
+
 def test_two_profiles_with_two_results_are_shown_in_different_lines() -> None:
     shipped = CATALOGUE["DelegateReq"]
     text = shipped.encode_type.replace("uint256 expiry", "uint64 expiry")
@@ -207,6 +235,17 @@ def _cancel(**members: Any) -> dict[str, Any]:
     return with_struct("CancelReq", **{**CANCEL, **members})
 
 
+def labelled(label: object, **more: object) -> dict[str, Any]:
+    """Return the profile in which one leaf has a label of its own."""
+    return with_struct("DelegateReq", leaves=_LEAVES | {"expiry": {"kind": "expiry", "label": label} | more})
+
+
+_MANY = (
+    "".join(
+        f"{name * 2}({','.join(f'{chr(ord(name) + 1) * 2} m{n}' for n in range(10))})" for name in "ABCDEFGHIJKL"
+    ).replace("AA(", "Aa(")
+    + "MM(uint8 x)"
+)
 _APPROVE = {"spender": "spender", "amount": "allowance"}
 
 BAD: dict[str, dict[str, Any]] = {
@@ -243,6 +282,12 @@ BAD: dict[str, dict[str, Any]] = {
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
     "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
+    "a struct within itself": _cancel(encode_type=CANCEL["encode_type"].replace("(", "(CancelReq again,")),
+    "two structs within each other": _cancel(
+        encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + "Aa(Bb b)Bb(Aa a)"),
+    "a struct of a million million leaves": _cancel(
+        encode_type=CANCEL["encode_type"].replace("(", "(Aa a,") + _MANY),
+    "a shipped struct within itself": _close("CloseTradeReq(", "CloseTradeReq(CloseTradeReq again,"),
     "a struct of its own without an account": _cancel(leaves=dict(_CANCEL_LEAVES, trader="raw")),
     "a struct of its own without a nonce": _cancel(leaves=dict(_CANCEL_LEAVES, nonce="raw")),
     "a struct of its own under another domain": _cancel(domain="usdc"),
@@ -258,6 +303,24 @@ BAD: dict[str, dict[str, Any]] = {
     "another call's function": with_call("claimTokens", "cancelRequest()"),
     "another call's function, other arguments": with_call(
         "removeDelegate", "setDelegate(address delegate)", delegate="delegate"),
+    "an empty label": labelled(""),
+    "a label that is no text": labelled(7),
+    "a label longer than a line": labelled("x" * 61),
+    "a label of blanks": labelled("  "),
+    "a blank before a label": labelled(" until"),
+    "a blank after a label": labelled("until "),
+    "a line of its own in a label": labelled("until\nplan 5 USDC: equal"),
+    "a line of its own at a label's end": labelled("until\n"),
+    "colours in a label": labelled("\x1b[32muntil"),
+    "a mark of the review in a label": labelled("\u2713 until"),
+    "a turn of direction in a label": labelled("until \u202e2027"),
+    "another alphabet's letter in a label": labelled("unt\u0456l"),
+    "the end of a quotation in a label": labelled('until", as the plan says'),
+    "a backslash in a label": labelled("until\\n"),
+    "a unit beside a label": labelled("until", unit="USDC"),
+    "who decides it, beside a label": labelled("until", by="builder"),
+    "a label without a kind": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": {"label": "until"}}),
+    "a kind within a kind": labelled("b", kind={"kind": "expiry", "label": "a"}),
     "one function for two calls": changed(lambda p: p["calls"].update(
         claimTokens={"signature": "go()", "leaves": {}}, cancelRequest={"signature": "go()", "leaves": {}})),
 }  # fmt: skip
@@ -281,6 +344,20 @@ def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_
     whole |= {name: member for name, member in BAD[case].items() if name not in PROFILE}
     with pytest.raises(DocumentError):
         venue_of(text_of(whole))
+
+
+@pytest.mark.parametrize("inner", [7, 100])
+def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None:
+    """A struct within a struct: 28 times 7 leaves and four are 200, and 28 times 100 are not."""
+    members = ",".join(f"uint8 m{n}" for n in range(inner))
+    text = CANCEL["encode_type"].replace("(", f"({','.join(f'Aa a{n}' for n in range(28))},") + f"Aa({members})"
+    raw = {f"a{n}.m{m}": "raw" for n in range(28) for m in range(inner)}
+    profile = _cancel(encode_type=text, leaves=_CANCEL_LEAVES | raw)
+    if inner == 7:
+        assert len(venue_of(deployed(profile).signed).structs["CancelReq"].fields) == 200
+        return
+    with pytest.raises(DocumentError, match="too many leaves"):
+        resolve(profile)
 
 
 @pytest.mark.parametrize("never", NEVER)
@@ -337,7 +414,7 @@ def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
     entry = draw.choice(list(profile["structs"].values()))
     text, leaves = entry["encode_type"], entry["leaves"]
     flat = [path for path in leaves if "." not in path and path not in entry.get("abi_order", ())]
-    way = draw.choice(["width", "name", "meanings", "order"])
+    way = draw.choice(["width", "name", "meanings", "order", "label"])
     if way == "width":
         entry["encode_type"] = text.replace(
             "uint64", draw.choice(["uint8", "uint32", "uint128", "uint256", "int64"]), 1
@@ -349,6 +426,9 @@ def _sensible(profile: dict[str, Any], draw: random.Random) -> None:
     elif way == "meanings":
         one, other = draw.sample(list(leaves), 2)
         leaves[one], leaves[other] = leaves[other], leaves[one]
+    elif way == "label":
+        path = draw.choice(list(leaves))
+        leaves[path] = {"kind": leaves[path], "label": f"Value {draw.randrange(100)}"}
     else:
         members = [member.split(" ")[1] for member in text.partition("(")[2].partition(")")[0].split(",")]
         entry["abi_order"] = draw.sample(members, len(members))

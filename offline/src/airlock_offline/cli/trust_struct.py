@@ -9,12 +9,14 @@ import click
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
-from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.catalogue.pinned_structs import custom_intent
+from airlock_shared.catalogue.profile_words import struct_words
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
 from airlock_shared.errors import UsageError
+from airlock_shared.text.safe import WIDTH, safe, wrapped
 
 _CHANGE = "change the venue's profile, fetch the deployment with it again, and pin that"
 
@@ -57,7 +59,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     if known:
         say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
-        for line in _compared(deployment, intent.name, pin, old):
+        for line in _compared(deployment, intent, custom_intent(old) if old else None):
             say(line)
         ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.rehearses())
         state.pin_struct(deployment, pin, now_ms(), old)
@@ -67,17 +69,16 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
                    "refused_by_ledger": refused})  # fmt: skip
 
 
-def _compared(deployment: str, name: str, pin: dict[str, str], old: dict[str, str] | None) -> Iterator[str]:
-    """Yield a pin, member by member, beside the one of its name that it would replace."""
-    if old is None:
+def _compared(deployment: str, intent: Intent, old: Intent | None) -> Iterator[str]:
+    """Yield a struct in the words of a venue's profile, beside the pin of its name that it would replace."""
+    new, was = list(struct_words(intent, None)), list(struct_words(old, None)) if old else []
+    if old:
+        yield f"{intent.name} is pinned for {deployment} already, with differences (- pinned now, + the new one):"
+    else:
         yield f"A struct whose meaning Airlock does not know, for {deployment}:"
-        yield f"  {pin['encode_type']}"
-        yield from (f"  {member:<12} {value or 'none'}" for member, value in pin.items() if member != "encode_type")
-        return
-    yield f"{name} is pinned for {deployment} already, with differences (- pinned now, + the new one):"
-    for member, value in pin.items():
-        if old[member] == value:
-            yield f"  {member:<12} {value or 'none'}"
-        else:
-            yield f"- {member:<12} {old[member] or 'none'}"
-            yield f"+ {member:<12} {value or 'none'}"
+    marked = [("-", line) for line in was if line not in new]
+    marked += [("+" if old and line not in was else " ", line) for line in new]
+    for mark, line in marked:
+        first, *rest = wrapped(safe(line, limit=4000), WIDTH - 4)
+        yield f"{mark} {first}"
+        yield from (f"{mark}   {row}" for row in rest)

@@ -79,6 +79,8 @@ def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[s
         seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
         shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
     yield from row(name, shown)
+    if field.label:
+        yield from row("", f'the profile calls it "{safe(field.label)}"')
     if field.unit is CODE and type(raw) is bytes:
         from airlock_shared.catalogue.referral_code import code_rows
 

@@ -47,13 +47,14 @@ class Rule(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One leaf of a struct or a call: its path (``_t.trader``), unit, meaning, who decides it, and its kind."""
+    """A leaf of a struct or a call: its path (``_t.trader``), unit, meaning, who decides it, its kind, its label if any."""
 
     path: str
     unit: Unit
     meaning: str
     rule: Rule
     kind: str
+    label: str = ""
 
 
 class Kind(NamedTuple):
@@ -73,12 +74,12 @@ def _kind(unit: Unit, rule: Rule | str, meaning: str, solidity: str = "") -> Kin
     return Kind(unit, who, meaning, solidity or _TYPES.get(unit, "uint"))
 
 
-DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "deadline", "nonce", "terms", "zero", "raw"
+TRADER, DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "trader", "deadline", "nonce", "terms", "zero", "raw"
 OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "opened", "opened-ms", "signed-at", "expiry"
 PAIR, OPEN_TYPE, SPENDER, ALLOWANCE = "pair", "open-type", "spender", "allowance"
 
 KINDS: dict[str, Kind] = {
-    "trader": _kind(ADDRESS, "trader", "the account that it speaks for"),
+    TRADER: _kind(ADDRESS, "trader", "the account that it speaks for"),
     "delegate": _kind(ADDRESS, "delegate", "the key that may trade, and may never withdraw"),
     "referee": _kind(ADDRESS, "referee", "the account that adopts the code"),
     "referrer": _kind(ADDRESS, "referrer", "the account that will own the code"),

@@ -51,8 +51,8 @@ from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import format_of, read_members
 
 FORMAT = "airlock/venue-signed@1"
-MAX_OF_EACH, MAX_CHARACTERS = 64, 3000
-"""Structs and calls of a profile, and of a struct's or a call's text: what people are still shown whole."""
+MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
+"""Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
 
 FEE = "fee"
 """The one thing that native currency may be sent with a call as: the plan bounds it."""
@@ -72,6 +72,7 @@ NEVER = (
 ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\((?:\w+ \w+(?:,\w+ \w+)*)?\)){1,16}", re.ASCII)
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
+_LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
 _FIXED = ("domain", "signer_rule", "route")
 """What the specification says of a shipped struct, and no profile changes."""
 
@@ -94,7 +95,7 @@ def venue_of(signed: str) -> Venue:
     Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, and what the readers of types raise.
     """
     value = _read(json.loads(signed), whole=True)
-    structs = {name: _intent(name, entry) for name, entry in value["structs"].items()}
+    structs = {name: intent_of(name, entry) for name, entry in value["structs"].items()}
     calls = {name: _call(name, entry) for name, entry in value["calls"].items()}
     found: dict[bytes, str] = {}
     for name, call in calls.items():
@@ -173,9 +174,10 @@ def _read(value: Any, *, whole: bool) -> dict[str, Any]:
     return value
 
 
-def _intent(name: str, entry: Mapping[str, Any]) -> Intent:
+def intent_of(name: str, entry: Mapping[str, Any]) -> Intent:
+    """Return the struct that an entry of ``structs`` describes. Raises ``DocumentError("DOC-VENUE")``."""
     where, text = f"structs.{name}", entry["encode_type"]
-    types = _types(where, name, text)
+    types = struct_types(where, name, text)
     leaves = dict(leaves_of(types, name))
     fields = _fields(where, entry["leaves"], leaves)
     order = tuple(entry["abi_order"])
@@ -201,8 +203,11 @@ def _intent(name: str, entry: Mapping[str, Any]) -> Intent:
     )
 
 
-def _types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
-    """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else."""
+def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
+    """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
+
+    Raises ``DocumentError("DOC-VENUE")``.
+    """
     if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
         raise _wrong(
             where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
@@ -218,7 +223,27 @@ def _types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
         )
     if taken := [other for other in types if other == DOMAIN_TYPE or (other != name and other in CATALOGUE)]:
         raise _wrong(where, "a struct within it has a name with another meaning", taken[0], "another name")
+    _require_end(where, types)
     return types
+
+
+def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
+    """Refuse structs within themselves, of which there is no value, and more leaves than people are shown.
+
+    A text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next.
+    """
+    leaves: dict[str, int] = {}
+    while ready := [
+        name
+        for name, members in types.items()
+        if name not in leaves and all(member["type"] in leaves or member["type"] not in types for member in members)
+    ]:
+        for name in ready:
+            leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
+    if endless := sorted(types.keys() - leaves.keys()):
+        raise _wrong(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
+    if max(leaves.values()) > MAX_LEAVES:
+        raise _wrong(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
 
 
 def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> tuple[Field, ...]:
@@ -230,7 +255,7 @@ def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> 
         )
     fields, seen = [], set()
     for path, solidity in leaves.items():
-        kind = kinds[path]
+        kind, label = _kind_and_label(f"{where}.leaves.{path}", kinds[path])
         if type(kind) is not str or kind not in KINDS:
             raise _wrong(
                 f"{where}.leaves.{path}", "no kind of the list", repr(kind)[:80], "see docs/reference/venue-profile.md"
@@ -240,8 +265,19 @@ def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> 
         if kind in seen and kind not in SEVERAL:
             raise _wrong(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
         seen.add(kind)
-        fields.append(field(path, kind))
+        fields.append(field(path, kind)._replace(label=label))
     return tuple(fields)
+
+
+def _kind_and_label(where: str, entry: Any) -> tuple[Any, str]:
+    """Return what a leaf is, which may be no kind, and the label that stands beside its name; empty without one."""
+    if type(entry) is not dict:
+        return entry, ""
+    read_members(entry, where, {"kind": str, "label": str})
+    if not _LABEL.fullmatch(entry["label"]):
+        expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
+        raise _wrong(where, "not a label", repr(entry["label"])[:80], expected)
+    return entry["kind"], entry["label"]
 
 
 def holds(kind: str, solidity: str) -> bool:

@@ -20,7 +20,7 @@ def profile_words(signed: str) -> Iterator[str]:
     for name, intent in venue.structs.items():
         shipped = CATALOGUE.get(name)
         if shipped != intent:
-            yield from _struct_words(intent, shipped)
+            yield from struct_words(intent, shipped)
     for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
         yield f"{name}: not signed at this venue"
     for name, call in venue.calls.by_name.items():
@@ -30,10 +30,11 @@ def profile_words(signed: str) -> Iterator[str]:
         yield f"{name}: not called at this venue"
 
 
-def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
+def struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
+    """Yield a line for each difference of a struct from the one that ships, or all of one that does not ship."""
     name, types = intent.name, types_of_text(intent.encode_type)
     if shipped is None:
-        yield f"{name}: a struct that does not ship; its meaning is this profile's alone"
+        yield f"{name}: a struct that does not ship; Airlock does not know its meaning"
         yield f"{name}: signed under the {intent.domain} domain, {intent.signer_rule}, sent to {intent.route}"
     before = types_of_text(shipped.encode_type) if shipped is not None else {}
     old = dict(leaves_of(before, name)) if shipped is not None else {}
@@ -70,6 +71,8 @@ def _leaf_words(
         if path not in new:
             yield f"{name}: member {path} removed ({old[path]}, {was[path].meaning})"
     for path, solidity in new.items():
+        if now[path].label:
+            yield f'{name}: member {path}, {now[path].kind}, has the label "{now[path].label}" beside its name'
         if path not in old:
             yield f"{name}: member {path} added: {solidity}, {now[path].kind}: {now[path].meaning}"
             continue

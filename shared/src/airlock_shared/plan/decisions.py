@@ -47,7 +47,7 @@ def decide(
 
 
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
-    path, _, _, (kind, parameter, limit), leaf_kind = field
+    path, _, _, (kind, parameter, limit), leaf_kind, _ = field
     raw = message[path] if path in message else leaf(message, path)
     if kind == "zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)

@@ -1,8 +1,7 @@
 """The ceremony plan: what people agreed to sign, days before, in TOML.
 
-What it holds is :mod:`airlock_shared.plan.model`. Amounts are human
-decimals in quotes, so that no float is ever read. How one field is read is in
-:mod:`airlock_shared.plan.values`.
+What it holds is :mod:`airlock_shared.plan.model`. Amounts are human decimals in quotes, so that no float is ever read. How
+one field is read is in :mod:`airlock_shared.plan.values`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT = "airlock/plan@1"
+FORMAT, FORMAT_WITH_PROFILE = FORMATS = "airlock/plan@1", "airlock/plan@2"  # a profile's fee, or a call of its own
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 MAX_ROLES = 20
@@ -73,12 +72,9 @@ def read_toml(data: bytes) -> dict[str, Any]:
 
 
 def _read_plan(table: dict[str, Any]) -> Plan:
+    if table.get("format") not in FORMATS:
+        raise other_plan(table.get("format"))
     require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"))
-    if table.get("format") != FORMAT:
-        other = other_format(
-            table.get("format"), FORMAT, "not a ceremony plan", "correct the plan, and agree on it again"
-        )
-        raise plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
     ceremony = read_table(table, "ceremony")
     require_known(ceremony, "ceremony", CEREMONY_MEMBERS)
     signers = {
@@ -86,6 +82,10 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     }
     limits = read_limits(table.get("limits", {}))
     steps = _read_steps(table.get("steps"), signers)
+    own_calls = [step for step in steps.values() if step.action.name == CUSTOM and step.action.call]
+    if table["format"] == FORMAT and (own_calls or limits.native_fee_at_most_wei is not None):
+        what = "a fee that is sent with a call, or a call of the venue alone, needs the newer form"
+        raise plan_error("PLAN-FORM", what, "format", got=FORMAT, expected=FORMAT_WITH_PROFILE)
     for position, step in enumerate(steps.values()):
         for fault in value_faults(step.values, limits, f"steps[{position}].fields"):
             raise fault
@@ -100,6 +100,12 @@ def _read_plan(table: dict[str, Any]) -> Plan:
         fingerprint=fingerprint(plain_form(table, "")),
         witness=read_witness(ceremony),
     )
+
+
+def other_plan(found: object) -> PlanError:
+    """Return the error of a plan in no form that is read here; of a newer one it says what to update."""
+    other = other_format(found, FORMATS[-1], "not a ceremony plan", "correct the plan, and agree on it again")
+    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=" or ".join(FORMATS), do=other.do)
 
 
 def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
@@ -142,11 +148,10 @@ def plain_form(value: Any, where: str) -> Any:
 
 def read_roles(roles: Any) -> tuple[str, ...]:
     """Return the names of the roles. Raises ``PlanError("PLAN-FORM")``."""
+    got = repr(roles)[:80]
     if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
-        got = repr(roles)[:80]
         raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
     if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
-        got = repr(roles)[:80]
         raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
     return tuple(roles)
 
@@ -214,8 +219,7 @@ def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
                              got=step.replaced_digest, expected="a signature is replaced once")  # fmt: skip
     by_id = {step.id: step for step in read}
     if len(by_id) != len(read):
-        got = repr([step.id for step in read])[:200]
-        raise plan_error("PLAN-FORM", "two steps have the same id", "steps", got=got)
+        raise plan_error("PLAN-FORM", "two steps have the same id", "steps", got=repr([step.id for step in read])[:200])
     return by_id
 
 

@@ -110,7 +110,7 @@ def _request(judged: Judged) -> Row:
         "account": _account(case),
         "until": _until(case),
         "under": _under(examined),
-        "decided": [_decided(decision) for decision in (case.decisions if case is not None else [])],
+        "decided": [decided_row(decision) for decision in (case.decisions if case is not None else [])],
         "claims": _claims(request),
         "hashes": _hashes(examined),
         "judged_at": moment(judged.at_ms),
@@ -161,15 +161,17 @@ def _under(examined: Examined) -> list[Row]:
     return [*rows, named("fee per gas at most", fees), named("gas limit", f"{filled.gas}: at most {most}")]
 
 
-def _decided(decision: Decision) -> Row:
+def decided_row(decision: Decision) -> Row:
+    """Return a value with its raw form, who decided it, and what is noted beside it."""
     field, raw = decision.field, decision.raw
-    codes = list(code_rows(raw)) if field.unit is CODE and type(raw) is bytes else []
+    notes = [f'the profile calls it "{field.label}"'] if field.label else []
+    notes += code_rows(raw) if field.unit is CODE and type(raw) is bytes else []
     return {
         "field": field.path,
         "value": shown_value(field, raw),
         "raw": raw_text(raw),
         "unit": field.unit.name,
-        "notes": codes,
+        "notes": notes,
         "by": decision.decided_by,
         "expected": decision.expected,
         "ok": decision.ok,
