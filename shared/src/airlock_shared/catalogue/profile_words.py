@@ -71,15 +71,14 @@ def _leaf_words(
         if path not in new:
             yield f"{name}: member {path} removed ({old[path]}, {was[path].meaning})"
     for path, solidity in new.items():
-        if now[path].label:
-            yield f'{name}: member {path}, {now[path].kind}, has the label "{now[path].label}" beside its name'
         if path not in old:
             yield f"{name}: member {path} added: {solidity}, {now[path].kind}: {now[path].meaning}"
-            continue
-        if solidity != old[path]:
+        elif solidity != old[path]:
             yield f"{name}: member {path} is {solidity} (ships: {old[path]})"
-        if now[path].kind != was[path].kind:
+        if path in old and now[path].kind != was[path].kind:
             yield f"{name}: member {path} means {now[path].kind}: {now[path].meaning} (ships: {was[path].kind})"
+        if now[path].label:
+            yield f'{name}: member {path}, {now[path].kind}, has the label "{now[path].label}" beside its name'
 
 
 def _type_hash(intent: Intent) -> str:
