@@ -24,7 +24,7 @@ from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.examples import literal
 from airlock_shared.plan.known import known_from
 from airlock_shared.plan.model import Bounds, Exact, Plan
-from airlock_shared.plan.prompts import AGAIN, People
+from airlock_shared.plan.prompts import AGAIN, People, Question, answer_to
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.wizard import ask_plan
 from airlock_shared.plan.writer import toml, write_plan
@@ -346,6 +346,23 @@ def test_the_pairs_of_the_deployment_are_offered() -> None:
     assert f"    #1  {deployment.name}" in room.told
     assert f"    #1  {first}" in room.told
     assert not room.mistakes
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"), [(["1", "#1"], "BTC/USD"), (["1", "1"], "1"), (["2", "1", "#1"], "BTC/USD")]
+)
+def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed: list[str], taken: str) -> None:
+    question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
+    room = Room(typed)
+    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == taken
+    assert "    Type #1 to take BTC/USD; 1 again is the answer 1 itself." in room.told
+
+
+def test_a_number_that_is_offered_itself_is_taken_at_once() -> None:
+    room = Room(["1"])
+    question = Question("code", "the code", known=(("DESK", ""), ("1", "")))
+    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == "1"
+    assert not any(line.startswith("    Type #") for line in room.told)
 
 
 # ---- the command ----------------------------------------------------------------------------------------------------

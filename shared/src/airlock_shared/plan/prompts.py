@@ -123,11 +123,16 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
     if len(default) > LONG:
         _tell(people, f"Enter takes {question.default}")
         default = " [Enter]"
+    hinted = ""
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
         if text == BACK and people.answers is not None:
             raise Back
-        text = next((value for n, (value, _) in enumerate(question.known, start=1) if text == f"#{n}"), text)
+        text, meant = _offered(question, text)
+        if meant and meant != hinted:
+            hinted = meant
+            people.tell(f"    {meant}")
+            continue
         if text == "?" or (not text and question.default is None):
             example = f"for example: {question.example}" if question.example else ""
             _tell(people, question.meaning, question.more, example)
@@ -142,6 +147,16 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
+
+
+def _offered(question: Question, text: str) -> tuple[str, str]:
+    """Return the answer, of an offer its value; and for a bare number that may mean an offer, how that is taken."""
+    for number, (value, _) in enumerate(question.known, start=1):
+        if text == f"#{number}":
+            return value, ""
+        if text == str(number) and all(text != other for other, _ in question.known):
+            return text, f"Type #{number} to take {value}; {number} again is the answer {number} itself."
+    return text, ""
 
 
 def _with_what_was_said(question: Question, said: str | None, read: Callable[[str], Any]) -> Question:

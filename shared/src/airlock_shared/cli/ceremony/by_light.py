@@ -51,7 +51,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         with working("Drawing the codes"):
             write_new(path, page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
-    say(f"Show the other camera {safe(folder.name)}/{safe(path.name)}")
+    say(f"Show the page {safe('/'.join(path.resolve().parts[-3:]))}")  # its folder, and the ceremony's
     if as_json:
         show_json({"ok": True, "codes": str(path), "file": str(path.with_suffix(".json")), "files": sorted(files)})
 
