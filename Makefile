@@ -15,6 +15,9 @@ KIT_OUT     ?= dist
 KIT_PYTHON  ?= 3.11
 KIT_MACHINE ?= x86_64
 
+# Where Python may not keep what it compiled, each of the thousands of commands that the tests start compiles all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index

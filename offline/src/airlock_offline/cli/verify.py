@@ -127,12 +127,12 @@ def _report_text(
         show(_line("document", verdict))
     for step, verdicts in _items(reader, signed, situation, known):
         steps.append(step)
-        clean = verdicts.clean()
-        stopped = [] if clean else verdicts.refused()
+        passed, others = verdicts.tally()
+        stopped = verdicts.refused() if others else []
         wrong += len(stopped)
         word = "REFUSED" if stopped else "pass   "
-        show_row(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
-        if not clean:
+        show_row(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
+        if others:
             unjudged.of_item(verdicts)
         for verdict in stopped:
             show(_line(f"  {safe(step)}", verdict))
@@ -176,10 +176,8 @@ def _report_json(
     show(f'{{"document": {json.dumps(_rows(header))},\n"items": [')
     try:
         for step, verdicts in _items(reader, signed, situation, known):
-            item_ok = verdicts.clean()
-            if not item_ok:
-                unjudged.of_item(verdicts)
-                item_ok = not verdicts.hinder()
+            item_ok = not verdicts.hinder()
+            unjudged.of_item(verdicts)
             ok = ok and item_ok
             row = {"step": step, "ok": item_ok, "checks": _rows(verdicts)}
             sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")

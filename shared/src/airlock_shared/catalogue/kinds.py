@@ -7,8 +7,6 @@ conventions" and "Intent message structs".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
@@ -147,18 +145,28 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
 
 def leaf(message: dict[str, object], path: str) -> object:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message."""
-    struct, dot, name = path.partition(".")
-    if not dot:
+    if path in message:  # a member's name has no dot
         return message[path]
+    struct, _, name = path.partition(".")
     return leaf(message[struct], name)  # type: ignore[arg-type]
 
 
-def path_of(fields: Iterable[Field], *kinds: str) -> str:
+def path_of(fields: tuple[Field, ...], *kinds: str) -> str:
     """Return the path of the first leaf of one of these kinds; empty when there is none."""
-    return next((each.path for each in fields if each.kind in kinds), "")
+    known = _places.get(id(fields))
+    if known is None or known[0] is not fields:
+        if len(_places) >= _PLACES_KEPT:
+            _places.clear()
+        known = _places[id(fields)] = fields, {each.kind: each.path for each in reversed(fields)}
+    return next((path for kind in kinds if (path := known[1].get(kind))), "")
 
 
-def value_of(fields: Iterable[Field], message: dict[str, object], *kinds: str) -> object:
+_places: dict[int, tuple[tuple[Field, ...], dict[str, str]]] = {}
+"""Of each struct's and call's fields, by identity, where the first leaf of each kind is: the checks ask for every item."""
+_PLACES_KEPT = 256
+
+
+def value_of(fields: tuple[Field, ...], message: dict[str, object], *kinds: str) -> object:
     """Return the value of the first leaf of one of these kinds, as it is signed; None when there is none."""
     path = path_of(fields, *kinds)
     return leaf(message, path) if path else None

@@ -19,13 +19,15 @@ class Verdicts(NamedTuple):
         """Return every verdict."""
         return list(map(verdict_of, self.checks, self.findings))
 
-    def clean(self) -> bool:
-        """Tell whether there is nothing but what passed and what does not apply."""
-        return not [finding for finding in self.findings if finding is not None and not finding[0]]
+    def tally(self) -> tuple[int, int]:
+        """Return how many checks passed, and how many did neither that nor not apply."""
+        found = [finding[0] for finding in self.findings if finding is not None]
+        passed = found.count(True)
+        return passed, len(found) - passed
 
     def passed(self) -> int:
         """Return how many checks passed."""
-        return len([finding for finding in self.findings if finding is not None and finding[0]])
+        return self.tally()[0]
 
     def unreached(self) -> int:
         """Return how many checks could not be reached."""

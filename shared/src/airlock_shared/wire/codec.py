@@ -190,13 +190,14 @@ def _encode(value: Any, form: bytearray, levels: int) -> int:
         form += head
         members = len(names)
         for name, name_form in names:
-            form += name_form
             member = value[name]
             if type(member) is str:  # most are; written here, they cost no call
                 text = member.encode()
                 size = len(text)
-                form += (_TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size)) + text
-            elif name == _REPEATED and type(member) is dict:
+                form += b"%b%b%b" % (name_form, _TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size), text)
+                continue
+            form += name_form
+            if name == _REPEATED and type(member) is dict:
                 members += _repeated(member, form, levels - 1)
             else:
                 members += _encode(member, form, levels - 1)
