@@ -33,11 +33,11 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
-# The pure tests: no process, picture, page or service. They are also what runs on every newer Python that is here.
+# The pure tests: no process, picture, page or service.
 PURE := tests/shared tests/workspace --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
         --ignore=tests/shared/ur/test_hostile.py
 
-# Of them, those that draw random data take half of the time: not for the daily loop.
+# Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
 
 quick: ## Lint and the pure tests but those of random data, for the daily loop (less than 90 seconds)
@@ -71,7 +71,7 @@ test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 
 # Newer Pythons than the one that all of this runs on: each that is here, in an environment of its own, from the same pins.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE)
+	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(RANDOM:%=--ignore=%)
 
 # What runs at random in a smaller number with every run of the tests. AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing

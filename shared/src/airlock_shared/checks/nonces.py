@@ -172,6 +172,8 @@ class UsedNonces:
         What is signed already is judged by what was signed before it: to resume a ceremony adds nothing.
         """
         found = {known.digest: known for key in use.places() for known in self._used.get(key, ())}
+        if not found:
+            return []
         order = {digest: number for number, digest in enumerate(self._signed)} if len(found) > 1 else {}
         return _before(use, sorted(found.values(), key=lambda known: order.get(known.digest, 0)))
 

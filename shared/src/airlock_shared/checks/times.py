@@ -103,8 +103,8 @@ def expiry_is_ahead(case: Read) -> Finding | None:
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time is not in the future."""
-    seconds, milliseconds = (value_of(case.fields, case.message, kind) for kind in (OPENED, OPENED_MS))
-    opened_ms = seconds * 1000 if type(seconds) is int else milliseconds
+    seconds = value_of(case.fields, case.message, OPENED)
+    opened_ms = seconds * 1000 if type(seconds) is int else value_of(case.fields, case.message, OPENED_MS)
     if type(opened_ms) is not int:
         return None
     latest_ms = case.situation.now_ms + _ahead_ms(case)

@@ -173,10 +173,11 @@ def _bytes_codec(text: bool) -> AbiCodec:
 def _tuple_codec(parts: list[AbiCodec]) -> AbiCodec:
     dynamic = any(p.dynamic for p in parts)
     head_size = sum(p.head_size for p in parts)
+    encoders = [p.encode for p in parts]
 
     def encode_tuple(values: Sequence[Any]) -> bytes:
         if not dynamic:
-            return b"".join([part.encode(value) for part, value in zip(parts, values, strict=True)])
+            return b"".join([encode(value) for encode, value in zip(encoders, values, strict=True)])
         head, tail = b"", b""
         for part, value in zip(parts, values, strict=True):
             if part.dynamic:

@@ -9,7 +9,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Step
+from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
 
 
@@ -21,14 +21,14 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
     fields = {}
     for name, unit, _, required, sent, _, _ in step.action.parameters:
         wanted = step.values.get(name)
-        if name == "pairIndex":
+        if name == "pairIndex" and wanted is None:
             wanted = wanted_value("pairIndex", step, deployment)
             if isinstance(wanted, Exact) and wanted.raw is None:
                 raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
-        if wanted is None or not sent or isinstance(wanted, AsSigned):
+        if wanted is None or not sent:
             continue
-        if isinstance(wanted, Bounds):
-            if required:
+        if type(wanted) is not Exact:
+            if required and isinstance(wanted, Bounds):
                 raise _plan_error(step, name, "the builder needs a value here, not bounds", "a value")
             continue
         if name == "amountUsdc" and wanted.raw == UNLIMITED:

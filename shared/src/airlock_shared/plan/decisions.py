@@ -21,6 +21,7 @@ from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, 
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
 _ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
+_BY_NAME = frozenset({*_CHOICES, *_ENUMS})
 _JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce": "any unused number"}
 
 
@@ -51,7 +52,9 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
     raw = message[path] if path in message else leaf(message, path)
     if kind == "zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
-    wanted = wanted_value(parameter, step, deployment)
+    wanted = step.values.get(parameter)
+    if wanted is None or parameter in _BY_NAME:
+        wanted = wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
         if leaf_kind == OPENED_MS and type(raw) is int:

@@ -57,7 +57,7 @@ def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str,
             values[name] = _read_value(parameter, fields.get(name, parameter.default), f"{where}.{name}")
         elif parameter.required:
             raise plan_error("PLAN-FIELD", "the field is missing", f"{where}.{name}", expected=parameter.meaning)
-    if action.parameter("pair") and ("pair" in values) == ("pairIndex" in values):
+    if ("pair" in values) == ("pairIndex" in values) and action.parameter("pair"):
         raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
     if action.name == "tpsl-partial":
         _check_trigger(values, where)
