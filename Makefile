@@ -33,6 +33,12 @@ rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Play whole ceremonies,
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
+.PHONY: rehearse-unattended
+rehearse-unattended:
+	@echo "== a rehearsal, unattended"
+	@mkdir -p .tools && $(MAKE) --no-print-directory rehearse YES=1 > .tools/rehearsal.log 2>&1 || { cat .tools/rehearsal.log; exit 1; }
+	@tail -n 24 .tools/rehearsal.log
+
 # The pure tests: no process, picture, page or service.
 PURE := tests/shared tests/workspace --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
         --ignore=tests/shared/ur/test_hostile.py
