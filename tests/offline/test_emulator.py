@@ -18,6 +18,7 @@ from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.apdu import Ins, encode_path
+from airlock_offline.ledger.commands.uploads import _in_chunks
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.readiness import WrongDevice, require_account
@@ -229,7 +230,7 @@ def test_hashes_are_not_signed_with_the_advised_settings() -> None:
 
 def test_a_type_of_transaction_that_the_app_does_not_know_is_named() -> None:
     with pytest.raises(NotSupported):
-        EthereumApp(SoftwareLedger())._in_chunks(Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
+        _in_chunks(EthereumApp(SoftwareLedger()), Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
 
 
 @pytest.mark.parametrize("garbage", ["01", "8101", "80ff", "c0ff", "05" + "ff" + "41", "420141" + "00", "0003414243"])

@@ -78,11 +78,9 @@ def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
     Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed, ``NoSuchWidth``.
     """
     structs = streamed_structs(typed_data)
-    if refused := refused_integers(structs):
-        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
-    definitions = [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
-    values = _root(DOMAIN_TYPE) + _values(leaves(typed_data, DOMAIN_TYPE))
-    values += _root(typed_data.primary_type) + _values(leaves(typed_data, typed_data.primary_type))
+    definitions = definitions_of(structs)
+    values = root_of(DOMAIN_TYPE) + values_of(leaves(typed_data, DOMAIN_TYPE))
+    values += root_of(typed_data.primary_type) + values_of(leaves(typed_data, typed_data.primary_type))
     sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
     return FieldsFlow(definitions, values, sign)
 
@@ -136,6 +134,13 @@ def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
 # ---- definitions --------------------------------------------------------------------------------------------------
 
 
+def definitions_of(structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
+    """Return the commands that define structs, in their order. Raises as :func:`fields_flow`."""
+    if refused := refused_integers(structs):
+        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
+    return [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
+
+
 def _definition(name: str, members: tuple[Member, ...], structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
     fields = [_field_definition(member, structs) for member in members]
     named = ethereum_apdu(Ins.EIP712_DEFINITION, P1_FIRST, P2_NAME, name.encode())
@@ -179,11 +184,13 @@ def _with_length(name: str) -> bytes:
 # ---- values -------------------------------------------------------------------------------------------------------
 
 
-def _root(name: str) -> list[Apdu]:
+def root_of(name: str) -> list[Apdu]:
+    """Return the command that begins the values of a root struct."""
     return [ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_NAME, name.encode())]
 
 
-def _values(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
+def values_of(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
+    """Return the commands for values and counts."""
     result: list[Apdu] = []
     leaf_count = 0
     for item in items:
