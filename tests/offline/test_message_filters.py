@@ -337,8 +337,8 @@ def test_what_is_no_filter_is_refused_and_the_flow_is_forgotten(p2: int, data: b
 
 
 def test_widths_that_the_app_refuses_are_told_before_anything_is_sent() -> None:
-    venue = PERMIT._replace(encode_type=PERMIT.encode_type.replace("uint256 nonce", "uint24 nonce"))
-    without_signing(Desk(), venue, told_of(PERMIT), NoSuchWidth, "uint24")
+    venue = PERMIT._replace(encode_type=PERMIT.encode_type.replace("uint256 nonce", "int24 nonce"))
+    without_signing(Desk(), venue, told_of(PERMIT), NoSuchWidth, "int24")
 
 
 class Answers:

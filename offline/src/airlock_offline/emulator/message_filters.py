@@ -112,6 +112,11 @@ class Filtering:
         if (chain_id := int.from_bytes(chain, "big")) != 1:
             self._shown.append(ScreenField("Network", network(chain_id)))
 
+    @property
+    def shows_raw(self) -> bool:
+        """Whether the value that comes is shown as it is."""
+        return self._next is not None and self._next[0] == _RAW
+
     def value_came(self, field: FieldType, raw: bytes, shown: str) -> None:
         """Show a value that came in whole as its filter says; one without a filter is hidden."""
         if self._next is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
 from airlock_offline.emulator.display import shown, typed_fields
+from airlock_offline.emulator.field_types import INT
 from airlock_offline.emulator.keys import read_path
 from airlock_offline.emulator.message_filters import Filtering
 from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Failed
@@ -15,6 +16,7 @@ from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.typed_data import SIGNED_BITS
 from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, hash_fields
 from airlock_shared.ethereum.keccak import keccak256
 
@@ -73,6 +75,7 @@ class TypedFlow:
         elif p2 == P2_ARRAY:
             typed.count(data)
         elif p2 == P2_FIELD:
+            self._require_shown(typed, filtering)
             typed.value(data, more=p1 == P1_PARTIAL)
             if filtering and typed.root != DOMAIN and p1 != P1_PARTIAL:
                 last = typed.seen[-1]
@@ -81,6 +84,14 @@ class TypedFlow:
             raise Failed(PARAMETERS)
         self._typed, self._filtering = typed, filtering
         return b""
+
+    def _require_shown(self, typed: TypedStream, filtering: Filtering | None) -> None:
+        """Refuse a signed integer that is to be shown and has a width for which the app has no form."""
+        field = typed.awaited[1] if typed.awaited else None
+        always = typed.root == DOMAIN or self._settings.raw_messages or self._raw_messages_first
+        shown_now = filtering.shows_raw if filtering else always
+        if field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now:
+            raise Failed(BAD_DATA)
 
     def filter(self, _p1: int, p2: int, data: bytes) -> bytes:
         """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""

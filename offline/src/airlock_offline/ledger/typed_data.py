@@ -33,8 +33,8 @@ MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device
 MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes
 
-INTEGER_BITS = (8, 16, 32, 64, 128, 256)
-"""The app answers 6A80 to any other width, as if a setting were off; measured on the real app."""
+SIGNED_BITS = (8, 16, 32, 64, 128, 256)
+"""The app answers 6A80 to signed integers of any other width, as if a setting were off; unsigned ones it takes in all."""
 
 _ARRAY_FLAG = 0x80
 _SIZE_FLAG = 0x40
@@ -85,7 +85,7 @@ def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
     return FieldsFlow(definitions, values, sign)
 
 
-WIDTHS = f"integers of {', '.join(map(str, INTEGER_BITS))} bits"
+WIDTHS = f"signed integers of {', '.join(map(str, SIGNED_BITS))} bits"
 WIDTHS_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
     "sign this struct with a Ledger"
@@ -93,10 +93,10 @@ WIDTHS_DO = (
 
 
 def refused_integers(structs: Mapping[str, tuple[Member, ...]]) -> list[str]:
-    """Return the members whose integers have a width that the app refuses, as ``Order.price (uint24)``."""
+    """Return the members whose integers have a width that the app refuses, as ``Order.price (int24)``."""
     bases = ((name, member, member.type.partition("[")[0]) for name, members in structs.items() for member in members)
     sized = ((f"{name}.{member.name} ({member.type})", atomic_kind(base)) for name, member, base in bases)
-    return [said for said, kind in sized if kind and kind[0] in ("int", "uint") and kind[1] not in INTEGER_BITS]
+    return [said for said, kind in sized if kind and kind[0] == "int" and kind[1] not in SIGNED_BITS]
 
 
 def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:
