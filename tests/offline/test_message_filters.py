@@ -376,7 +376,6 @@ def test_a_token_that_is_another_one_than_the_message_names_is_refused() -> None
 
 
 def test_a_set_of_the_file_that_ledger_has_not_signed_is_pinned_and_refused_by_the_device() -> None:
-    sets = changed_set(PERMIT, (("fields", 0, "label"), "Owner"))
-    deployment = deployed(filtered_document(PERMIT, sets))
+    deployment = deployed(filtered_document(PERMIT, changed_set(PERMIT, (("fields", 0, "label"), "Owner"))))
     told = ToldMessage(deployment.filters["Permit"], deployment.token)
     without_signing(Desk(), PERMIT, told, FiltersRefused, "a message filter for Permit")

@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_online.preparing.device_metadata import add_device_metadata
 from airlock_shared.catalogue.profile import resolve
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import FORMAT_WITH_FILTERS, FORMAT_WITH_PROFILE, Deployment, parse_deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import DOMAIN_TYPE, TREASURY
-from shared.token_records import MAINNET_USDC, PUBLISHED
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes
 
 SETS = (VECTORS / "device-metadata/eip712_v2.json").read_bytes()
@@ -108,9 +107,22 @@ def unfiltered_document(venue: FilteredVenue) -> dict[str, Any]:
     return document | changed | {"format": FORMAT_WITH_PROFILE}
 
 
-def filtered_document(venue: FilteredVenue, sets: bytes = SETS, tokens: bytes = PUBLISHED) -> dict[str, Any]:
-    """Return the same as ``deployment fetch`` makes it of the published files."""
-    return add_device_metadata(unfiltered_document(venue), sets, tokens)
+def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the same with the token's record and the venue's set, as ``deployment fetch`` makes it."""
+    chain, contract, schema = venue.key.split(":")
+    entry = published or venue.published
+    fields = [
+        {"token" if name == "coin_ref" else name: value for name, value in each.items()} for each in entry["fields"]
+    ]
+    filters = {
+        "chain_id": int(chain),
+        "contract": contract,
+        "schema_hash": schema,
+        **entry["contractName"],
+        "fields": fields,
+    }
+    told = {"usdc": "0x" + USDC_RECORD.hex(), "messages": {venue.struct: filters}}
+    return unfiltered_document(venue) | {"format": FORMAT_WITH_FILTERS, "device_metadata": told}
 
 
 def deployed(document: dict[str, Any]) -> Deployment:
@@ -132,13 +144,13 @@ def typed(venue: FilteredVenue, **values: str) -> dict[str, Any]:
     }
 
 
-def changed_set(venue: FilteredVenue, *changes: tuple[Iterable[Any], Any]) -> bytes:
-    """Return the file with the venue's set alone, after changes: where, and the new value."""
-    sets = {venue.key: venue.published}
+def changed_set(venue: FilteredVenue, *changes: tuple[Iterable[Any], Any]) -> dict[str, Any]:
+    """Return the venue's set after changes: where, and the new value."""
+    found = venue.published
     for place, new in changes:
         *way, last = place
-        at: Any = sets[venue.key]
+        at: Any = found
         for step in way:
             at = at[step]
         at[last] = new
-    return json.dumps(sets).encode()
+    return found

@@ -1,4 +1,4 @@
-"""Message filters in a deployment: found in the published file, read strictly, of this very struct, and pinned in words."""
+"""Message filters in a deployment: read strictly, of this very struct, and pinned in words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 
-from airlock_online.preparing.device_metadata import add_device_metadata
 from airlock_shared.catalogue.filtered_structs import schema_hash
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import FORMAT, FORMAT_WITH_FILTERS, parse_deployment, read_deployment
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import DocumentError
 from shared.filtered_venues import (
     LIMIT,
     PERMIT,
     RFQ,
-    SETS,
     VENUES,
     FilteredVenue,
     changed_set,
@@ -26,12 +24,12 @@ from shared.filtered_venues import (
     filtered_document,
     unfiltered_document,
 )
-from shared.token_records import DER, PUBLISHED
+from shared.token_records import DER
 from shared.world import to_bytes
 
 
 @pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
-def test_the_published_set_of_a_venues_struct_is_found_and_pinned_whole(venue: FilteredVenue) -> None:
+def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
     deployment = deployed(filtered_document(venue))
     assert deployment.document["format"] == FORMAT_WITH_FILTERS
     [found] = deployment.filters.values()
@@ -49,11 +47,6 @@ def test_the_published_set_of_a_venues_struct_is_found_and_pinned_whole(venue: F
 def test_the_schema_is_what_ledger_names_it_by(venue: FilteredVenue) -> None:
     deployment = deployed(unfiltered_document(venue))
     assert schema_hash(structs_of(deployment)[venue.struct]) == venue.key.split(":")[2]
-
-
-def test_the_order_of_the_files_is_nothing() -> None:
-    document = unfiltered_document(PERMIT)
-    assert add_device_metadata(document, PUBLISHED, SETS) == add_device_metadata(document, SETS, PUBLISHED)
 
 
 def said(venue: FilteredVenue) -> str:
@@ -212,49 +205,6 @@ def test_filters_of_something_else_are_refused_by_both_halves(venue: FilteredVen
     with pytest.raises(DocumentError, match=what) as caught:
         deployed(document)
     assert caught.value.check == "DOC-DEPLOYMENT"
-
-
-# ---- the file ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_file_without_a_set_for_the_deployment_says_so() -> None:
-    others = {key: entry for key, entry in json.loads(SETS).items() if key != PERMIT.key}
-    with pytest.raises(UsageError, match="no message filters for any struct of this deployment"):
-        filtered_document(PERMIT, json.dumps(others).encode())
-
-
-def test_a_set_under_another_key_is_not_found() -> None:
-    chain, contract, schema = PERMIT.key.split(":")
-    for key in (
-        f"10:{contract}:{schema}",
-        f"{chain}:{RFQ.contract.lower()}:{schema}",
-        f"{chain}:{contract}:{schema[:-1]}0",
-    ):
-        with pytest.raises(UsageError, match="no message filters"):
-            filtered_document(PERMIT, json.dumps({key: PERMIT.published}).encode())
-
-
-@pytest.mark.parametrize(
-    ("place", "new"),
-    [
-        (("fields",), {}), (("fields",), [1]), (("fields", 0, "format"), 1), (("fields", 0, "coin_ref"), "0"),
-        (("fields", 0, "more"), 1), (("contractName",), "Permit"), (("contractName", "label"), 1), (("more",), 1),
-    ],
-)  # fmt: skip
-def test_what_is_no_set_as_ledger_publishes_them_is_refused_with_where_to_get_one(
-    place: tuple[Any, ...], new: Any
-) -> None:
-    with pytest.raises(UsageError) as caught:
-        filtered_document(PERMIT, changed_set(PERMIT, (place, new)))
-    assert "eip712_v2.json" in str(caught.value.do)
-
-
-def test_the_earlier_file_without_formats_is_refused_with_which_one_it_is() -> None:
-    fields = [{name: value for name, value in each.items() if name in ("label", "path", "signature")}
-              for each in PERMIT.published["fields"]]  # fmt: skip
-    with pytest.raises(UsageError) as caught:
-        filtered_document(PERMIT, changed_set(PERMIT, (("fields",), fields)))
-    assert "eip712_v2.json" in str(caught.value.do)
 
 
 def test_signatures_are_not_ours_to_judge() -> None:
