@@ -121,9 +121,14 @@ bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded picture
 docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
 
-speculos: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF="one or several")
-	@test -n "$(ELF)" || { echo "Name the Ethereum app's ELF, one for each model: make speculos ELF=/path/app.elf (docs/reference/ledger.md)" >&2; exit 2; }
-	@for elf in $(ELF); do \
+.PHONY: qemu
+qemu:
+	@sh tests/speculos/qemu.sh
+
+speculos: qemu $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done ## The suite and a rehearsal on the real app (ELF="one or several"; without: the public one)
+	@elfs="$(ELF)"; [ -n "$$elfs" ] || { echo "== fetching the public app"; \
+		elfs=$$($(VENVS)/dev/bin/python tests/speculos/fetch_app.py .tools/speculos $(APP_REPOSITORY)) || exit 2; }; \
+	for elf in $$elfs; do \
 		test -f "$$elf" || { echo "There is no ELF of the Ethereum app at $$elf (docs/reference/ledger.md)" >&2; exit 2; }; \
 		echo "== $$elf"; \
 		AIRLOCK_ETH_ELF=$$(realpath "$$elf") $(VENVS)/dev/bin/python -m pytest -q tests/speculos || exit; \
@@ -182,9 +187,8 @@ $(VENVS)/kit/.done: shared/packing/requirements.txt shared/pyproject.toml offlin
 	@$(VENVS)/kit/bin/python $(MEMBERS) -e shared -e offline
 	@touch $@
 
-# The emulator of Ledger's devices; it also needs Debian's qemu-user-static. Never on a signing machine.
+# The emulator of Ledger's devices; it also needs qemu. Never on a signing machine.
 $(VENVS)/speculos/.done: tests/speculos/requirements.txt | .venvs/.python
-	@command -v qemu-arm-static >/dev/null || { echo "Speculos needs qemu: apt-get install qemu-user-static" >&2; exit 2; }
 	@echo "Setting up Speculos ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/speculos
 	@$(VENVS)/speculos/bin/python $(PINNED) tests/speculos/requirements.txt

@@ -6,6 +6,7 @@ document has what, the relayer's endpoint, bodies of the core API and of the TWA
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -179,23 +180,29 @@ def test_everything_that_is_elsewhere_at_this_venue_is_told_at_once(tmp_path: Pa
 
 
 def test_a_width_that_the_ledgers_app_refuses_is_told_by_plan_check(tmp_path: Path) -> None:
-    text = PROFILE["structs"]["TwapCancelReq"]["encode_type"].replace("uint64 id", "uint24 id")
+    structs = copy.deepcopy(PROFILE["structs"])
+    for name, old, new in (
+        ("TpSlReq", "int128 percentage", "int96 percentage"),
+        ("TwapCancelReq", "uint64 id", "uint24 id"),
+    ):
+        structs[name]["encode_type"] = structs[name]["encode_type"].replace(old, new)
     with second_venue(TRADER, types=OTHER) as running:
         desk = Desk(tmp_path, running)
-        twap = {**PROFILE["structs"]["TwapCancelReq"], "encode_type": text}
-        desk.profile = {**PROFILE, "structs": {**PROFILE["structs"], "TwapCancelReq": twap}}
+        desk.profile = {**PROFILE, "structs": structs}
         desk.pin()
-    fields = f'trader = "{TRADER}"\ntwapId = 41\n'
-    desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action="twap-cancel", fields=fields, number=1))
-    ended = desk.offline("plan", "check", desk.path("plan.toml"))
-    told = ended.out + ended.err
-    assert (ended.code, "PLAN-WIDTH" in told, "uint24" in told) == (2, True, True), told
-    adopts = PLAN.format(
-        trader=TRADER, action="referral-set-code", fields=f'referee = "{TRADER}"\ncode = "A"\n', number=1
+    trigger = (
+        f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
+        'coinExposure = "0.1"\nprice = "2000"\n'
     )
-    desk.path("plan.toml").write_text(adopts)
-    ended = desk.offline("plan", "check", desk.path("plan.toml"))
-    assert ended.code == 0, ended.err
+    for action, fields, code in (
+        ("tpsl-partial", trigger, 2),
+        ("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n', 0),
+        ("referral-set-code", f'referee = "{TRADER}"\ncode = "A"\n', 0),
+    ):
+        desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action=action, fields=fields, number=1))
+        ended = desk.offline("plan", "check", desk.path("plan.toml"))
+        told = ended.out + ended.err
+        assert (ended.code, "PLAN-WIDTH" in told, "int96" in told) == (code, code == 2, code == 2), told
 
 
 def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_path: Path) -> None:

@@ -130,15 +130,15 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
 ) -> None:
     assert _check(desk).code == 0
     ended = _trust(desk, WIDE)
-    assert (ended.code, ended.json()["refused_by_ledger"]) == (0, ["MoveReq.fee (uint24)", "MoveReq.tick (int40)"])
+    assert (ended.code, ended.json()["refused_by_ledger"]) == (0, ["MoveReq.tick (int40)"])
     said = " ".join(ended.err.split())
-    assert "takes integers of 8, 16, 32, 64, 128, 256 bits alone, and not MoveReq.fee (uint24)" in said
+    assert "takes signed integers of 8, 16, 32, 64, 128, 256 bits alone, and not MoveReq.tick (int40)" in said
     assert "Raw messages" not in said
     checked = _check(desk)
     assert checked.code == 2, checked.err
     [mistake] = checked.json()["mistakes"]
     assert (mistake["check"], mistake["line"], mistake["got"]) == (
-        "PLAN-WIDTH", 16, "MoveReq.fee (uint24), MoveReq.tick (int40)"
+        "PLAN-WIDTH", 16, "MoveReq.tick (int40)"
     )  # fmt: skip
     by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
     assert _check(desk, by_hashes).code == 0
@@ -146,6 +146,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
 
 
 def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
-    ended = _trust(desk, TEXT.replace(")", ",uint8 a,int16 b,uint32 c,int64 d,uint128 e,int256 f)"))
+    ended = _trust(desk, TEXT.replace(")", ",uint24 a,int16 b,uint96 c,int64 d,uint248 e,int256 f)"))
     assert (ended.code, ended.json()["refused_by_ledger"], "NOTE: the Ethereum app" in ended.err) == (0, [], False)
     assert _check(desk).code == 0

@@ -17,7 +17,8 @@ from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
 from airlock_offline.emulator.terminal import page_lines
-from airlock_offline.ledger.apdu import Ins, encode_path
+from airlock_offline.ledger.apdu import Ins, encode_path, ethereum_apdu
+from airlock_offline.ledger.commands.uploads import _in_chunks
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.readiness import WrongDevice, require_account
@@ -229,7 +230,7 @@ def test_hashes_are_not_signed_with_the_advised_settings() -> None:
 
 def test_a_type_of_transaction_that_the_app_does_not_know_is_named() -> None:
     with pytest.raises(NotSupported):
-        EthereumApp(SoftwareLedger())._in_chunks(Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
+        _in_chunks(EthereumApp(SoftwareLedger()), Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
 
 
 @pytest.mark.parametrize("garbage", ["01", "8101", "80ff", "c0ff", "05" + "ff" + "41", "420141" + "00", "0003414243"])
@@ -363,3 +364,25 @@ def test_its_settings_are_options_of_its_command(words: tuple[str, ...], blind: 
         transport.close()
         process.terminate()
     assert signed is signs
+
+
+@pytest.mark.parametrize(
+    ("kind", "sw"), [("uint24", 0x9000), ("uint248", 0x9000), ("int64", 0x9000), ("int24", 0x6A80), ("int96", 0x6A80)]
+)
+@pytest.mark.parametrize("model", ["flex", "nanosp"])
+def test_a_signed_integer_without_a_form_is_refused_where_it_would_be_shown(kind: str, sw: int, model: str) -> None:
+    assert answer_to_a_value(kind, SoftwareLedger(model=model)) == sw
+    unshown = SoftwareLedger(model=model, settings=AppSettings(raw_messages=False, blind_signing=True))
+    assert answer_to_a_value(kind, unshown) == (0x9000 if model == "nanosp" else sw)
+
+
+def answer_to_a_value(kind: str, device: SoftwareLedger) -> int:
+    """Return the status word of a value of this type, sent whether the client would send it or not."""
+    code, size = (2, int(kind[4:])) if kind.startswith("u") else (1, int(kind[3:]))
+    for ins, p2, data in (
+        (Ins.EIP712_DEFINITION, 0x00, b"EIP712Domain"), (Ins.EIP712_DEFINITION, 0xFF, b"\x05\x04name"),
+        (Ins.EIP712_DEFINITION, 0x00, b"X"), (Ins.EIP712_DEFINITION, 0xFF, bytes((code | 0x40, size // 8)) + b"\x01a"),
+        (Ins.EIP712_VALUE, 0x00, b"EIP712Domain"), (Ins.EIP712_VALUE, 0xFF, b"\0\x01d"), (Ins.EIP712_VALUE, 0x00, b"X"),
+    ):  # fmt: skip
+        assert device.exchange(ethereum_apdu(ins, 0, p2, data).encode()) == (b"", 0x9000)
+    return device.exchange(ethereum_apdu(Ins.EIP712_VALUE, 0, 0xFF, b"\0\x01\x05").encode())[1]

@@ -11,7 +11,7 @@ from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_pat
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
-from airlock_offline.ledger.typed_data import INTEGER_BITS, MAX_ARRAY_COUNT, MAX_LEAVES, fields_flow, refused_integers
+from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, SIGNED_BITS, fields_flow, refused_integers
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.payload import definitions
 from airlock_shared.errors import UsageError
@@ -263,26 +263,31 @@ def test_the_largest_arrays_are_not_refused() -> None:
 # ---- integer widths -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["int", "uint"])
-def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent(kind: str) -> None:
+def test_every_width_that_the_app_refuses_is_named_before_anything_is_sent() -> None:
     for bits in range(8, 257, 8):
-        typed_data, transport = typed({"price": f"{kind}{bits}"}, {"price": 1}), Scripted(b"")
-        if bits in INTEGER_BITS:
+        typed_data, transport = typed({"price": f"int{bits}"}, {"price": 1}), Scripted(b"")
+        if bits in SIGNED_BITS:
             fields_flow(PATH, typed_data)
             continue
-        with pytest.raises(NoSuchWidth, match=rf"Order\.price \({kind}{bits}\)") as caught:
+        with pytest.raises(NoSuchWidth, match=rf"Order\.price \(int{bits}\)") as caught:
             EthereumApp(transport).sign_typed_data(PATH, typed_data)
         assert transport.sent == []
         assert "Raw messages" not in caught.value.do
 
 
-@pytest.mark.parametrize("type_name", ["uint24[]", "int40[2][]"])
+@pytest.mark.parametrize("bits", range(8, 257, 8))
+def test_an_unsigned_integer_is_sent_whatever_its_width(bits: int) -> None:
+    """The real app takes and shows all of them (tests/speculos/test_every_kind.py)."""
+    fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))
+
+
+@pytest.mark.parametrize("type_name", ["int24[]", "int40[2][]"])
 def test_a_refused_width_is_found_in_arrays(type_name: str) -> None:
     assert refused_integers(typed({"a": type_name}, {"a": []}).structs) == [f"Order.a ({type_name})"]
 
 
 def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_not_used() -> None:
-    inner = [{"name": "b", "type": "uint96"}]
+    inner = [{"name": "b", "type": "int96"}]
     with pytest.raises(NoSuchWidth, match=r"Inner\.b"):
         sent(typed({"a": "Inner"}, {"a": {"b": 1}}, Inner=inner))
     sent(typed({"a": "bool"}, {"a": True}, Unused=inner))

@@ -54,7 +54,7 @@ class FakeApp:
     def address(self, _path: str, **_options: bool) -> Any:
         return type("Found", (), {"address": self.case.step.signer.address})
 
-    def sign_typed_data(self, _path: str, _typed_data: Any) -> FakeAnswer:
+    def sign_typed_data(self, _path: str, _typed_data: Any, _told: Any = None) -> FakeAnswer:
         self.asked += 1
         return FakeAnswer(SIGNATURES[self.case.request.step])
 

@@ -12,6 +12,7 @@ import pytest
 
 from airlock_offline.cli import main, trust
 from airlock_offline.cli.main import confine_command
+from airlock_offline.cli.trust_struct import pin_struct
 from airlock_offline.confinement import confine, needs
 from airlock_offline.home import OfflineHome
 from airlock_shared.documents.deployment import parse_deployment
@@ -107,5 +108,5 @@ def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatc
     with pytest.raises(UsageError):
         state.pin(deployment, data, NOW_MS)
     with pytest.raises(UsageError):
-        state.pin_struct(deployment.name, {"name": "X"}, NOW_MS)
+        pin_struct(state, deployment.name, {"name": "X"}, NOW_MS)
     assert (state.pinned(deployment.name), state.struct_pins(deployment.name)) == (None, [])

@@ -25,6 +25,7 @@ EXPECTED = {
     0x5501: status.RefusedOnDevice,
     0x6985: status.RefusedOnDevice,
     0x6A80: status.SettingOff,
+    0x6A88: status_words.FiltersMissing,
     0x6D00: status_words.NotSupported,
     0x6501: status_words.NotSupported,
     0x6A15: status_words.PathNotAllowed,

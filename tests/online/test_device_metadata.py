@@ -13,6 +13,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import parse_deployment
 from commands import FinishedCommand
 from online.online_command import OnlineCommand
+from shared.filtered_venues import SETS
 from shared.token_records import PUBLISHED, published, unsigned
 
 
@@ -70,7 +71,6 @@ def test_a_record_that_calls_the_pinned_token_otherwise_is_refused(machine: Onli
     "content",
     [
         b"",
-        b"{}",
         b"[]",
         b'"0x"',
         b'"0x00"',
@@ -87,3 +87,10 @@ def test_what_is_no_file_of_records_is_refused_with_where_to_get_one(machine: On
     assert ended.code == 2
     assert "erc20-signatures.json" in ended.err
     assert not (machine.folder / "told.json").exists()
+
+
+def test_the_file_of_message_filters_has_none_for_a_rehearsals_contract_which_is_said(machine: OnlineCommand) -> None:
+    for content in (SETS, b"{}"):
+        ended = fetch(machine, content)
+        assert (ended.code, (machine.folder / "told.json").exists()) == (2, False)
+        assert "has no message filters for any struct of this deployment" in " ".join(ended.err.split())

@@ -33,7 +33,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "people": lambda data: parse_people(data, cast("Plan", None)),  # its format is read before anything of the plan
     "plan": lambda data: parse_plan(b"format = " + json.dumps(str(json.loads(data)["format"])).encode()),
 }
-NEWEST = dict.fromkeys(READERS, 1) | {"deployment": 2, "plan": 2}
+NEWEST = dict.fromkeys(READERS, 1) | {"deployment": 3, "plan": 2}
 
 
 def _refused(kind: str, found: object) -> Refusal:

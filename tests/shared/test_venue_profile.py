@@ -487,7 +487,7 @@ def test_a_leaf_is_found_at_any_depth() -> None:
 
 
 def test_a_newer_deployment_says_which_machine_to_update() -> None:
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": "airlock/deployment@3"}
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": "airlock/deployment@4"}
     with pytest.raises(DocumentError, match="newer version") as caught:
         parse_deployment(to_bytes(document))
     assert "update Airlock on this machine" in caught.value.do

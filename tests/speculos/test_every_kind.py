@@ -15,9 +15,11 @@ import pytest
 
 from airlock_offline.emulator.answers import AppSettings
 from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger import typed_data as typed_data_module
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.typed_data import fields_flow
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.catalogue.calls import selectors
 from airlock_shared.catalogue.encode_types import types_of
@@ -105,3 +107,34 @@ def test_every_kind_of_transaction_and_message_is_answered_and_shown_as_listed(
         answers = [transport.exchange(bytes.fromhex(apdu), person=True) for apdu in case["apdus"]]
     assert answers == expected
     assert person.pages == listed
+
+
+@pytest.mark.parametrize("bits", [8, 24, 40, 96, 160, 248])
+def test_an_unsigned_integer_of_any_width_is_shown_as_listed_and_signed(real_app: RealApp, bits: int) -> None:
+    typed_data, hashes = read_typed_data(one_member(f"uint{bits}", str(2**bits - 1)))
+    real_app.configure(raw_messages=True, blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
+        signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
+    assert recovered(signature, hashes.digest) == SIGNER
+    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+
+
+@pytest.mark.parametrize("bits", [24, 96, 248])
+def test_a_signed_integer_of_another_width_is_refused_as_by_the_software_ledger(
+    real_app: RealApp, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typed_data_module, "refused_integers", lambda _structs: [])
+    flow = fields_flow(PATH, read_typed_data(one_member(f"int{bits}", "-5"))[0])
+    software = SoftwareLedger(model=real_app.file.built)
+    commands = [apdu.encode() for apdu in (*flow.definitions, *flow.values)]
+    expected = [software.exchange(apdu) for apdu in commands]
+    real_app.configure(raw_messages=True, blind_signing=False)
+    with closing(LoopbackTransport(real_app.port)) as transport:
+        answers = [transport.exchange(apdu, person=True) for apdu in commands]
+    assert answers == expected
+    assert answers[-1] == (b"", 0x6A80)
+
+
+def one_member(kind: str, number: str) -> dict[str, Any]:
+    types = {"EIP712Domain": DOMAIN["EIP712Domain"][:1], "X": [{"name": "a", "type": kind}]}
+    return {"types": types, "primaryType": "X", "domain": {"name": "d"}, "message": {"a": number}}

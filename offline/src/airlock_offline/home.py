@@ -14,7 +14,7 @@ from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import append_line, current, make_folder, read_input, write_new
+from airlock_shared.host.files import current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
 
@@ -106,7 +106,8 @@ class OfflineHome:
 
     # -- structs beyond the catalogue
 
-    def _structs_path(self, deployment: str) -> Path:
+    def structs_path(self, deployment: str) -> Path:
+        """Return where the structs are pinned that belong to a deployment."""
         return self.home / "structs" / f"{deployment}.jsonl"
 
     def custom_structs(self, deployment: Deployment) -> Mapping[str, Intent]:
@@ -120,17 +121,8 @@ class OfflineHome:
 
     def struct_pins(self, deployment: str) -> list[dict[str, str]]:
         """Return what was pinned for a deployment, oldest first; of pins with one name the newest counts."""
-        path = self._structs_path(deployment)
+        path = self.structs_path(deployment)
         return [parse_json(line) for line in read_input(path).splitlines()] if path.exists() else []
-
-    def pin_struct(
-        self, deployment: str, pin: dict[str, str], at_ms: int, replaced: dict[str, str] | None = None
-    ) -> None:
-        """Pin a struct for a deployment; the transcript has it first, with the pin of that name that it replaces, whole."""
-        make_folder(self._structs_path(deployment).parent)
-        also = {"replaced": replaced} if replaced else {}
-        self.transcript.record("struct-pinned", {"deployment": deployment, **pin} | also, at_ms)
-        append_line(self._structs_path(deployment), json.dumps(pin).encode())
 
     # -- what hot wallets asked
 

@@ -32,6 +32,7 @@ from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, wrap
 from airlock_shared.wire.codec import fingerprint, to_json
 from bench.make_batch import make_batch
+from shared.filtered_venues import PERMIT, filtered_document
 from shared.world import DEPLOYMENT_TEXT, good, whole
 from shared.world import PLAN_TEXT as TOML
 
@@ -65,6 +66,8 @@ def signatures(folder: Path) -> bytes:
 def document(kind: str, folder: Path) -> bytes:
     if kind == "signatures":
         return signatures(folder / "made")
+    if kind == "deployment@3":
+        return to_json(filtered_document(PERMIT))
     return {"plan": TOML.encode(), "deployment": REHEARSAL_TEXT.encode(), "requests": to_json(whole())}[kind]
 
 
@@ -83,7 +86,7 @@ def last_json(capsys: pytest.CaptureFixture[str]) -> Any:
 # ---- there and back ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["deployment", "plan", "requests", "signatures"])
+@pytest.mark.parametrize("kind", ["deployment", "deployment@3", "plan", "requests", "signatures"])
 def test_each_kind_of_document_comes_back_as_it_was(
     kind: str, home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

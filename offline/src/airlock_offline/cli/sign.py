@@ -17,7 +17,7 @@ from airlock_offline.ledger.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock
-from airlock_offline.signing.device_pages import need_of, pages_of, typed_data_of
+from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
+RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
@@ -206,9 +207,10 @@ def _desk(
     def look(case: Case) -> None:
         need = need_of(case)
         device.look(app, need)
-        if need.raw_messages and not told:
-            told.append(RAW_MESSAGES)
-            say(RAW_MESSAGES)
+        setting = RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
+        if setting and setting not in told[-1:]:
+            told.append(setting)
+            say(setting)
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case
@@ -264,7 +266,8 @@ def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]],
     pages = pages_of(case, model, by_hashes=by_hashes)
     if by_hashes or not isinstance(case, IntentCase):
         return pages, []  # the review's own notes say so
-    return pages, not_shown_in_full(typed_data_of(case), model)
+    told = told_of(case)
+    return pages, told.notes(typed_data_of(case), model) if told else not_shown_in_full(typed_data_of(case), model)
 
 
 def sections_of(

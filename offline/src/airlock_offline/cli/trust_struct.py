@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import click
@@ -16,6 +17,7 @@ from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
 from airlock_shared.errors import UsageError
+from airlock_shared.host.files import append_line, make_folder
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 
 _CHANGE = "change the venue's profile, fetch the deployment with it again, and pin that"
@@ -62,11 +64,21 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
         for line in _compared(deployment, intent, custom_intent(old) if old else None):
             say(line)
         ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.rehearses())
-        state.pin_struct(deployment, pin, now_ms(), old)
+        pin_struct(state, deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:
         show_json({"ok": True, "struct": intent.name, "deployment": deployment, "pinned_already": known,
                    "refused_by_ledger": refused})  # fmt: skip
+
+
+def pin_struct(
+    state: OfflineHome, deployment: str, pin: dict[str, str], at_ms: int, replaced: dict[str, str] | None = None
+) -> None:
+    """Pin a struct for a deployment; the transcript has it first, with the pin of that name that it replaces, whole."""
+    make_folder(state.structs_path(deployment).parent)
+    also = {"replaced": replaced} if replaced else {}
+    state.transcript.record("struct-pinned", {"deployment": deployment, **pin} | also, at_ms)
+    append_line(state.structs_path(deployment), json.dumps(pin).encode())
 
 
 def _compared(deployment: str, intent: Intent, old: Intent | None) -> Iterator[str]:

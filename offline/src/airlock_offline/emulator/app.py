@@ -1,7 +1,7 @@
 """The software Ledger: the Ethereum app's commands, with a public test seed. A simulator for rehearsals and tests.
 
 It answers as the real app 1.22.0 answered when it was recorded (``tests/vectors/ledger``), and can misbehave on request.
-Not simulated: filtered typed data (INS 1E), and what ``transactions`` names.
+Not simulated: what ``message_filters`` and ``transactions`` name.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class SoftwareLedger:
         self._seed = seed
         self._faults = faults
         self._screens = screens
-        self._typed = TypedFlow(model, settings)
         self._tokens = Tokens()
+        self._typed = TypedFlow(model, settings, self._tokens)
         self._uploads = Uploads(model, settings, self._account, self._tokens)
         self._leave_half_way()
 
@@ -119,6 +119,7 @@ class SoftwareLedger:
             Ins.TOKEN: self._tokens.provide,
             Ins.EIP712_DEFINITION: self._typed.define,
             Ins.EIP712_VALUE: self._typed.value,
+            Ins.EIP712_FILTER: self._typed.filter,
         }
         signing: dict[int, Callable[[int, int, bytes], SigningRequest | None]] = {
             Ins.SIGN_TRANSACTION: self._uploads.transaction,

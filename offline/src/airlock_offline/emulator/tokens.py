@@ -37,19 +37,32 @@ class Tokens:
             raise Failed(BAD_DATA)
         rest = signed[length:]
         decimals, chain_id = int.from_bytes(rest[20:24], "big"), int.from_bytes(rest[24:28], "big")
-        if chain_id not in NETWORKS or not _is_ledgers(signed, signature):
+        if chain_id not in NETWORKS or not is_ledgers(signed, signature):
             raise Failed(BAD_DATA)
         place = self._next
         self._kept[place] = TokenMetadata(signed[:length].decode("latin-1"), rest[:20], decimals, chain_id, data)
         self._next = (place + 1) % _KEPT
         return bytes((place,))
 
+    def get(self, place: int) -> TokenMetadata | None:
+        """Return the token at a place."""
+        return self._kept[place]
+
+    def place_of(self, contract: bytes) -> int | None:
+        """Return the place of a contract's token."""
+        return next((at for at, token in enumerate(self._kept) if token and token.address == contract), None)
+
+    def pass_over(self, place: int) -> None:
+        """Leave a place empty: the next record takes the one after it."""
+        if self._next == place:
+            self._next = (place + 1) % _KEPT
+
     def at(self, contract: bytes) -> TokenMetadata | None:
         """Return the token of a contract, None when nobody told of it."""
         return next((token for token in self._kept if token and token.address == contract), None)
 
 
-def _is_ledgers(signed: bytes, signature: bytes) -> bool:
+def is_ledgers(signed: bytes, signature: bytes) -> bool:
     """Tell whether this is Ledger's signature: the key that it recovers to, by either parity, is Ledger's."""
     from coincurve import PublicKey
 

@@ -7,13 +7,17 @@ within the definitions is added to: the next flow fails late with 6A80. Recorded
 from __future__ import annotations
 
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
-from airlock_offline.emulator.display import typed_fields
+from airlock_offline.emulator.display import shown, typed_fields
+from airlock_offline.emulator.field_types import INT
 from airlock_offline.emulator.keys import read_path
+from airlock_offline.emulator.message_filters import Filtering
 from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Failed
+from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.models import screen_of
-from airlock_offline.ledger.typed_data_screens import HASHES, TYPED_DATA, hash_fields
+from airlock_offline.ledger.typed_data import SIGNED_BITS
+from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, hash_fields
 from airlock_shared.ethereum.keccak import keccak256
 
 _FIRST_V = 27
@@ -23,15 +27,17 @@ _LEFT_FIELD = bytes((0x03, 4)) + b"left"  # an address named "left"
 class TypedFlow:
     """The app's state between the commands of typed data. Every method raises ``Failed`` for what the app refuses."""
 
-    def __init__(self, model: str, settings: AppSettings) -> None:
+    def __init__(self, model: str, settings: AppSettings, tokens: Tokens) -> None:
         self._model = model
+        self._tokens = tokens
+        self._filtering: Filtering | None = None
         self._raw_messages_first = screen_of(model).raw_messages_first
         self._settings = settings
         self._typed: TypedStream | None = None
 
     def forget(self) -> None:
         """Forget what was begun."""
-        self._typed = None
+        self._typed = self._filtering = None
 
     def leave_half_way(self, *, in_message: bool) -> None:
         """Begin a flow that nobody will finish: left after the first value, or within the definitions."""
@@ -45,7 +51,7 @@ class TypedFlow:
     def define(self, _p1: int, p2: int, data: bytes) -> bytes:
         """Take a struct's name or a field's definition."""
         typed = self._typed or TypedStream()
-        self._typed = None  # unless all goes well; a flow that was left half-way is forgotten here
+        self._typed = self._filtering = None  # unless all goes well; a flow that was left half-way is forgotten here
         if typed.rooted:
             raise Failed(UNSPECIFIED)
         if p2 == P2_NAME:
@@ -59,24 +65,54 @@ class TypedFlow:
 
     def value(self, p1: int, p2: int, data: bytes) -> bytes:
         """Take a root struct's name, the count of an array, or a value or a piece of one."""
-        typed, self._typed = self._typed, None
-        if typed is None:
-            raise Failed(ORDER)
-        if (p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields():
+        typed, filtering = self._taken()
+        if (p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields(filtering):
             raise Failed(BAD_DATA)
         if p2 == P2_NAME:
             typed.begin(data)
+            if filtering and typed.root != DOMAIN:
+                filtering.root_begins()
         elif p2 == P2_ARRAY:
             typed.count(data)
         elif p2 == P2_FIELD:
+            self._require_shown(typed, filtering)
             typed.value(data, more=p1 == P1_PARTIAL)
+            if filtering and typed.root != DOMAIN and p1 != P1_PARTIAL:
+                last = typed.seen[-1]
+                filtering.value_came(last.field, last.raw, shown(last.field, last.raw, self._model))
         else:
             raise Failed(PARAMETERS)
-        self._typed = typed
+        self._typed, self._filtering = typed, filtering
         return b""
 
-    def _may_sign_fields(self) -> bool:
-        return self._settings.raw_messages or self._settings.blind_signing
+    def _require_shown(self, typed: TypedStream, filtering: Filtering | None) -> None:
+        """Refuse a signed integer that is to be shown and has a width for which the app has no form."""
+        field = typed.awaited[1] if typed.awaited else None
+        always = typed.root == DOMAIN or self._settings.raw_messages or self._raw_messages_first
+        shown_now = filtering.shows_raw if filtering else always
+        if field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now:
+            raise Failed(BAD_DATA)
+
+    def filter(self, _p1: int, p2: int, data: bytes) -> bytes:
+        """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""
+        typed, filtering = self._taken()
+        if p2 == P2_NAME:
+            filtering = None if self._settings.raw_messages else Filtering(typed, self._tokens)
+        elif filtering is not None:
+            filtering.take(p2, data)
+        self._typed, self._filtering = typed, filtering
+        return b""
+
+    def _taken(self) -> tuple[TypedStream, Filtering | None]:
+        """Take the flow, which is forgotten unless all goes well."""
+        typed, filtering = self._typed, self._filtering
+        self.forget()
+        if typed is None:
+            raise Failed(ORDER)
+        return typed, filtering
+
+    def _may_sign_fields(self, filtering: Filtering | None) -> bool:
+        return bool(filtering or self._settings.raw_messages or self._settings.blind_signing)
 
     def finish(self, _p1: int, p2: int, data: bytes) -> SigningRequest:
         """Return what is to be signed: the finished flow, or the two hashes that came instead."""
@@ -94,13 +130,13 @@ class TypedFlow:
         return SigningRequest(path, _digest(domain, message), _FIRST_V, HASHES, hash_fields(domain, message))
 
     def _by_fields(self, data: bytes) -> SigningRequest:
-        typed, self._typed = self._typed, None
-        if typed is None:
-            raise Failed(ORDER)
+        typed, filtering = self._taken()
         domain, message = typed.domain_and_message()
         path, rest = read_path(data)
         if rest:
             raise Failed(BAD_DATA)
+        if filtering:
+            return SigningRequest(path, _digest(domain, message), _FIRST_V, FILTERED, filtering.finish())
         fields_shown = self._settings.raw_messages or self._raw_messages_first
         fields = typed_fields(typed, self._model, message_hash_only=not fields_shown)
         return SigningRequest(path, _digest(domain, message), _FIRST_V, TYPED_DATA if fields_shown else HASHES, fields)

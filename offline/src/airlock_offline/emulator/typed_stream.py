@@ -6,6 +6,7 @@ of the two gets wrong, the other does not repeat.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 
 from airlock_offline.emulator.field_types import (
@@ -36,10 +37,11 @@ class ReceivedValue(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What the stream waits for next: the count of an array level, or a value."""
+    """What the stream waits for next: the count of an array level, or a value; ``path`` is as filters name it."""
 
     field: FieldType
     is_count: bool
+    path: str
 
 
 _Walk = Generator[_Wanted, bytes, bytes]
@@ -70,6 +72,21 @@ class TypedStream:
         if not self._structs:
             raise Failed(BAD_DATA)
         self._structs[-1][1].append(read_field(data))
+
+    @property
+    def awaited(self) -> tuple[str, FieldType] | None:
+        """The path and the field of the value that comes next."""
+        return (self._wanted.path, self._wanted.field) if self._wanted and not self._wanted.is_count else None
+
+    @property
+    def root(self) -> str:
+        """The root struct whose values came last, or come now."""
+        return self._root
+
+    def schema(self) -> bytes:
+        """Return the definitions as JSON, in the order in which they came: what message filters are signed for."""
+        types = {name: [{"name": f.name, "type": f.type_name()} for f in fields] for name, fields in self._structs}
+        return json.dumps(types, separators=(",", ":")).encode("ascii")
 
     def _fields(self, name: str) -> list[FieldType]:
         for known, fields in self._structs:
@@ -102,7 +119,7 @@ class TypedStream:
             raise Failed(UNSPECIFIED)
         self.rooted = True
         self._root = name
-        self._walk = self._walk_struct(name, 0)
+        self._walk = self._walk_struct(name, "")
         self._advance(None)
 
     def count(self, data: bytes) -> None:
@@ -147,28 +164,28 @@ class TypedStream:
             self._walk = self._wanted = None
             self.hashes[self._root] = finished.value
 
-    def _walk_struct(self, name: str, depth: int) -> _Walk:
-        if depth > _MAX_DEPTH:
+    def _walk_struct(self, name: str, path: str) -> _Walk:
+        if path.replace(".[]", "").count(".") > _MAX_DEPTH:
             raise Failed(BAD_DATA)
         words = [keccak256(self._encode_type(name))]
         for field in self._fields(name):
-            word = yield from self._walk_field(field, field.levels, depth)
+            word = yield from self._walk_field(field, field.levels, path + field.name)
             words.append(word)
         return keccak256(b"".join(words))
 
-    def _walk_field(self, field: FieldType, levels: tuple[int | None, ...], depth: int) -> _Walk:
+    def _walk_field(self, field: FieldType, levels: tuple[int | None, ...], path: str) -> _Walk:
         if levels:
-            answer = yield _Wanted(field, is_count=True)
+            answer = yield _Wanted(field, True, path)
             if levels[-1] not in (None, answer[0]):
                 raise Failed(BAD_DATA)
             words = []
             for _ in range(answer[0]):
-                word = yield from self._walk_field(field, levels[:-1], depth)
+                word = yield from self._walk_field(field, levels[:-1], f"{path}.[]")
                 words.append(word)
             return keccak256(b"".join(words))
         if field.code == CUSTOM:
-            return (yield from self._walk_struct(field.custom, depth + 1))
-        raw = yield _Wanted(field, is_count=False)
+            return (yield from self._walk_struct(field.custom, f"{path}."))
+        raw = yield _Wanted(field, False, path)
         return encode_word(field, raw)
 
 

@@ -17,11 +17,9 @@ from airlock_offline.ledger.apdu import (
     INS_PRODUCT,
     P1_CONFIRM,
     P1_FIRST,
-    P1_MORE,
     P2_SIGN_HASHES,
     Apdu,
     Ins,
-    chunks,
     encode_path,
     ethereum_apdu,
 )
@@ -29,29 +27,26 @@ from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceA
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
-    SW_DATA,
     SW_OK,
     SW_PARAMETER,
     AppClosed,
-    TokenRefused,
     WrongApp,
     wrong_answer,
 )
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.ledger.typed_data import fields_flow
-from airlock_shared.errors import AirlockError, UsageError
+from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.token_metadata import TokenMetadata
+    from airlock_offline.ledger.commands.message_filters import ToldMessage
 
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
-TYPED_TRANSACTIONS = (0x01, 0x02, 0x04)  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING = 0x01
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
@@ -107,7 +102,7 @@ class EthereumApp:
 
     def simulated_product(self) -> int:
         """Ask a Ledger on loopback which USB product it stands for; 0 when it does not know the question."""
-        reply, sw = self._transport.exchange(Apdu(CLA_SIMULATOR, INS_PRODUCT, 0, 0).encode(), person=False)
+        reply, sw = self.exchange(Apdu(CLA_SIMULATOR, INS_PRODUCT, 0, 0))
         return int.from_bytes(reply, "big") if sw == SW_OK and len(reply) == 2 else 0
 
     def configuration(self) -> Configuration:
@@ -129,21 +124,26 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
         return account_in(reply, doing)
 
-    def sign_typed_data(self, path: str, typed_data: TypedData) -> DeviceSignature:
-        """Sign field by field: the device hashes and shows every value. Needs Raw messages."""
+    def sign_typed_data(self, path: str, typed_data: TypedData, told: ToldMessage | None = None) -> DeviceSignature:
+        """Sign field by field: the device hashes and shows every value. Needs Raw messages.
+
+        What it is ``told`` of the message says what it shows instead, and needs Raw messages off.
+        """
         doing = "sign the typed data"
         self.may_have_signed = False
-        flow = fields_flow(path, typed_data)
+        flow = told.flow(path, typed_data) if told else fields_flow(path, typed_data)
         first, *rest = flow.definitions
-        reply, sw = self._transport.exchange(first.encode(), person=False)
+        reply, sw = self.exchange(first)
         if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
-            reply, sw = self._transport.exchange(first.encode(), person=False)
-        self._require_silence(reply, sw, doing)
+            reply, sw = self.exchange(first)
+        self.require_silence(reply, sw, doing)
         for apdu in rest:
-            self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing)
+            self.require_silence(*self.exchange(apdu), doing)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
-            self._require_silence(*self._transport.exchange(apdu.encode(), person=True), doing)
-        return _signature(self._ask_to_sign(flow.sign, doing, RAW_MESSAGES), 27, doing)
+            reply, sw = self.exchange(apdu, person=True)
+            if told is None or not told.takes(apdu, reply, sw):
+                self.require_silence(reply, sw, doing)
+        return self.ask_to_sign(flow.sign, doing, RAW_MESSAGES)
 
     def sign_hashes(self, path: str, domain_hash: bytes, message_hash: bytes) -> DeviceSignature:
         """Sign typed data of which the device sees and shows the two 32-byte hashes only. Needs Blind signing.
@@ -155,70 +155,43 @@ class EthereumApp:
             raise ValueError(message)
         doing = "sign the typed data by its hashes"
         apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
-        return _signature(self._ask_to_sign(apdu, doing), 27, doing)
+        return self.ask_to_sign(apdu, doing)
 
     def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
-        """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
+        """Sign an unsigned transaction (see ``uploads``)."""
+        from airlock_offline.ledger.commands import uploads
 
-        Raises ``UsageError`` for a legacy transaction, of which the device answers only the low byte of v.
-        """
-        if unsigned_transaction[:1] not in [bytes((kind,)) for kind in TYPED_TRANSACTIONS]:
-            raise UsageError(
-                "only transactions of type 1, 2 and 4 are signed", do="prepare it as an EIP-1559 transaction"
-            )
-        payload = encode_path(path) + unsigned_transaction
-        return self._in_chunks(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
-
-    def provide_token(self, token: TokenMetadata) -> None:
-        """Tell the app of a token, for the next transaction alone: it then shows amounts of it.
-
-        Raises ``TokenRefused`` when the app does not accept the record, which it does not show.
-        """
-        doing = "tell the Ledger of the token"
-        self.may_have_signed = False
-        apdu = ethereum_apdu(Ins.TOKEN, 0, 0, token.record)
-        reply, sw = self._transport.exchange(apdu.encode(), person=False)
-        if sw == SW_DATA:
-            raise TokenRefused(
-                f"the Ledger does not accept the pinned record of {token.ticker}: its signature or its network",
-                do="pin a deployment with a newer record, or without one: an approval is then signed blind",
-            )
-        if sw != SW_OK:
-            raise _error(sw, doing)
-        if len(reply) != 1:
-            raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
+        return uploads.sign_transaction(self, path, unsigned_transaction)
 
     def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
-        """Sign a personal message (EIP-191, version 0x45)."""
-        payload = encode_path(path) + len(message).to_bytes(4, "big") + message
-        return self._in_chunks(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
+        """Sign a personal message (see ``uploads``)."""
+        from airlock_offline.ledger.commands import uploads
 
-    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
-        self.may_have_signed = False
-        pieces = chunks(payload)
-        for index, piece in enumerate(pieces[:-1]):
-            apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
-            self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing, BLIND_SIGNING)
-        last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else P1_FIRST, 0, pieces[-1])
-        return _signature(self._ask_to_sign(last, doing), first_v, doing)
+        return uploads.sign_personal_message(self, path, message)
 
-    def _ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING) -> bytes:
+    def ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING, first_v: int = 27) -> DeviceSignature:
+        """Send the last command of a signature and return what was signed. Raises what the status word stands for."""
         self.may_have_signed = True
-        reply, sw = self._transport.exchange(apdu.encode(), person=True)
+        reply, sw = self.exchange(apdu, person=True)
         if sw != SW_OK:
             self.may_have_signed = False
             raise _error(sw, doing, setting)
-        return reply
+        return _signature(reply, first_v, doing)
 
     def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
-        reply, sw = self._transport.exchange(apdu.encode(), person=person)
+        reply, sw = self.exchange(apdu, person=person)
         if sw != SW_OK:
             raise _error(sw, doing)
         return reply
 
+    def exchange(self, apdu: Apdu, *, person: bool = False) -> tuple[bytes, int]:
+        """Send a command and return its answer and status word."""
+        return self._transport.exchange(apdu.encode(), person=person)
+
     @staticmethod
-    def _require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
+    def require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
+        """Raise what a status word stands for, or ``WrongAnswer`` for an answer where none belongs."""
         if sw != SW_OK:
             raise _error(sw, doing, setting)
         if reply:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.drawing.line_breaks import counted_breaks, counted_lines, pages_of
+from airlock_offline.ledger.drawing.line_breaks import counted_lines, pages_of
 from airlock_offline.ledger.models import Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_offline.ledger.typed_data_screens import SHOWN_CHARACTERS, UNSHORTENED_FROM, shown_bytes, shown_string
@@ -22,11 +22,12 @@ def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
             if isinstance(item, ArrayCount):
                 notes += ["An array is empty: the Ledger does not show that it is there."] if not item.elements else []
             else:
-                notes += _notes(item, model)
+                notes += notes_of(item, model)
     return list(dict.fromkeys(notes))
 
 
-def _notes(leaf: Leaf, model: str) -> Iterator[str]:
+def notes_of(leaf: Leaf, model: str) -> Iterator[str]:
+    """Yield what ``model`` does not show in full of a value that it shows raw."""
     value, layout = leaf.value, screen_of(model).layout
     if isinstance(value, str):
         raw, shown = value.encode(), shown_string(value.encode(), model)
@@ -44,36 +45,11 @@ def _notes(leaf: Leaf, model: str) -> Iterator[str]:
             yield f"A Nano repeats digits of {leaf.name} on its second page: compare page by page, do not join them."
         return
     if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
-        yield from _behind_more(leaf.name, shown, layout)
+        from airlock_offline.ledger.drawing.behind_more import notes_behind_more
+
+        yield from notes_behind_more(leaf.name, shown, layout)
 
 
 def _repeats(text: str, layout: Buttons) -> bool:
     pages = pages_of(text, layout.face, layout.line_px, layout.lines)
     return "".join(line for page in pages for line in page) != text
-
-
-def _behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
-    yield f"{name} continues behind More: tap it on the Ledger to read all of it."
-    if not_drawn_behind_more(shown, layout):
-        yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
-
-
-def not_drawn_behind_more(value: str, layout: Touch) -> str:
-    """Return the end of a value for which the pages behind More have no room.
-
-    The device counts the pages in one typeface and fills them in another, a bolder one. Source: ``displayDetails`` and
-    ``displayDetailsPage`` in ``nbgl_use_case.c`` of the public device SDK.
-    """
-    lines = counted_lines(value, layout.names, layout.line_px)
-    pages = -(-lines // layout.more_lines)
-    if pages > 1:
-        a_line_holds = layout.line_px // 16
-        lost = -(-3 * (pages - 1) // a_line_holds)
-        on_the_last = lines - (pages - 1) * layout.more_lines
-        pages += lost // layout.more_lines + (on_the_last + lost % layout.more_lines > layout.more_lines)
-    for _ in range(pages):
-        breaks = list(counted_breaks(value, layout.bold, layout.line_px))
-        if len(breaks) < layout.more_lines:
-            return ""
-        value = value[breaks[layout.more_lines - 1] :]
-    return value

@@ -21,13 +21,15 @@ class WrongDevice(Refusal):
 class Need(NamedTuple):
     """What a Ledger is needed for: its 20-byte account at a path, and the settings without which the app does not sign.
 
-    Whether Blind signing is on can be read. Whether Raw messages is cannot: that is for people to look up.
+    Whether Blind signing is on can be read. Whether Raw messages is cannot: that is for people to look up. ``filtered``: a
+    message of which the app is told how to show it needs Raw messages off.
     """
 
     path: str
     account: bytes
     blind_signing: bool = False
     raw_messages: bool = False
+    filtered: bool = False
 
 
 def require_ready(app: EthereumApp, need: Need) -> bytes:

@@ -56,6 +56,10 @@ class AppFault(DeviceError):
     """The app reports an internal error or parameters that it does not know."""
 
 
+class FiltersMissing(DeviceError):
+    """The app was told of fewer message filters than Ledger has signed for the message."""
+
+
 class UnknownStatus(DeviceError):
     """The device answered a status word that is in no table of ours."""
 
@@ -115,6 +119,11 @@ STATUS_WORDS: dict[int, Meaning] = {
         SettingOff,
         "the Ethereum app refuses this data",
         "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more",
+    ),
+    0x6A88: Meaning(
+        FiltersMissing,
+        "the app misses message filters",
+        "pin a deployment with all filters of this message, or without any",
     ),
     0x6D00: Meaning(
         NotSupported, "the app does not know this command", "update the Ethereum app with Ledger Wallet, or open it"

@@ -135,11 +135,16 @@ def _token_fields(call: TokenCall, shown: ShownTransaction) -> list[ScreenField]
     if shown.token is None or shown.blind:
         return []
     address, raw = shown.data[16:36], int.from_bytes(shown.data[36:68], "big")
-    number = "Unlimited" if raw == _UNLIMITED else to_human(raw, Unit(shown.token.ticker, shown.token.decimals))
     return [
-        ScreenField(call.amount, f"{number} {shown.token.ticker}"),
+        ScreenField(call.amount, token_amount(raw, shown.token)),
         ScreenField(call.address, checksum_address(address)),
     ]
+
+
+def token_amount(raw: int, token: TokenMetadata | None) -> str:
+    """Return an amount of a token as the device shows it: of one that it does not know, without decimals."""
+    ticker, decimals = (token.ticker, token.decimals) if token else ("???", 0)
+    return f"{'Unlimited' if raw == _UNLIMITED else to_human(raw, Unit(ticker, decimals))} {ticker}"
 
 
 def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:

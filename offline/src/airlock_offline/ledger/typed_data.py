@@ -33,8 +33,8 @@ MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device
 MAX_VALUE_BYTES = 0xFFFF  # the length before a value has two bytes
 
-INTEGER_BITS = (8, 16, 32, 64, 128, 256)
-"""The app answers 6A80 to any other width, as if a setting were off; measured on the real app."""
+SIGNED_BITS = (8, 16, 32, 64, 128, 256)
+"""The app answers 6A80 to signed integers of any other width, as if a setting were off; unsigned ones it takes in all."""
 
 _ARRAY_FLAG = 0x80
 _SIZE_FLAG = 0x40
@@ -78,16 +78,14 @@ def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
     Raises ``UsageError`` when ``path`` is not a path, ``TooLargeForDevice`` when a limit is passed, ``NoSuchWidth``.
     """
     structs = streamed_structs(typed_data)
-    if refused := refused_integers(structs):
-        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
-    definitions = [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
-    values = _root(DOMAIN_TYPE) + _values(leaves(typed_data, DOMAIN_TYPE))
-    values += _root(typed_data.primary_type) + _values(leaves(typed_data, typed_data.primary_type))
+    definitions = definitions_of(structs)
+    values = root_of(DOMAIN_TYPE) + values_of(leaves(typed_data, DOMAIN_TYPE))
+    values += root_of(typed_data.primary_type) + values_of(leaves(typed_data, typed_data.primary_type))
     sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
     return FieldsFlow(definitions, values, sign)
 
 
-WIDTHS = f"integers of {', '.join(map(str, INTEGER_BITS))} bits"
+WIDTHS = f"signed integers of {', '.join(map(str, SIGNED_BITS))} bits"
 WIDTHS_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
     "sign this struct with a Ledger"
@@ -95,10 +93,10 @@ WIDTHS_DO = (
 
 
 def refused_integers(structs: Mapping[str, tuple[Member, ...]]) -> list[str]:
-    """Return the members whose integers have a width that the app refuses, as ``Order.price (uint24)``."""
+    """Return the members whose integers have a width that the app refuses, as ``Order.price (int24)``."""
     bases = ((name, member, member.type.partition("[")[0]) for name, members in structs.items() for member in members)
     sized = ((f"{name}.{member.name} ({member.type})", atomic_kind(base)) for name, member, base in bases)
-    return [said for said, kind in sized if kind and kind[0] in ("int", "uint") and kind[1] not in INTEGER_BITS]
+    return [said for said, kind in sized if kind and kind[0] == "int" and kind[1] not in SIGNED_BITS]
 
 
 def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:
@@ -134,6 +132,13 @@ def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
 
 
 # ---- definitions --------------------------------------------------------------------------------------------------
+
+
+def definitions_of(structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
+    """Return the commands that define structs, in their order. Raises as :func:`fields_flow`."""
+    if refused := refused_integers(structs):
+        raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
+    return [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
 
 
 def _definition(name: str, members: tuple[Member, ...], structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
@@ -179,11 +184,13 @@ def _with_length(name: str) -> bytes:
 # ---- values -------------------------------------------------------------------------------------------------------
 
 
-def _root(name: str) -> list[Apdu]:
+def root_of(name: str) -> list[Apdu]:
+    """Return the command that begins the values of a root struct."""
     return [ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_NAME, name.encode())]
 
 
-def _values(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
+def values_of(items: Iterator[Leaf | ArrayCount]) -> list[Apdu]:
+    """Return the commands for values and counts."""
     result: list[Apdu] = []
     leaf_count = 0
     for item in items:

@@ -57,6 +57,7 @@ _TYPED_FRAMES = (
 )
 TYPED_DATA = Review(*_TYPED_FRAMES, skippable=True, pauses=True)
 HASHES = Review(*_TYPED_FRAMES, skippable=True)
+FILTERED = Review(_TYPED_FRAMES[0], Frame(("Review typed message",), ("Sign typed message?",)), blind=False)
 
 
 def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
@@ -87,10 +88,11 @@ def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
 
 
 def _leaf_fields(items: Iterable[Leaf | ArrayCount], model: str) -> list[ScreenField]:
-    return [ScreenField(item.name, _shown(item, model)) for item in items if isinstance(item, Leaf)]
+    return [ScreenField(item.name, shown_value(item, model)) for item in items if isinstance(item, Leaf)]
 
 
-def _shown(leaf: Leaf, model: str) -> str:
+def shown_value(leaf: Leaf, model: str) -> str:
+    """Return a value as the device shows it raw."""
     if leaf.type == "address":
         return checksum_address(leaf.value)
     if isinstance(leaf.value, bool):

@@ -12,6 +12,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
 
 if TYPE_CHECKING:
+    from airlock_offline.ledger.commands.message_filters import ToldMessage
     from airlock_offline.ledger.transaction_screens import ShownTransaction
 
 
@@ -29,18 +30,31 @@ def typed_data_of(case: IntentCase) -> TypedData:
     return TypedData(structs, case.intent.name, values, case.message)
 
 
+def told_of(case: IntentCase) -> ToldMessage | None:
+    """Return what a Ledger is told of a message that it shows by fields; None where the deployment has no filters for it."""
+    deployment = case.situation.deployment
+    if case.intent.name not in deployment.filters or case.step.signer.show == "hashes":
+        return None
+    from airlock_offline.ledger.commands.message_filters import ToldMessage
+
+    return ToldMessage(deployment.filters[case.intent.name], deployment.token)
+
+
 def need_of(case: Case) -> Need:
     """Return what a Ledger must be and allow to sign this, and nothing beyond."""
     signer = case.step.signer
     if isinstance(case, IntentCase):
-        by_hashes = signer.show == "hashes"
-        return Need(signer.path, signer.address, blind_signing=by_hashes, raw_messages=not by_hashes)
+        by_hashes, filtered = signer.show == "hashes", told_of(case) is not None
+        raw_messages = not (by_hashes or filtered)
+        return Need(signer.path, signer.address, by_hashes, raw_messages, filtered)
     return Need(signer.path, signer.address, blind_signing=_shown(case).blind)
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
+        if told := told_of(case):
+            return told.pages(typed_data_of(case), model)
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
     from airlock_offline.ledger.transaction_screens import transaction_pages
 

@@ -16,7 +16,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.readiness import require_ready
 from airlock_offline.ledger.replies import DeviceSignature
-from airlock_offline.signing.device_pages import need_of, typed_data_of
+from airlock_offline.signing.device_pages import need_of, told_of, typed_data_of
 from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
@@ -267,13 +267,15 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
+        from airlock_offline.ledger.commands.uploads import provide_token
         from airlock_shared.catalogue.eip1559 import unsigned_bytes
 
         if filled is None:
             raise ValueError("a call is signed as the transaction that was filled in")
         if token := case.told_token:
-            app.provide_token(token)
+            provide_token(app, token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
-    return app.sign_typed_data(signer.path, typed_data_of(case)), "fields"
+    told = told_of(case)
+    return app.sign_typed_data(signer.path, typed_data_of(case), told), "filters" if told else "fields"

@@ -18,6 +18,7 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
@@ -49,7 +50,8 @@ def _service_options(command: F) -> F:
 @click.option(
     "--device-metadata",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file of Ledger's token records: an approval of USDC is then shown in full, with Blind signing off.",
+    multiple=True,
+    help="A file of Ledger's token records or message filters, which the Ledger is then told of. It may be given twice.",
 )
 @click.option(
     "--venue-profile",
@@ -64,7 +66,7 @@ def fetch(
     name: str,
     builder: str,
     output: Path,
-    device_metadata: Path | None,
+    device_metadata: tuple[Path, ...],
     venue_profile: Path | None,
     as_json: bool,
     **others: str | None,
@@ -79,7 +81,7 @@ def fetch(
         --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
-    records = None if device_metadata is None else read_input(device_metadata, max_bytes=MAX_BYTES)
+    records = [read_input(path, max_bytes=MAX_BYTES) for path in device_metadata]
     profile = None if venue_profile is None else read_input(venue_profile, max_bytes=PROFILE_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
@@ -89,9 +91,9 @@ def fetch(
         pairs = read_pairs(client, config.reads.pairs)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
-    document = document if records is None else add_device_metadata(document, records)
-    data = to_json(document if profile is None else add_venue_profile(document, profile))
-    fetched = parse_deployment(data)
+    document = document if profile is None else add_venue_profile(document, profile)
+    data = to_json(add_device_metadata(document, *records))
+    fetched = with_venue(parse_deployment(data))
     write_new(output, data)
     home.keep_deployment(fetched, data)
     if as_json:

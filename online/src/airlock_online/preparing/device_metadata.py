@@ -1,7 +1,8 @@
-"""Ledger's signed record of the pinned token, found in a file as Ledger publishes them.
+"""What a Ledger is told of a deployment, found in files as Ledger publishes them: its token, and how messages are shown.
 
-The file is JSON and holds one text: base64 of many records, each after its length in four bytes
+A file of tokens is JSON and holds one text: base64 of many records, each after its length in four bytes
 (``erc20-signatures.json`` of the npm package ``@ledgerhq/cryptoassets-evm-signatures``), or one record in hex after ``0x``.
+A file of message filters is a JSON object (``eip712_v2.json`` of the same package).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from airlock_online.preparing.message_filters import add_message_filters
 from airlock_shared.documents.token_metadata import read_token_metadata
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -21,33 +23,45 @@ MAX_BYTES = 16 << 20  # the list of a whole chain has about 2 MB
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
-def add_device_metadata(document: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """Return the deployment document with the record of its USDC.
+def add_device_metadata(document: dict[str, Any], *files: bytes) -> dict[str, Any]:
+    """Return the deployment document with what these files have for it.
 
-    Raises ``UsageError`` when the file is not one of records, or has none for this token.
+    Raises ``UsageError`` when a file is of neither kind, or has nothing for this deployment.
     """
+    read = [_parsed(data) for data in files]
+    for published in sorted(read, key=lambda it: isinstance(it, dict)):  # filters may need the token's record
+        add: Any = add_message_filters if isinstance(published, dict) else _add_token
+        document = add(document, published)
+    return document
+
+
+def _add_token(document: dict[str, Any], published: Any) -> dict[str, Any]:
     address, chain_id = document["contracts"].get("usdc"), document["chain_id"]
     if address is None:
         raise UsageError("this deployment pins no USDC contract", do="leave --device-metadata out")
     contract = parse_address(address)
-    for record in _records(data):
+    for record in _records(published):
         try:
             token = read_token_metadata(record)
         except DocumentError as error:
             raise _not_records(error.what) from None
         if (token.address, token.chain_id) == (contract, chain_id):
-            return document | {"device_metadata": {"usdc": "0x" + record.hex()}}
+            told = document.get("device_metadata", {}) | {"usdc": "0x" + record.hex()}
+            return document | {"device_metadata": told}
     raise UsageError(
         f"the file has no record of {checksum_address(contract)} on chain {chain_id}",
         do="take the file of this chain; without a record approvals are signed blind, as before",
     )
 
 
-def _records(data: bytes) -> Iterator[bytes]:
+def _parsed(data: bytes) -> Any:
     try:
-        text = parse_json(data, max_bytes=MAX_BYTES)
+        return parse_json(data, max_bytes=MAX_BYTES)
     except DocumentError as error:
         raise _not_records(error.what) from None
+
+
+def _records(text: Any) -> Iterator[bytes]:
     if type(text) is not str:
         raise _not_records("not one text")
     if _HEX.fullmatch(text):
@@ -68,6 +82,7 @@ def _records(data: bytes) -> Iterator[bytes]:
 
 def _not_records(what: str) -> UsageError:
     return UsageError(
-        f"not a file of Ledger's token records: {what}",
-        do="give erc20-signatures.json of this chain, from the package @ledgerhq/cryptoassets-evm-signatures",
+        f"not a file of Ledger's token records or message filters: {what}",
+        do="give erc20-signatures.json of this chain, or eip712_v2.json, from the package "
+        "@ledgerhq/cryptoassets-evm-signatures",
     )

@@ -8,10 +8,15 @@ from airlock_shared.documents.deployment import Deployment
 def with_venue(deployment: Deployment) -> Deployment:
     """Return a deployment with what its profile says, as it is where there is none.
 
-    Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take.
+    Raises ``DocumentError``: ``DOC-VENUE`` for a profile that Airlock does not take, ``DOC-DEPLOYMENT`` for message filters
+    of something else.
     """
-    if not deployment.signed:
-        return deployment
-    from airlock_shared.catalogue.profile import venue_of
+    if deployment.signed:
+        from airlock_shared.catalogue.profile import venue_of
 
-    return deployment._replace(venue=venue_of(deployment.signed))
+        deployment = deployment._replace(venue=venue_of(deployment.signed))
+    if deployment.filters:
+        from airlock_shared.catalogue.filtered_structs import require_filters
+
+        require_filters(deployment)
+    return deployment

@@ -15,7 +15,10 @@ from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, t
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
-    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``."""
+    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``.
+
+    One with message filters is one of ``catalogue.venue.with_venue``.
+    """
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
@@ -25,8 +28,8 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    for line in _profile_words(deployment):
-        first, *rest = wrapped(f"signed: {safe(line, limit=4000)}", WIDTH - 2)
+    for line in (*_profile_words(deployment), *_filter_words(deployment)):
+        first, *rest = wrapped(safe(line, limit=4000), WIDTH - 2)
         yield first
         yield from (f"  {row}" for row in rest)
     for name, enum in sorted(deployment.enums.items()):
@@ -43,7 +46,14 @@ def _profile_words(deployment: Deployment) -> Iterator[str]:
     if deployment.signed:
         from airlock_shared.catalogue.profile_words import profile_words
 
-        yield from profile_words(deployment.signed)
+        yield from (f"signed: {line}" for line in profile_words(deployment.signed))
+
+
+def _filter_words(deployment: Deployment) -> Iterator[str]:
+    if deployment.filters:
+        from airlock_shared.catalogue.filtered_structs import filter_words
+
+        yield from (f"Ledger: {line}" for line in filter_words(deployment))
 
 
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:

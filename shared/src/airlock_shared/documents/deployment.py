@@ -9,8 +9,9 @@ intent payload".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from airlock_shared.documents.services import SERVICES
@@ -22,13 +23,19 @@ from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats, to
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 
 if TYPE_CHECKING:
+    from airlock_shared.documents.message_filters import MessageFilters
     from airlock_shared.documents.token_metadata import TokenMetadata
 
 FORMAT = "airlock/deployment@1"
 FORMAT_WITH_PROFILE = "airlock/deployment@2"
 """A deployment with the member ``signed``: what is signed at this venue, where it differs from what ships (ADR 27)."""
 
-_FORMATS = (FORMAT, FORMAT_WITH_PROFILE)
+FORMAT_WITH_FILTERS = "airlock/deployment@3"
+"""A deployment with message filters in ``device_metadata``, with or without ``signed`` (ADR 42)."""
+
+_SIGNED, _TOLD = {"signed": dict}, {"device_metadata": dict}
+_MEMBERS = {FORMAT: ({}, _TOLD), FORMAT_WITH_PROFILE: (_SIGNED, _TOLD), FORMAT_WITH_FILTERS: (_TOLD, _SIGNED)}
+FORMATS = tuple(_MEMBERS)
 MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
@@ -64,8 +71,8 @@ class Pair(NamedTuple):
 class Deployment(NamedTuple):
     """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
 
-    ``signed`` is the venue's profile as one text, empty for a venue that signs what ships; ``catalogue.venue`` makes
-    ``venue`` of it.
+    ``filters`` are what it is told of messages, by struct. ``signed`` is the venue's profile as one text, empty for a venue
+    that signs what ships; ``catalogue.venue`` makes ``venue`` of it.
     """
 
     name: str
@@ -84,6 +91,7 @@ class Deployment(NamedTuple):
     token: TokenMetadata | None = None
     signed: str = ""
     venue: Any = None
+    filters: Mapping[str, MessageFilters] = MappingProxyType({})
 
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
@@ -109,19 +117,19 @@ def parse_deployment(data: bytes) -> Deployment:
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if format_of(value) not in _FORMATS:
-        raise other_format(format_of(value), FORMAT_WITH_PROFILE, "not a deployment document")
+    if format_of(value) not in FORMATS:
+        raise other_format(format_of(value), FORMATS[-1], "not a deployment document")
     refuse_floats(value)
-    profiled = {"signed": dict} if value["format"] == FORMAT_WITH_PROFILE else {}
+    needed, may = _MEMBERS[value["format"]]
     read_members(
         value,
         "deployment",
         {
             "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
-            "fetched_at": str, **profiled,
+            "fetched_at": str, **needed,
         },
-        {"device_metadata": dict},
+        may,
     )  # fmt: skip
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
@@ -136,6 +144,7 @@ def read_deployment(value: Any) -> Deployment:
         {"intentDeadlineMs": int},
         dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
     )
+    token, filters = _told_to_a_ledger(value, contracts)
     return Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
         rehearsal=value["rehearsal"],
@@ -150,8 +159,9 @@ def read_deployment(value: Any) -> Deployment:
         fetched_at=read_matching(value["fetched_at"], "fetched_at", _LABEL, "a time"),
         fingerprint=fingerprint(value),
         document=value,
-        token=_token(value, contracts),
-        signed=to_json(value["signed"]).decode() if profiled else "",
+        token=token,
+        signed=to_json(value["signed"]).decode() if "signed" in value else "",
+        filters=filters,
     )
 
 
@@ -200,12 +210,19 @@ def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentEr
     return error
 
 
-def _token(value: dict[str, Any], contracts: dict[str, bytes]) -> TokenMetadata | None:
-    if "device_metadata" not in value:
-        return None
+def _told_to_a_ledger(
+    value: dict[str, Any], contracts: dict[str, bytes]
+) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
+    told, filters = dict(value.get("device_metadata", {})), {}
+    if value["format"] == FORMAT_WITH_FILTERS:
+        from airlock_shared.documents.message_filters import read_message_filters
+
+        filters = read_message_filters(told.pop("messages", None))
+    if "device_metadata" not in value or (filters and not told):
+        return None, filters
     from airlock_shared.documents.token_metadata import read_pinned_token
 
-    return read_pinned_token(value["device_metadata"], value["chain_id"], contracts.get("usdc"))
+    return read_pinned_token(told, value["chain_id"], contracts.get("usdc")), filters
 
 
 def _address(text: Any, where: str) -> bytes:

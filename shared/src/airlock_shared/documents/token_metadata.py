@@ -14,6 +14,7 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import USDC
+from airlock_shared.wire.der import is_signature
 from airlock_shared.wire.members import read_matching, read_members
 
 MAX_BYTES = 255  # of a command to the device
@@ -39,7 +40,7 @@ def read_token_metadata(record: bytes) -> TokenMetadata:
     ticker, rest = record[1 : 1 + length], record[1 + length :]
     if len(record) > MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
         raise _no_record(record)
-    if not _is_signature(rest[_FIXED:]):
+    if not is_signature(rest[_FIXED:]):
         raise _no_record(record)
     decimals, chain_id = int.from_bytes(rest[20:24], "big"), int.from_bytes(rest[24:28], "big")
     return TokenMetadata(ticker.decode("ascii"), rest[:20], decimals, chain_id, record)
@@ -70,18 +71,6 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
         other.where = where
         raise other
     return token
-
-
-def _is_signature(der: bytes) -> bool:
-    """Tell whether these bytes are two integers of 1 to 33 bytes in a DER sequence, and nothing after it."""
-    if len(der) < 8 or der[0] != 0x30 or der[1] != len(der) - 2:
-        return False
-    at = 2
-    for _ in range(2):
-        if len(der) < at + 2 or der[at] != 0x02 or not 1 <= der[at + 1] <= 33:
-            return False
-        at += 2 + der[at + 1]
-    return at == len(der)
 
 
 def _no_record(record: bytes) -> DocumentError:

@@ -1,0 +1,173 @@
+"""What the software Ledger is told of how to show a message (INS 1E): filters that carry Ledger's own signature alone.
+
+Not simulated: filters of calldata and of names, and filters of lists that are empty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+
+from airlock_offline.emulator.field_types import ADDRESS, UINT, FieldType
+from airlock_offline.emulator.status_words import (
+    BAD_DATA,
+    MISSING,
+    ORDER,
+    PARAMETERS,
+    UNSPECIFIED,
+    Failed,
+)
+from airlock_offline.emulator.tokens import Tokens, is_ledgers
+from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
+from airlock_offline.ledger.transaction_screens import network, token_amount
+from airlock_offline.ledger.typed_data_screens import ScreenField
+
+_ACTIVATE, _MESSAGE, _DATETIME, _TOKEN, _AMOUNT, _RAW = 0x00, 0x0F, 0xFC, 0xFD, 0xFE, 0xFF
+_MAGIC = {_MESSAGE: 183, _DATETIME: 33, _TOKEN: 11, _AMOUNT: 22, _RAW: 72}
+_TYPES = {_DATETIME: UINT, _TOKEN: ADDRESS, _AMOUNT: UINT}
+_MOST, _PLACES, _THE_CONTRACT, _AMOUNT_LABEL = 50, 5, 0xFF, 25
+_CHAIN_BYTES = 8
+
+
+class _Joined:
+    """An amount and its token, of which one or both have come in."""
+
+    def __init__(self) -> None:
+        self.label = ""
+        self.amount: int | None = None
+        self.token = False
+
+
+class Filtering:
+    """The filters of one flow. Every method raises ``Failed`` for what the app refuses."""
+
+    def __init__(self, typed: TypedStream, tokens: Tokens) -> None:
+        """Activate them, as the definitions stand."""
+        self._typed, self._tokens = typed, tokens
+        self._schema = hashlib.sha224(typed.schema()).digest()
+        self._count: int | None = None
+        self._paths: set[str] = set()
+        self._joined: dict[int, _Joined] = {}
+        self._next: tuple[int, str, int] | None = None  # kind, label and place of the filter of the value that comes
+        self._shown: list[ScreenField] = []
+        tokens.forget()
+
+    def take(self, p2: int, data: bytes) -> None:
+        """Take one command."""
+        if p2 == _MESSAGE:
+            self._take_message(data)
+        elif p2 in _MAGIC:
+            self._take_field(p2, data)
+        else:
+            raise Failed(PARAMETERS)
+
+    def _take_field(self, p2: int, data: bytes) -> None:
+        if self._typed.root in ("", DOMAIN):
+            raise Failed(ORDER)
+        label, place, signature = _parts(data, labelled=p2 != _TOKEN, placed=p2 in (_TOKEN, _AMOUNT))
+        path, field = self._typed.awaited or ("", None)
+        signed = path.encode() + (b"" if p2 == _TOKEN else label) + place
+        if field is None or not self._is_signed(p2, signed, signature):
+            raise Failed(UNSPECIFIED)
+        at = self._place(place[0]) if place else 0
+        if field.code != _TYPES.get(p2, field.code):
+            raise Failed(UNSPECIFIED)
+        self._paths.add(path)
+        if self._count is None or len(self._paths) > self._count:
+            raise Failed(BAD_DATA)
+        self._next = p2, label.decode("latin-1"), at
+
+    def _take_message(self, data: bytes) -> None:
+        if self._typed.root != DOMAIN:
+            raise Failed(ORDER)
+        label, count, signature = _parts(data, labelled=True, placed=True)
+        if count[0] > _MOST or not self._is_signed(_MESSAGE, count + label, signature):
+            raise Failed(UNSPECIFIED)
+        self._count = count[0]
+        self._shown.append(ScreenField("Contract", label.decode("latin-1")))
+
+    def _is_signed(self, p2: int, signed: bytes, signature: bytes) -> bool:
+        domain = {seen.field.name: seen.raw for seen in self._typed.seen if seen.root == DOMAIN}
+        chain = domain.get("chainId", b"").rjust(_CHAIN_BYTES, b"\0")[-_CHAIN_BYTES:]
+        contract = domain.get("verifyingContract", bytes(20))
+        return is_ledgers(bytes((_MAGIC[p2],)) + chain + contract + self._schema + signed, signature)
+
+    def _place(self, place: int) -> int:
+        if place == _THE_CONTRACT:
+            contract = next(s.raw for s in self._typed.seen if s.root == DOMAIN and s.field.name == "verifyingContract")
+            found = self._tokens.place_of(contract)
+            if found is None:
+                raise Failed(UNSPECIFIED)
+            self._joined.setdefault(found, _Joined()).token = True
+            return found
+        if place >= _PLACES:
+            raise Failed(UNSPECIFIED)
+        return place
+
+    # ---- the values
+
+    def root_begins(self) -> None:
+        """Show the network, when the message begins."""
+        chain = next((seen.raw for seen in self._typed.seen if seen.field.name == "chainId"), b"")
+        if (chain_id := int.from_bytes(chain, "big")) != 1:
+            self._shown.append(ScreenField("Network", network(chain_id)))
+
+    @property
+    def shows_raw(self) -> bool:
+        """Whether the value that comes is shown as it is."""
+        return self._next is not None and self._next[0] == _RAW
+
+    def value_came(self, field: FieldType, raw: bytes, shown: str) -> None:
+        """Show a value that came in whole as its filter says; one without a filter is hidden."""
+        if self._next is None:
+            return
+        kind, label, place = self._next
+        self._next = None
+        if kind == _RAW:
+            self._shown.append(ScreenField(label or field.name, shown))
+        elif kind == _DATETIME:
+            self._shown.append(ScreenField(label or field.name, _time(field, raw)))
+        else:
+            self._shown += self._join(kind, label, place, raw)
+
+    def _join(self, kind: int, label: str, place: int, raw: bytes) -> list[ScreenField]:
+        joined, token = self._joined.setdefault(place, _Joined()), self._tokens.get(place)
+        if token is None:
+            self._tokens.pass_over(place)
+        if kind == _AMOUNT:
+            joined.label, joined.amount = label[:_AMOUNT_LABEL], int.from_bytes(raw, "big")
+        elif token is not None and token.address != raw:
+            raise Failed(UNSPECIFIED)
+        else:
+            joined.token = True
+        if not joined.token or joined.amount is None:
+            return []
+        del self._joined[place]
+        return [ScreenField(joined.label, token_amount(joined.amount, token))]
+
+    def finish(self) -> list[ScreenField]:
+        """Return what is shown, once nothing is missing."""
+        if self._count is None or len(self._paths) != self._count:
+            raise Failed(MISSING)
+        return self._shown
+
+
+def _parts(data: bytes, *, labelled: bool, placed: bool) -> tuple[bytes, bytes, bytes]:
+    """Return the label, the byte after it and the signature; empty is what a command has not."""
+    label, at = b"", 0
+    if labelled:
+        at = 1 + (data[0] if data else 0)
+        label = data[1:at]
+    place = data[at : at + placed]
+    at += placed
+    signature = data[at + 1 :]
+    if at >= len(data) or data[at] != len(signature):
+        raise Failed(UNSPECIFIED)
+    return label, place, signature
+
+
+def _time(field: FieldType, raw: bytes) -> str:
+    if len(raw) >= field.size and set(raw) == {0xFF}:
+        return "Unlimited"
+    moment = datetime.fromtimestamp(int.from_bytes(raw, "big"), UTC)
+    return moment.strftime("%Y-%m-%d\n%I:%M:%S %p UTC")

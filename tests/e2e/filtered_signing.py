@@ -1,0 +1,106 @@
+"""A message with filters through the installed command: the documents written, the deployment pinned, the step signed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from airlock_offline.emulator.keys import TEST_SEED, derive
+from airlock_offline.ledger.apdu import parse_path
+from commands import FinishedCommand
+from e2e.conftest import OFFLINE
+from shared.filtered_venues import FilteredVenue, filtered_document, typed
+from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
+from shared.world import good, to_bytes
+
+PATH = "m/44'/60'/0'/0/0"
+SIGNER = derive(TEST_SEED, parse_path(PATH)).address
+PLAN = """format = "airlock/plan@1"
+
+[ceremony]
+id = "filtered"
+title = "A message that the Ledger is told how to show"
+deployment = "filtered"
+witness = "none"
+
+[signers.treasury]
+address = "{signer}"
+path = "{path}"
+show = "{show}"
+
+[[steps]]
+id = "sign"
+action = "custom"
+signer = "treasury"
+[steps.fields]
+struct = "{struct}"
+"""
+
+
+class FilteredDesk:
+    """The offline machine's folder, and what is signed on it for one venue."""
+
+    def __init__(self, folder: Path, venue: FilteredVenue, show: str = "fields", **values: str) -> None:
+        self.folder = folder
+        document = filtered_document(venue)
+        self.document = typed(venue, **{venue.account: SIGNER} | values)
+        plan = PLAN.format(signer=SIGNER, path=PATH, show=show, struct=venue.struct)
+        asked = {name: value for name, value in self.document["message"].items() if name != venue.nonce}
+        plan += "".join(f'{name} = "{value}"\n' for name, value in asked.items())
+        self._write("deployment.json", to_bytes(document))
+        self._write("plan.toml", plan.encode())
+        self._write("requests.json", to_bytes(self._requests(venue, document, plan)))
+
+    def _write(self, name: str, data: bytes) -> None:
+        (self.folder / name).write_bytes(data)
+
+    def _requests(self, venue: FilteredVenue, deployment: dict[str, Any], plan: str) -> dict[str, Any]:
+        made: dict[str, Any] = json.loads(json.dumps(good("close")).replace(TREASURY, SIGNER))
+        types = {name: members for name, members in self.document["types"].items() if name != "EIP712Domain"}
+        payload = {
+            "intent": venue.struct, "signerRule": "trader-only", "domain": self.document["domain"],
+            "primaryType": venue.struct, "types": types, "message": self.document["message"],
+        }  # fmt: skip
+        seal(payload)
+        made["requests"][0] |= {
+            "step": "sign", "action": "custom", "endpoint": "/v2/other", "fields": {}, "payload": payload,
+            "route": {"to": "relayer"},
+        }  # fmt: skip
+        made["header"] |= {
+            "ceremony": "filtered", "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment),
+            "deployment_name": "filtered", "rehearsal": True, "created_ms": time.time_ns() // 1_000_000,
+        }  # fmt: skip
+        return made
+
+    def run(self, *words: object, typed: str = "") -> FinishedCommand:
+        """Run the installed command in the folder."""
+        ended = subprocess.run(
+            [str(OFFLINE), "--home", "home", *map(str, words)],
+            input=typed, capture_output=True, text=True, check=False, timeout=300, cwd=self.folder,
+            env={**os.environ, "TMPDIR": str(self.folder)},
+        )  # fmt: skip
+        return FinishedCommand(ended.returncode, ended.stdout, ended.stderr)
+
+    def pin(self, port: int) -> FinishedCommand:
+        """Pin the deployment and state the time; return what ``trust`` said."""
+        pinned = self.run("trust", "deployment.json", typed="Yes\n")
+        assert pinned.code == 0, pinned.err
+        watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ready = self.run("preflight", "--time", watch, "--uncertainty", "60", "--emulator", port)
+        assert ready.code == 0, ready.err
+        return pinned
+
+    def sign(self, port: int, *more: str) -> FinishedCommand:
+        """Sign the step, answering Yes to every question."""
+        words = ("sign", "requests.json", "--plan", "plan.toml", "-o", "signatures.json", "--emulator", port)
+        return self.run(*words, *more, typed="Yes\n" * 3)
+
+    def signed(self) -> dict[str, Any]:
+        """Return what was signed."""
+        found: dict[str, Any] = json.loads((self.folder / "signatures.json").read_text())["signatures"][0]
+        return found

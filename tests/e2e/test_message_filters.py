@@ -1,0 +1,150 @@
+"""A venue with Ledger's message filters, by the installed commands: fetched, pinned in words, reviewed, signed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.filtered_signing import SIGNER, FilteredDesk
+from shared.filtered_venues import LIMIT, PERMIT, VENUES, FilteredVenue
+from shared.make_payloads import digest_of
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    """A Ledger with Raw messages off, as filters need it."""
+    started = start_ledger("--no-raw-messages")
+    yield started
+    stop_ledger(started)
+
+
+@pytest.fixture(scope="module")
+def raw_ledger() -> Iterator[Ledger]:
+    started = start_ledger()
+    yield started
+    stop_ledger(started)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
+def test_a_message_with_filters_is_signed_and_its_signature_says_how_it_was_shown(
+    tmp_path: Path, ledger: Ledger, venue: FilteredVenue
+) -> None:
+    desk = FilteredDesk(tmp_path, venue)
+    desk.pin(ledger.port)
+    ended = desk.sign(ledger.port)
+    assert ended.code == 0, ended.err
+    signed = desk.signed()
+    assert (signed["shown"], signed["signer"], signed["digest"]) == (
+        "filters", SIGNER, "0x" + digest_of(desk.document | {"message": numbers(desk)}).hex()
+    )  # fmt: skip
+
+
+def numbers(desk: FilteredDesk) -> dict[str, object]:
+    [members] = [rows for name, rows in desk.document["types"].items() if name != "EIP712Domain"]
+    message = desk.document["message"]
+    return {row["name"]: int(message[row["name"]]) if "int" in row["type"] else message[row["name"]] for row in members}
+
+
+def test_people_read_the_labels_with_their_members_before_they_pin_and_before_they_sign(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    desk = FilteredDesk(tmp_path, PERMIT)
+    pinned = one_line(desk.pin(ledger.port).err)
+    assert 'Ledger: Permit: member spender is shown as "Approve to spender", raw' in pinned
+    assert "Ledger: Permit: member nonce is NOT SHOWN by the Ledger" in pinned
+    review = one_line(desk.sign(ledger.port).err)
+    for words in (
+        "Raw messages must be off",
+        "Contract | Permit USDC | transfers",
+        "Amount allowance | 2500 USDC",
+        "Approval expire | 2026-09-21 | 02:13:20 PM UTC",
+        '"Amount allowance" on the Ledger is value.',
+        "NOTE: The Ledger does NOT SHOW nonce: read it here.",
+        "The Ledger does NOT SHOW the domain",
+    ):
+        assert words in review, words
+    assert "Raw messages must be on" not in review
+    assert "Blind signing ahead" not in review
+
+
+def test_a_date_that_the_ledger_would_show_wrongly_ends_it_before_anybody_is_asked(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    desk = FilteredDesk(tmp_path, PERMIT, deadline="1790000000123")
+    desk.pin(ledger.port)
+    ended = desk.sign(ledger.port)
+    assert (ended.code, (tmp_path / "signatures.json").exists()) == (5, False)
+    assert "would show deadline as a date that is not meant" in one_line(ended.err)
+    assert "Sign step sign" not in ended.err
+
+
+def test_a_device_that_refuses_a_filter_ends_it_and_nothing_falls_back(tmp_path: Path, ledger: Ledger) -> None:
+    desk = FilteredDesk(tmp_path, PERMIT)
+    document = json.loads((tmp_path / "deployment.json").read_text())
+    document["device_metadata"]["messages"]["Permit"]["fields"][0]["label"] = "Owner"
+    altered(desk, document)
+    desk.pin(ledger.port)
+    ended = desk.sign(ledger.port)
+    assert (ended.code, (tmp_path / "signatures.json").exists()) == (5, False)
+    assert "does not accept a message filter for Permit" in one_line(ended.err)
+    entries = [json.loads(line) for line in (tmp_path / "home/transcript.jsonl").read_text().splitlines()]
+    assert [entry["event"] for entry in entries if entry["event"] in ("signed", "not-signed")] == ["not-signed"]
+
+
+def altered(desk: FilteredDesk, document: dict[str, object]) -> None:
+    """Write a deployment that somebody altered, and requests that name it."""
+    from shared.make_payloads import fingerprint
+    from shared.world import to_bytes
+
+    (desk.folder / "deployment.json").write_bytes(to_bytes(document))
+    requests = json.loads((desk.folder / "requests.json").read_text())
+    requests["header"]["deployment"] = fingerprint(document)
+    (desk.folder / "requests.json").write_bytes(to_bytes(requests))
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "what"),
+    [
+        ("chain_id", 10, "filters for another chain"),
+        ("contract", LIMIT.contract.lower(), "filters for another contract"),
+        ("schema_hash", LIMIT.key.split(":")[2], "filters for other types"),
+    ],
+)
+def test_filters_of_something_else_are_not_pinned(tmp_path: Path, member: str, value: object, what: str) -> None:
+    desk = FilteredDesk(tmp_path, PERMIT)
+    document = json.loads((tmp_path / "deployment.json").read_text())
+    document["device_metadata"]["messages"]["Permit"][member] = value
+    altered(desk, document)
+    ended = desk.run("trust", "deployment.json", typed="Yes\n")
+    assert (ended.code, "DOC-DEPLOYMENT" in ended.err, what in one_line(ended.err)) == (4, True, True), ended.err
+    assert not (tmp_path / "home/pins").exists()
+
+
+def test_by_hashes_no_filter_is_sent_and_none_is_listed(tmp_path: Path) -> None:
+    blind = start_ledger("--blind-signing", "--no-raw-messages")
+    try:
+        desk = FilteredDesk(tmp_path, PERMIT, show="hashes")
+        desk.pin(blind.port)
+        ended = desk.sign(blind.port)
+    finally:
+        stop_ledger(blind)
+    assert ended.code == 0, ended.err
+    assert desk.signed()["shown"] == "hashes"
+    assert "Permit USDC transfers" not in ended.err
+
+
+def test_with_raw_messages_on_the_list_says_that_other_pages_come(tmp_path: Path, raw_ledger: Ledger) -> None:
+    """Whether it is on cannot be read: the person is told what to look for, and the same message is signed."""
+    desk = FilteredDesk(tmp_path, PERMIT)
+    desk.pin(raw_ledger.port)
+    ended = desk.sign(raw_ledger.port)
+    assert ended.code == 0, ended.err
+    assert "If the Ledger shows others, such as the warning of Blind signing, reject there" in one_line(ended.err)

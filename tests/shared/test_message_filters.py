@@ -1,0 +1,212 @@
+"""Message filters in a deployment: read strictly, of this very struct, and pinned in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airlock_shared.catalogue.filtered_structs import schema_hash
+from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.documents.deployment import FORMAT, FORMAT_WITH_FILTERS, parse_deployment, read_deployment
+from airlock_shared.errors import DocumentError
+from shared.filtered_venues import (
+    LIMIT,
+    PERMIT,
+    RFQ,
+    VENUES,
+    FilteredVenue,
+    changed_set,
+    deployed,
+    filtered_document,
+    unfiltered_document,
+)
+from shared.token_records import DER
+from shared.world import to_bytes
+
+
+@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
+def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
+    deployment = deployed(filtered_document(venue))
+    assert deployment.document["format"] == FORMAT_WITH_FILTERS
+    [found] = deployment.filters.values()
+    published = venue.published
+    assert (found.struct, found.label, found.contract.hex()) == (
+        venue.struct, published["contractName"]["label"], venue.contract[2:].lower()
+    )  # fmt: skip
+    assert [(each.path, each.label, each.format, each.token, each.signature.hex()) for each in found.fields] == [
+        (each["path"], each["label"], each["format"], each.get("coin_ref"), each["signature"])
+        for each in published["fields"]
+    ]
+
+
+@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
+def test_the_schema_is_what_ledger_names_it_by(venue: FilteredVenue) -> None:
+    deployment = deployed(unfiltered_document(venue))
+    assert schema_hash(structs_of(deployment)[venue.struct]) == venue.key.split(":")[2]
+
+
+def said(venue: FilteredVenue) -> str:
+    return " ".join(" ".join(deployment_lines(deployed(filtered_document(venue)))).split())
+
+
+def test_people_read_which_member_is_shown_under_which_label_and_how_and_what_is_not_shown() -> None:
+    lines = said(PERMIT)
+    for words in (
+        "Ledger: Permit: shown by message filters that Ledger has signed; the device judges the signatures",
+        f'Ledger: Permit: the contract {PERMIT.contract} is called "Permit USDC transfers"',
+        'Ledger: Permit: member owner is shown as "From", raw',
+        'Ledger: Permit: member value is shown as "Amount allowance", an amount of the token that is the contract',
+        "Ledger: Permit: member nonce is NOT SHOWN by the Ledger",
+        'Ledger: Permit: member deadline is shown as "Approval expire", a date and time in UTC',
+        "Ledger: Permit: the domain is NOT SHOWN by the Ledger, but for the network's name; Raw messages must be off for it",
+    ):
+        assert words in lines
+    lines = said(LIMIT)
+    assert 'member makingAmount is shown as "Send", an amount of the token makerAsset' in lines
+    assert "member makerAsset is NOT SHOWN by the Ledger itself: its ticker stands beside the amount" in lines
+
+
+def test_a_deployment_without_filters_is_as_it_was() -> None:
+    document = unfiltered_document(PERMIT)
+    assert parse_deployment(to_bytes(document)).filters == {}
+    assert not any(line.startswith("Ledger:") for line in deployment_lines(deployed(document)))
+
+
+@pytest.mark.parametrize("format_name", [FORMAT, "airlock/deployment@2"])
+def test_a_reader_of_the_earlier_forms_refuses_filters(format_name: str) -> None:
+    document = filtered_document(PERMIT) | {"format": format_name}
+    if format_name == FORMAT:
+        del document["signed"]
+    with pytest.raises(DocumentError, match="unknown members") as caught:
+        read_deployment(document)
+    assert (caught.value.check, caught.value.where) == ("DOC-FIELD", "device_metadata")
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, {}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}, {"messages": {}, "x": {}}]
+)
+def test_the_form_with_filters_has_some(metadata: Any) -> None:
+    document = filtered_document(PERMIT) | {"device_metadata": metadata}
+    if metadata is None:
+        del document["device_metadata"]
+    with pytest.raises(DocumentError) as caught:
+        read_deployment(document)
+    assert caught.value.check == "DOC-FIELD"
+
+
+# ---- the document as somebody altered it -----------------------------------------------------------------------------
+
+Change = Callable[[dict[str, Any]], object]
+FORMS: dict[str, Change] = {
+    "another member": lambda s: s.update(more=1),
+    "no fields": lambda s: s.update(fields=[]),
+    "fields that are none": lambda s: s.update(fields={}),
+    "too many": lambda s: s.update(fields=[{**s["fields"][0], "path": f"m{n}"} for n in range(51)]),
+    "a chain in words": lambda s: s.update(chain_id="1"),
+    "a contract in capitals": lambda s: s.update(contract=s["contract"].upper().replace("0X", "0x")),
+    "a schema that is too short": lambda s: s.update(schema_hash=s["schema_hash"][:-2]),
+    "no label": lambda s: s.update(label=""),
+    "a label with a line": lambda s: s.update(label="Permit\nnothing"),
+    "a label in other letters": lambda s: s.update(label="Реrmit"),
+    "a label with a quotation mark": lambda s: s.update(label='a" is b'),
+    "a label of 61": lambda s: s["fields"][0].update(label="x" * 61),
+    "a label that ends in a space": lambda s: s["fields"][0].update(label="From "),
+    "a signature that is none": lambda s: s.update(signature="00" * 8),
+    "a signature with more": lambda s: s.update(signature=s["signature"] + "00"),
+    "a signature too long": lambda s: s.update(signature="30" + "47" + "00" * 71),
+    "a signature in capitals": lambda s: s["fields"][0].update(signature=s["fields"][0]["signature"].upper()),
+    "an unknown format": lambda s: s["fields"][0].update(format="calldata"),
+    "a format of names": lambda s: s["fields"][0].update(format="trusted-name"),
+    "a raw one with a place": lambda s: s["fields"][0].update(token=0),
+    "an amount without a place": lambda s: s["fields"][2].pop("token"),
+    "a place that there is not": lambda s: s["fields"][2].update(token=5),
+    "a place in words": lambda s: s["fields"][2].update(token="255"),
+    "a token at the contract": lambda s: s["fields"][0].update(format="token", token=255),
+    "an amount without its token": lambda s: s["fields"][2].update(token=0),
+    "a token without its amount": lambda s: s["fields"][0].update(format="token", token=0),
+    "a member twice": lambda s: s["fields"].append(s["fields"][0]),
+    "a path of a list": lambda s: s["fields"][0].update(path="owner.[]"),
+    "no path": lambda s: s["fields"][0].update(path=""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", FORMS.values(), ids=FORMS)
+def test_another_form_is_refused(change: Change) -> None:
+    document = json.loads(json.dumps(filtered_document(PERMIT)))
+    change(document["device_metadata"]["messages"]["Permit"])
+    with pytest.raises(DocumentError) as caught:
+        read_deployment(document)
+    assert caught.value.check == "DOC-FIELD"
+    assert caught.value.where.startswith("device_metadata.messages.Permit")
+
+
+def _first(venue: FilteredVenue, **members: Any) -> Change:
+    return lambda d: d["device_metadata"]["messages"][venue.struct]["fields"][0].update(members)
+
+
+OTHERS: dict[str, tuple[FilteredVenue, Change, str]] = {
+    "another chain": (PERMIT, lambda d: _set(d).update(chain_id=10), "filters for another chain"),
+    "another contract": (PERMIT, lambda d: _set(d).update(contract=RFQ.contract.lower()), "filters for another contract"),
+    "another schema": (PERMIT, lambda d: _set(d).update(schema_hash=RFQ.key.split(":")[2]), "filters for other types"),
+    "a struct that is not signed": (
+        PERMIT,
+        lambda d: d["device_metadata"].update(messages={"Permit3": _set(d)}),
+        "filters for a struct that is not signed here",
+    ),
+    "a shipped struct's name": (
+        PERMIT,
+        lambda d: d["device_metadata"].update(messages={"CloseTradeReq": _set(d)}),
+        "filters for other types",
+    ),
+    "a member that is not there": (PERMIT, _first(PERMIT, path="holder"), "a filter for a member that is not there"),
+    "a member of a member": (PERMIT, _first(PERMIT, path="owner.name"), "a filter for a member that is not there"),
+    "an address as a date": (PERMIT, _first(PERMIT, format="datetime"), "not shown as datetime"),
+    "a number as a token": (LIMIT, lambda d: _number_as_token(_set(d, "Order")), "not shown as token"),
+    "an address as an amount": (LIMIT, lambda d: _swapped(_set(d, "Order")), "not shown as"),
+    "no record of the token": (PERMIT, lambda d: d["device_metadata"].pop("usdc"), "of which the Ledger is not told"),
+    "places in another order": (LIMIT, lambda d: _turned(_set(d, "Order")), "tokens in another order than their places"),
+    "another domain": (PERMIT, lambda d: d["signed"]["structs"]["Permit"].update(domain="referral"), "another contract"),
+}  # fmt: skip
+
+
+def _set(document: dict[str, Any], struct: str = "Permit") -> dict[str, Any]:
+    found: dict[str, Any] = document["device_metadata"]["messages"][struct]
+    return found
+
+
+def _at(entry: dict[str, Any], path: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in entry["fields"] if each["path"] == path)
+    return found
+
+
+def _number_as_token(entry: dict[str, Any]) -> None:
+    _at(entry, "makerAsset")["path"] = "salt"
+
+
+def _swapped(entry: dict[str, Any]) -> None:
+    asset, amount = _at(entry, "makerAsset"), _at(entry, "makingAmount")
+    asset["path"], amount["path"] = "makingAmount", "makerAsset"
+
+
+def _turned(entry: dict[str, Any]) -> None:
+    for each in entry["fields"]:
+        if "token" in each:
+            each["token"] = 1 - each["token"]
+
+
+@pytest.mark.parametrize(("venue", "change", "what"), OTHERS.values(), ids=OTHERS)
+def test_filters_of_something_else_are_refused_by_both_halves(venue: FilteredVenue, change: Change, what: str) -> None:
+    document = json.loads(json.dumps(filtered_document(venue)))
+    change(document)
+    with pytest.raises(DocumentError, match=what) as caught:
+        deployed(document)
+    assert caught.value.check == "DOC-DEPLOYMENT"
+
+
+def test_signatures_are_not_ours_to_judge() -> None:
+    document = filtered_document(PERMIT, changed_set(PERMIT, (("contractName", "signature"), DER.hex())))
+    assert deployed(document).filters["Permit"].signature == DER
