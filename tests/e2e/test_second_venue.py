@@ -84,8 +84,8 @@ class Desk:
             config = '[venue]\nservices = "services.toml"\n'
         (folder / "online/config.toml").write_text(config)
 
-    def online(self, *words: object) -> FinishedCommand:
-        return run_command(ONLINE, "--home", self.folder / "online", *words)
+    def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
+        return run_command(ONLINE, "--home", self.folder / "online", *words, typed=typed)
 
     def offline(self, *words: object, typed: str = "") -> FinishedCommand:
         return run_command(OFFLINE, "--home", self.folder / "offline", *words, typed=typed)
@@ -127,8 +127,8 @@ class Desk:
         words = ("--plan", self.path("plan.toml"), "-o", self.path("signatures.json"), "--emulator", ledger.port)
         return self.offline("sign", self.path("requests.json"), *words, typed="Yes\n" * 6)
 
-    def submit(self, *more: object) -> FinishedCommand:
-        return self.online("submit", self.path("signatures.json"), *more)
+    def submit(self, *more: object, typed: str | None = None) -> FinishedCommand:
+        return self.online("submit", self.path("signatures.json"), *more, typed=typed)
 
     def whole_way(self, ledger: Ledger, action: str, fields: str, *more: object) -> FinishedCommand:
         """Prepare, sign and submit one step; return how the submission ended."""

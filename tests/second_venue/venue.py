@@ -23,6 +23,8 @@ market                 informational events between the documented ones; the rep
 core API               ``POST /price-triggers`` takes the struct as an object; its reply is ``entityId`` alone
 TWAP service           ``POST /twaps/cancel`` takes the encoding; its reply is in an envelope, the block in hex
 relay                  ``transactionHash`` in place of ``hash``; the block in hex
+EIP-7702 mode          with ``smart``: accounts and the contracts that they were given to; elements of the list as Ethereum's
+                       execution API writes them
 what is signed         with ``types``, other structs and functions than comparable venues have
 an API key             with ``key``, every service asks for it in the header ``X-Venue-Key``
 ====================== ==============================================================================================
@@ -45,6 +47,7 @@ from urllib.parse import parse_qsl, urlsplit
 import rlp
 from eth_abi.abi import encode
 from eth_account import Account
+from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -134,6 +137,7 @@ class SecondVenue:
         self.sent: dict[str, dict[str, Any]] = {}
         self.delegates: dict[str, int] = {}
         self.closed: set[int] = set()
+        self.smart: dict[str, str] | None = None
         self.collateral = {0: 100_000_000, 1: 100_000_000}
         self.url = ""
 
@@ -399,6 +403,8 @@ class SecondVenue:
         structs, order_type, erc712 = self.taken_orders, asked.fields["orderType"], asked.fields["erc712"]
         if order_type not in structs:
             raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
+        if self.smart is not None:
+            self._give(asked.fields.get("eip7702"), self.smart)
         message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
         name = secrets.token_hex(10)
         self.orders[name] = [
@@ -406,6 +412,20 @@ class SecondVenue:
             for seq, (kind, payload) in enumerate(self._life(name, order_type, message))
         ]
         return self.orders[name]
+
+    def _give(self, told: Any, smart: dict[str, str]) -> None:
+        """Give each account that signed to its contract, recovered by eth-account. Raises ``Refused``."""
+        if not isinstance(told, dict) or set(told) != {"chainId", "to", "data", "gas", "authorizationList"}:
+            raise Refused(400, "EIP7702", "missing eip7702 in EIP-7702 mode")
+        if told["chainId"] != str(CHAIN_ID) or not told["authorizationList"]:
+            raise Refused(400, "EIP7702", "for another chain, or without an authorization")
+        for each in told["authorizationList"]:
+            numbers = {name: int(each[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")}
+            value = Authorization(numbers["chainId"], bytes.fromhex(each["address"][2:]), numbers["nonce"])
+            account = Account._recover_hash(value.hash(), vrs=(numbers["yParity"], numbers["r"], numbers["s"]))
+            if numbers["chainId"] != CHAIN_ID or account != self.trader:
+                raise Refused(400, "EIP7702", f"an authorization of {account}")
+            smart[account] = each["address"]
 
     def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         tx, pnl = {"transactionHash": "0x" + keccak(text=name).hex()}, order_type == 7

@@ -15,6 +15,7 @@ from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
     INS_PRODUCT,
+    P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
     P1_MORE,
@@ -188,18 +189,23 @@ class EthereumApp:
         if len(reply) != 1:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
 
+    def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
+        """Sign an EIP-7702 authorization, given as ``catalogue.authorizations`` writes it."""
+        payload, doing = encode_path(path) + authorization, "sign the authorization"
+        return self._in_chunks(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
+
     def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
         """Sign a personal message (EIP-191, version 0x45)."""
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self._in_chunks(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
+    def _in_chunks(self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST) -> DeviceSignature:
         self.may_have_signed = False
         pieces = chunks(payload)
         for index, piece in enumerate(pieces[:-1]):
-            apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
+            apdu = ethereum_apdu(ins, P1_MORE if index else first, 0, piece)
             self._require_silence(*self._transport.exchange(apdu.encode(), person=False), doing, BLIND_SIGNING)
-        last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else P1_FIRST, 0, pieces[-1])
+        last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else first, 0, pieces[-1])
         return _signature(self._ask_to_sign(last, doing), first_v, doing)
 
     def _ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING) -> bytes:

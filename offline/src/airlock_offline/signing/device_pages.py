@@ -35,15 +35,18 @@ def need_of(case: Case) -> Need:
     if isinstance(case, IntentCase):
         by_hashes = signer.show == "hashes"
         return Need(signer.path, signer.address, blind_signing=by_hashes, raw_messages=not by_hashes)
-    return Need(signer.path, signer.address, blind_signing=_shown(case).blind)
+    blind = case.request.transaction is not None and _shown(case).blind
+    return Need(signer.path, signer.address, blind_signing=blind)
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    from airlock_offline.ledger.transaction_screens import transaction_pages
+    from airlock_offline.ledger.transaction_screens import authorization_pages, transaction_pages
 
+    if case.request.transaction is None:
+        return authorization_pages(case.request.payload, case.step.signer.address, model)
     return transaction_pages(_shown(case), model)
 
 

@@ -15,6 +15,7 @@ from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe
@@ -42,7 +43,7 @@ def export(
     """
     whole = read_signatures(home, read_input(file), requests_file)
     require_new(output)
-    chosen = [pair for pair in whole.pairs if step in (None, pair[0].step)]
+    chosen = [pair for pair in whole.pairs if step in (None, pair[0].step) and pair[0].action != AUTHORIZATION]
     if not chosen:
         raise UsageError(f"these signatures have no step {step!r}", do="name one of their steps")
     codes = [not_signed(request, signed) for request, signed in chosen if signed.result != "signed"]
