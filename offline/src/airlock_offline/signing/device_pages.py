@@ -35,8 +35,7 @@ def need_of(case: Case) -> Need:
     if isinstance(case, IntentCase):
         by_hashes = signer.show == "hashes"
         return Need(signer.path, signer.address, blind_signing=by_hashes, raw_messages=not by_hashes)
-    blind = case.request.transaction is not None and _shown(case).blind
-    return Need(signer.path, signer.address, blind_signing=blind)
+    return Need(signer.path, signer.address, blind_signing=case.request.transaction is not None and _shown(case).blind)
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:

@@ -12,6 +12,6 @@ def with_venue(deployment: Deployment) -> Deployment:
     """
     if not deployment.signed:
         return deployment
-    from airlock_shared.catalogue.profile import venue_of
+    from airlock_shared.catalogue.profile import venue_at
 
-    return deployment._replace(venue=venue_of(deployment.signed))
+    return deployment._replace(venue=venue_at(deployment))
