@@ -283,15 +283,27 @@ def test_a_trigger_is_stored_and_replaced(desk: Desk, ledger: Ledger) -> None:
 def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
     ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
     assert desk.venue.paths("POST").count("/twaps/cancel") == 1
-    if not isinstance(desk.venue, OtherSpeech):
-        assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-        return
-    assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err  # 202, {"queued": true}
-    told = " ".join(str(outcome(ended)["reason"]).split())
-    assert "by the service's word its nonce is used, so it can never be executed again" in told
-    again = desk.submit("--json")
-    assert (again.code, outcome(again)["state"]) == (9, "ACCEPTED"), again.out + again.err
-    assert desk.venue.paths("POST").count("/twaps/cancel") == 1
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    if isinstance(desk.venue, OtherSpeech):  # 202, {"queued": true}: it is asked for
+        assert desk.venue.paths("GET").count("/twaps/41") == 2
+
+
+def test_a_cancellation_that_was_only_taken_stays_open_where_no_read_of_it_is_known(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    with second_venue(TRADER, types=TYPES, speaking=OtherSpeech) as running:
+        desk = Desk(tmp_path, running)
+        services = desk.path("online/services.toml")
+        services.write_text(SERVICES.replace('status_path = "/twaps/{id}"\n', ""))
+        desk.pin()
+        ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+        assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err
+        told = " ".join(str(outcome(ended)["reason"]).split())
+        assert "by the service's word its nonce is used, so it can never be executed again" in told
+        services.write_text(SERVICES)
+        again = desk.online("follow", "--json")
+        assert (again.code, outcome(again)["state"]) == (0, "CONFIRMED"), again.out + again.err
+        assert desk.venue.paths("POST").count("/twaps/cancel") == 1
 
 
 def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
