@@ -204,6 +204,11 @@ def method(value: Any) -> list[str]:
     return [] if value in METHODS else [f"{value!r} is not one of {', '.join(METHODS)}"]
 
 
+def first(value: Any) -> list[str]:
+    """Require the number from which a list counts, or nothing."""
+    return [] if value in ("", "0", "1") and type(value) is str else [f"{value!r} is neither '0' nor '1'"]
+
+
 def time(value: Any) -> list[str]:
     """Require one of the forms of a time."""
     return [] if value in TIMES else [f"{value!r} is not one of {', '.join(TIMES)}"]
@@ -221,6 +226,7 @@ MEMBERS: Mapping[str, Mapping[str, Said]] = {
         "referral_domain": Said("path of the referral domain", place),
         "contracts": Said("path of the contracts' addresses", place),
         "enums": Said("path of the enums", place),
+        "enum_first": Said('the number of the first name of an enum that is a list: `"0"` or `"1"`; `""`: not said', first),
         "units": Said("path of the units", place),
         "intent_deadline_ms": Said("path of the venue's usual deadline", place),
         "slippage_percent": Said("path of the venue's usual slippage", place),

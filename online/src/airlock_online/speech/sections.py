@@ -24,6 +24,7 @@ class MetaPaths(NamedTuple):
     referral_domain: str = "eip712.referral"
     contracts: str = "addresses"
     enums: str = "enums"
+    enum_first: str = ""
     units: str = "units"
     intent_deadline_ms: str = "defaults.intentDeadlineMs"
     slippage_percent: str = "defaults.slippagePercent"
