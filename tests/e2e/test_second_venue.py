@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_shared.catalogue.actions import ACTIONS
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
 from second_venue.intents import USUAL
@@ -367,6 +368,20 @@ def test_a_referral_code_is_adopted(desk: Desk, ledger: Ledger) -> None:
     assert desk.venue.paths("POST").count("/submit") == 1
 
 
+EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
+_ADDED = (
+    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
+    'openPrice = "64000"\nslippagePercent = "0.5"\n'
+)
+MORE = {
+    "position-increase": _ADDED,
+    "position-increase-coin": f'{_ADDED}coinExposure = "0.001"\nminLeverage = "5"\nmaxLeverage = "15"\n',
+    "delegate-set": f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n',
+    "delegate-remove": f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\n',
+    "referral-accept": f'caller = "{TRADER}"\ncode = "SECOND"\n',
+    "referral-set-code-tx": f'caller = "{TRADER}"\ncode = "SECOND"\n',
+    "referral-cancel-request": f'caller = "{TRADER}"\n',
+}
 TRANSACTIONS = {
     "token-approve": f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n',
     "claim-keeper-rewards": f'caller = "{TRADER}"\n',
@@ -375,12 +390,29 @@ TRANSACTIONS = {
 }
 
 
+def test_every_transaction_that_has_a_documented_path_is_among_them() -> None:
+    assert {*TRANSACTIONS, *MORE} == {action.name for action in ACTIONS.values() if action.call and action.path}
+
+
 @pytest.mark.parametrize("action", TRANSACTIONS)
 def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
     ended = desk.whole_way(ledger, action, TRANSACTIONS[action], *BY_HAND)
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert outcome(ended)["transaction_hash"] in desk.venue.sent
     assert desk.venue.paths("POST").count("/v2/relay") == 1
+
+
+@pytest.mark.parametrize("action", MORE)
+def test_every_other_transaction_goes_the_whole_way_by_profile_alone(
+    tmp_path: Path, ledger: Ledger, action: str
+) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        desk.pin()
+        ended = desk.whole_way(ledger, action, MORE[action], *BY_HAND)
+        assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
+        assert outcome(ended)["transaction_hash"] in running.sent
+        assert running.delegates == ({DELEGATE: running.delegates[DELEGATE]} if action.startswith("delegate") else {})
 
 
 def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger: Ledger) -> None:
