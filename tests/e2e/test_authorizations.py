@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
 from commands import FinishedCommand
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger, serve_where_before, start_ledger, stop_ledger
 from e2e.test_second_venue import PLAN, TRADER, Desk
 from second_venue.venue import CHAIN_ID, STORAGE, second_venue
 
@@ -208,3 +211,30 @@ def test_the_report_says_with_which_order_it_went(desk: Desk, ledger: Ledger) ->
     assert under == {
         "gives the account to": f"{KNOWN}, on chain {CHAIN_ID}", "with the order": "step-1"
     }  # fmt: skip
+
+
+def test_a_rehearsal_in_this_mode_goes_the_whole_way(tmp_path: Path, ledger: Ledger) -> None:
+    services = RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0, execution="eip7702"))
+    serve_where_before(services)
+    try:
+        table = BothMachines(tmp_path, services)
+        table.pin()
+        plan_file = table.write_plan("market-close")
+        text = plan_file.read_text().replace("airlock/plan@1", "airlock/plan@2")
+        order = tomllib.loads(text)["steps"][0]["id"]
+        signer = tomllib.loads(text)["steps"][0]["signer"]
+        give = GIVE.format(contract=KNOWN, nonce=0, order=order).replace('"treasury"', f'"{signer}"')
+        plan_file.write_text(text + give)
+        requests, signatures = table.path("requests.json"), table.path("signatures.json")
+        ended = table.online("prepare", plan_file, "-o", requests)
+        assert ended.code == 0, ended.err
+        words_to_sign = ("sign", requests, "--plan", plan_file, "-o", signatures, "--emulator", ledger.port)
+        ended = table.offline(*words_to_sign, typed="Yes\n" * 4)
+        assert ended.code == 0, ended.err
+        chain_id = json.loads(table.path("deployment.json").read_text())["chain_id"]
+        table.path("venue.json").write_text(json.dumps(VENUES | {"chainId": str(chain_id)}))
+        given = ("--eip7702", f"{order}={table.path('venue.json')}")
+        ended = table.online("submit", signatures, *given, "--json", typed="Yes\n")
+        assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "FILLED"), ended.out + ended.err
+    finally:
+        services.stop()
