@@ -185,6 +185,17 @@ def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_mea
     assert "until the account has sent a transaction with nonce 5" in words(ended)
 
 
+def test_it_is_in_no_package_for_another_sender_and_that_is_said(desk: Desk, ledger: Ledger) -> None:
+    assert prepare(desk).code == 0
+    assert desk.offline("verify", desk.path("requests.json"), "--plan", desk.path("plan.toml")).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json"))
+    assert (ended.code, "it goes with its order, by `submit --eip7702`" in words(ended)) == (0, True), ended.err
+    assert [item["step"] for item in json.loads(desk.path("package.json").read_text())["items"]] == ["step-1"]
+    ended = desk.online("export", desk.path("signatures.json"), "--step", "give", "-o", desk.path("give.json"))
+    assert (ended.code, desk.path("give.json").exists()) == (2, False), ended.err
+
+
 def test_it_is_signed_once_and_the_same_account_nonce_is_not_given_again(desk: Desk, ledger: Ledger) -> None:
     assert prepare(desk).code == 0
     assert desk.sign(ledger).code == 0
