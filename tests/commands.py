@@ -15,6 +15,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError
 from airlock_shared.text.fingerprint_words import spoken
 
+_YES = b"Type Yes to go on, anything else to stop: "
 _PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+): $")
 
 
@@ -56,8 +57,10 @@ def asked_words(question: str, screen: str) -> str:
     return f"{screen.split()[12 * row - 13 + word]} {screen.split()[12 * row_2 - 13 + word_2]}"
 
 
-def _run_typing(words: list[str], screen: str, env: Mapping[str, str] | None, cwd: Path | None) -> FinishedCommand:
-    """Run a command to its end, and type the two words for which it asks, as often as it does."""
+def _run_typing(
+    words: list[str], screen: str, typed: str, env: Mapping[str, str] | None, cwd: Path | None
+) -> FinishedCommand:
+    """Run a command to its end, and type the two words for which it asks, as often as it does; ``typed`` is for a Yes."""
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd) as process:
         assert process.stdin is not None
@@ -66,10 +69,14 @@ def _run_typing(words: list[str], screen: str, env: Mapping[str, str] | None, cw
         stdout, out, err = process.stdout, bytearray(), b""
         reader = Thread(target=lambda: out.extend(stdout.read()))
         reader.start()
+        answers = iter(typed.splitlines(keepends=True))
         while chunk := os.read(process.stderr.fileno(), 1 << 16):
             err += chunk
             if answer := asked_words(err.decode(errors="replace"), screen):
                 process.stdin.write(f"{answer}\n".encode())
+                process.stdin.flush()
+            elif err.endswith(_YES):
+                process.stdin.write(next(answers, "\n").encode())
                 process.stdin.flush()
         reader.join()
     assert b"Traceback" not in err, err
@@ -88,7 +95,7 @@ def run_command(
     ``screen`` are the words on the other machine's, of which two are typed at each question; `submit FILE` finds them.
     """
     if screen := screen or other_screen(words):
-        return _run_typing([*map(str, words)], screen, env, cwd)
+        return _run_typing([*map(str, words)], screen, typed or "", env, cwd)
     ended = subprocess.run(
         [*map(str, words)],
         input=typed,

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from airlock_shared.catalogue.actions import ACTIONS
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
 from second_venue.intents import USUAL
+from second_venue.other_meta import META, OtherMeta
 from second_venue.other_speech import CLOSE_IN_COINS, SERVICES, TYPES, OtherSpeech
 from second_venue.other_types import OTHER, PROFILE
-from second_venue.venue import STORAGE, SecondVenue, second_venue
+from second_venue.venue import PAIRS, REFERRAL, ROUTER, STORAGE, USDC, SecondVenue, second_venue
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
@@ -85,8 +87,8 @@ class Desk:
             config = '[venue]\nservices = "services.toml"\n'
         (folder / "online/config.toml").write_text(config)
 
-    def online(self, *words: object) -> FinishedCommand:
-        return run_command(ONLINE, "--home", self.folder / "online", *words)
+    def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
+        return run_command(ONLINE, "--home", self.folder / "online", *words, typed=typed)
 
     def offline(self, *words: object, typed: str = "") -> FinishedCommand:
         return run_command(OFFLINE, "--home", self.folder / "offline", *words, typed=typed)
@@ -128,8 +130,8 @@ class Desk:
         words = ("--plan", self.path("plan.toml"), "-o", self.path("signatures.json"), "--emulator", ledger.port)
         return self.offline("sign", self.path("requests.json"), *words, typed="Yes\n" * 6)
 
-    def submit(self, *more: object) -> FinishedCommand:
-        return self.online("submit", self.path("signatures.json"), *more)
+    def submit(self, *more: object, typed: str | None = None) -> FinishedCommand:
+        return self.online("submit", self.path("signatures.json"), *more, typed=typed)
 
     def whole_way(self, ledger: Ledger, action: str, fields: str, *more: object) -> FinishedCommand:
         """Prepare, sign and submit one step; return how the submission ended."""
@@ -248,6 +250,51 @@ def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
     assert followed.code == 0, followed.err
 
 
+META_CONFIG = META + CONFIG.partition("[builder]")[1] + CONFIG.partition("[builder]")[2]
+
+
+def test_a_venue_that_describes_itself_otherwise_is_pinned_and_used(tmp_path: Path, ledger: Ledger) -> None:
+    with second_venue(TRADER, speaking=OtherMeta) as running:
+        desk = Desk(tmp_path, running, META_CONFIG)
+        desk.pin()
+        pinned = json.loads(desk.path("deployment.json").read_text())
+        assert pinned["contracts"] == {
+            "tradingStorage": STORAGE,
+            "usdc": USDC,
+            "tradingRouter": ROUTER,
+            "referral": REFERRAL,
+        }
+        assert pinned["enums"] == {
+            "triggerType": {"fixed": 0, "percentage": 1},
+            "openOrderType": {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3},
+            "tradeSide": {"sell": 0, "buy": 1}, "status": {"open": 0, "closed": 1},
+        }  # fmt: skip
+        assert pinned["units"] == {"usdc": "1e6", "price": "1e10", "leverage": "1e10"}
+        assert pinned["defaults"] == {"intentDeadlineMs": 90_000, "slippagePercent": "0.4"}
+        assert [(pair["index"], pair["name"], pair["pnl"]) for pair in pinned["pairs"]] == [
+            (number, name, pnl) for number, (name, pnl) in enumerate(PAIRS)
+        ]
+        ended = desk.whole_way(ledger, "increase-coin", INCREASE)  # by the venue's own slippage
+        assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
+        trigger = (
+            f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
+            'coinExposure = "0.1"\ntriggerType = "percentage"\npercentage = "15"\n'
+        )
+        ended = desk.whole_way(ledger, "tpsl-partial", trigger)
+        assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+        ended = desk.online("meta")
+        assert ended.code == 0, ended.out + ended.err
+
+
+def test_a_list_of_names_is_not_numbered_unless_the_operator_says_from_where(tmp_path: Path) -> None:
+    with second_venue(TRADER, speaking=OtherMeta) as running:
+        desk = Desk(tmp_path, running, META_CONFIG.replace('enum_first = "0"\n', ""))
+        ended = desk.fetch()
+    told = " ".join(ended.err.split())
+    assert (ended.code, desk.path("deployment.json").exists()) == (8, False), told
+    assert "say from which number it counts: enum_first, 0 or 1" in told
+
+
 INCREASE = (
     f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
     'coinExposure = "0.001"\nminLeverage = "5"\nmaxLeverage = "15"\nopenPrice = "64000"\n'
@@ -290,15 +337,27 @@ def test_a_trigger_is_stored_and_replaced(desk: Desk, ledger: Ledger) -> None:
 def test_a_twap_is_cancelled(desk: Desk, ledger: Ledger) -> None:
     ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
     assert desk.venue.paths("POST").count("/twaps/cancel") == 1
-    if not isinstance(desk.venue, OtherSpeech):
-        assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-        return
-    assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err  # 202, {"queued": true}
-    told = " ".join(str(outcome(ended)["reason"]).split())
-    assert "by the service's word its nonce is used, so it can never be executed again" in told
-    again = desk.submit("--json")
-    assert (again.code, outcome(again)["state"]) == (9, "ACCEPTED"), again.out + again.err
-    assert desk.venue.paths("POST").count("/twaps/cancel") == 1
+    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
+    if isinstance(desk.venue, OtherSpeech):  # 202, {"queued": true}: it is asked for
+        assert desk.venue.paths("GET").count("/twaps/41") == 2
+
+
+def test_a_cancellation_that_was_only_taken_stays_open_where_no_read_of_it_is_known(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    with second_venue(TRADER, types=TYPES, speaking=OtherSpeech) as running:
+        desk = Desk(tmp_path, running)
+        services = desk.path("online/services.toml")
+        services.write_text(SERVICES.replace('status_path = "/twaps/{id}"\n', ""))
+        desk.pin()
+        ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
+        assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err
+        told = " ".join(str(outcome(ended)["reason"]).split())
+        assert "by the service's word its nonce is used, so it can never be executed again" in told
+        services.write_text(SERVICES)
+        again = desk.online("follow", "--json")
+        assert (again.code, outcome(again)["state"]) == (0, "CONFIRMED"), again.out + again.err
+        assert desk.venue.paths("POST").count("/twaps/cancel") == 1
 
 
 def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
@@ -316,6 +375,20 @@ def test_a_referral_code_is_adopted(desk: Desk, ledger: Ledger) -> None:
     assert desk.venue.paths("POST").count("/submit") == 1
 
 
+EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
+_ADDED = (
+    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
+    'openPrice = "64000"\nslippagePercent = "0.5"\n'
+)
+MORE = {
+    "position-increase": _ADDED,
+    "position-increase-coin": f'{_ADDED}coinExposure = "0.001"\nminLeverage = "5"\nmaxLeverage = "15"\n',
+    "delegate-set": f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n',
+    "delegate-remove": f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\n',
+    "referral-accept": f'caller = "{TRADER}"\ncode = "SECOND"\n',
+    "referral-set-code-tx": f'caller = "{TRADER}"\ncode = "SECOND"\n',
+    "referral-cancel-request": f'caller = "{TRADER}"\n',
+}
 TRANSACTIONS = {
     "token-approve": f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n',
     "claim-keeper-rewards": f'caller = "{TRADER}"\n',
@@ -324,12 +397,29 @@ TRANSACTIONS = {
 }
 
 
+def test_every_transaction_that_has_a_documented_path_is_among_them() -> None:
+    assert {*TRANSACTIONS, *MORE} == {action.name for action in ACTIONS.values() if action.call and action.path}
+
+
 @pytest.mark.parametrize("action", TRANSACTIONS)
 def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
     ended = desk.whole_way(ledger, action, TRANSACTIONS[action], *BY_HAND)
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert outcome(ended)["transaction_hash"] in desk.venue.sent
     assert desk.venue.paths("POST").count("/v2/relay") == 1
+
+
+@pytest.mark.parametrize("action", MORE)
+def test_every_other_transaction_goes_the_whole_way_by_profile_alone(
+    tmp_path: Path, ledger: Ledger, action: str
+) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        desk.pin()
+        ended = desk.whole_way(ledger, action, MORE[action], *BY_HAND)
+        assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
+        assert outcome(ended)["transaction_hash"] in running.sent
+        assert running.delegates == ({DELEGATE: running.delegates[DELEGATE]} if action.startswith("delegate") else {})
 
 
 def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger: Ledger) -> None:

@@ -11,8 +11,8 @@ from airlock_offline.ledger.replies import DeviceSignature
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_shared.catalogue.authorizations import for_ledger
 from airlock_shared.ethereum.addresses import checksum_address
-from offline.authorization_client import sign_authorization
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
 
 OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours
@@ -54,8 +54,7 @@ def ask(recording: Recording, app: EthereumApp) -> Any:
         case "personal-message":
             return app.sign_personal_message(path, bytes.fromhex(values["hex"][2:]))
         case "eip7702-authorization":
-            contract = bytes.fromhex(values["address"][2:])
-            return sign_authorization(app, path, values["chainId"], contract, values["nonce"])
+            return app.sign_authorization(path, for_ledger(values))
         case "address":
             return app.address(path, confirm=values["confirm"], chain_id=values.get("chainId"))
         case "configuration":

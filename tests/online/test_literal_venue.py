@@ -17,6 +17,7 @@ from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.beside import beside_lines, set_aside
 from airlock_online.preparing.deployment_fetch import deployment_document
+from airlock_online.preparing.meta_forms import contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.speech.sections import MetaPaths
 from airlock_shared.documents.deployment import read_deployment
@@ -137,6 +138,97 @@ def test_two_contracts_of_one_name_are_refused() -> None:
         document_of(meta)
 
 
+# ---- contracts and enums in other forms -------------------------------------------------------------------------------
+
+A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ({"usdc": A}, {"usdc": A}),
+        ({"USDC": {"address": A, "decimals": 6}}, {"usdc": A}),
+        ({"tokens": {"UsdC": A}, "core": {"main": {"tradingstorage": B}}}, {"usdc": A, "tradingStorage": B}),
+        ({"usdc": A, "vault": None}, {"usdc": A}),
+        ({"usdc": A.lower()}, {"usdc": A}),
+    ],
+)
+def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found: dict[str, str]) -> None:
+    assert contracts_of(told) == found
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"usdc": A, "tokens": {"USDC": B}}, {"usdc": 6}, {"usdc": ""}, {"usdc": [A]}, {"usdc": {"address": None}},
+        {"usdc": A[:-1]}, {"a": {"b": {"c": {"d": {"usdc": A}}}}},
+    ],
+)  # fmt: skip
+def test_a_contract_twice_or_without_an_address_is_refused(told: dict[str, Any]) -> None:
+    with pytest.raises(ServiceError):
+        contracts_of(told)
+
+
+PLAIN = {"fixed": 0, "percentage": 1}
+
+
+@pytest.mark.parametrize(
+    ("told", "first"),
+    [
+        (PLAIN, ""), ({"FIXED": 0, "Percentage": 1}, ""), ({"fixed": "0", "percentage": "1"}, ""),
+        ({"0": "fixed", "1": "percentage"}, ""), (["fixed", "percentage"], "0"),
+        ([{"name": "fixed", "value": 0}, {"key": "percentage", "code": 1}], ""),
+        ([{"label": "fixed", "id": 7, "number": 0}, {"id": "percentage", "index": 1}], ""),
+        ({"fixed": 0, "percentage": 1, "usual": 0, "default": 1}, ""),
+    ],
+)  # fmt: skip
+def test_an_enum_that_a_plan_uses_has_our_names_whatever_its_form(told: object, first: str) -> None:
+    for name in ("triggerType", "TriggerType", "trigger_type"):
+        assert enums_of({name: told}, first) == {"triggerType": PLAIN}
+
+
+def test_a_list_may_count_from_one_where_the_operator_says_so() -> None:
+    assert enums_of({"triggerType": ["fixed", "percentage"]}, "1") == {"triggerType": {"fixed": 1, "percentage": 2}}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [["fixed", "percentage"], {"fixed": 0, "FIXED": 1}, {"fixed": "zero"}, {"fixed": None}, [], {}, "fixed", 3, None,
+     [{"name": "fixed"}], [["fixed", 0]], {"fixed": 0.0}, {"fixed": True}],
+)  # fmt: skip
+def test_an_enum_in_doubt_is_refused_where_a_plan_uses_it(told: object) -> None:
+    with pytest.raises(ServiceError):
+        enums_of({"triggerType": told}, "")
+
+
+def test_two_choices_of_one_number_are_refused_and_aliases_are_left_out() -> None:
+    meta = steps.meta()
+    meta["enums"]["triggerType"] = {"fixed": 1, "percentage": 1}
+    with pytest.raises(DocumentError, match="two names for one number"):
+        read_deployment(document_of(meta))
+    meta["enums"]["triggerType"] = PLAIN | {"other": 7, "another": 7, "third": 8, "is fixed": 9}
+    assert document_of(meta)["enums"]["triggerType"] == PLAIN | {"third": 8}
+
+
+def test_an_enum_that_no_plan_uses_is_pinned_as_it_is_or_left_out() -> None:
+    others = {
+        "side": {"buy": 1, "sell": 2},
+        "twice": {"a": 1, "b": 1},
+        "odd": {"a": None},
+        "a b": {"x": 1},
+        "list": ["x"],
+    }
+    assert enums_of(others, "") == {"side": {"buy": 1, "sell": 2}}
+
+
+def test_router_and_referral_contract_are_those_of_the_domains_where_they_are_not_named() -> None:
+    meta = steps.meta()
+    whole = document_of(meta)["contracts"]
+    for name in ("tradingRouter", "referral"):
+        del meta["addresses"][name]
+    assert document_of(meta)["contracts"] == whole
+
+
 # ---- the pair catalogue ----------------------------------------------------------------------------------------------
 
 
@@ -151,6 +243,17 @@ def pairs_of(*answers: object) -> list[Any]:
 )
 def test_a_catalogue_is_a_list_or_an_object_with_one(data: object) -> None:
     assert pairs_of(data) == [PAIR]
+
+
+@pytest.mark.parametrize("data", [{"3": {"symbol": "A"}}, {"pairs": {"3": {"symbol": "A", "index": 3}}, "total": 1}])
+def test_a_pair_may_stand_under_its_index(data: object) -> None:
+    assert pairs_of(data) == [{"symbol": "A", "index": 3}]
+
+
+@pytest.mark.parametrize("own", [4, "4", -3, None, True])
+def test_a_pair_under_another_index_than_its_own_is_refused(own: object) -> None:
+    with pytest.raises(ServiceError, match="says that its index is another one"):
+        pairs_of({"3": {"symbol": "A", "index": own}})
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -171,7 +274,9 @@ def test_every_page_is_read(first: int) -> None:
         [{"pairs": [PAIR], "page": 1, "pages": 2}, {"page": 2}],
         [{"pairs": [PAIR], "page": 1, "pages": 2, "total": 5}, {"pairs": [PAIR], "page": 2}],
         [{"pairs": [PAIR], "delisted": []}],
-        [{"0": PAIR}],
+        [{"zero": PAIR}],
+        [{"0": PAIR, "total": 2}],
+        [{"0": PAIR, "1": "BTC/USD"}],
         ["pairs"],
         [None],
     ],

@@ -83,7 +83,7 @@ def test_a_changed_meta_is_reported_and_never_adopted(
 def test_a_contract_that_is_gone_is_reported(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     document = steps.meta() | {"addresses": {"usdc": steps.meta()["addresses"]["usdc"]}}
     assert ask(told(document, "/v2/meta"), "meta") == 3
-    assert "contracts.tradingRouter: nothing" in " ".join(capsys.readouterr().err.split())
+    assert "contracts.tradingStorage: nothing" in " ".join(capsys.readouterr().err.split())
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------

@@ -408,6 +408,23 @@ def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
     assert outcome.state is state, outcome.reason
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once(tmp_path: Path, method: str) -> None:
+    config = config_of({**FILE, "relayer": FILE["relayer"] | {"submit_method": method}})
+    script = {f"{method} /submit": [TAKEN], "GET /submissions/r-1": [reply(503, {})] * 9}
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
+        desk.world = desk.world._replace(replies=config.replies, relayer=config.relayer, patience_s=1)
+        states = [submit(order("relayer", wire.url), desk.world).state for _ in range(2)]
+        assert [seen.method for seen in wire.seen if seen.method != "GET"] == [method]
+    assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "post", "", 1, None, "POST "])
+def test_no_other_method_is_taken(method: object) -> None:
+    with pytest.raises(UsageError, match="submit_method"):
+        resolve_services({"format": FORMAT, "relayer": {"submit_method": method}})
+
+
 def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
     for number, taken in enumerate(
         [reply(200, {"ok": False, "requestId": "r-1"}), reply(200, {"error": "x", "requestId": "r-1"}), reply(200, {})]
@@ -436,6 +453,50 @@ def test_a_cancellation_that_is_only_queued_stays_open(
         desk.world = desk.world._replace(replies=config_of(FILE).replies)
         outcome = submit(order("twap", wire.url), desk.world)
     assert outcome.state is state
+
+
+DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
+
+
+@pytest.mark.parametrize(
+    ("told", "used", "state"),
+    [
+        (DONE, True, OrderState.CONFIRMED),
+        ({"ok": True, "data": DONE}, True, OrderState.CONFIRMED),
+        (DONE, False, OrderState.ACCEPTED),
+        (DONE, None, OrderState.ACCEPTED),
+        (DONE | {"twapId": 42}, True, OrderState.ACCEPTED),
+        ({name: value for name, value in DONE.items() if name != "twapId"}, True, OrderState.ACCEPTED),
+        (DONE | {"queued": True}, True, OrderState.ACCEPTED),
+        (DONE | {"blockNumber": None}, True, OrderState.ACCEPTED),
+        (DONE | {"transactionHash": "0x1"}, True, OrderState.ACCEPTED),
+        (DONE | {"error": "reverted"}, True, OrderState.ACCEPTED),
+        (DONE | {"success": False}, True, OrderState.ACCEPTED),
+        ({"twapId": 41, "queued": True}, True, OrderState.ACCEPTED),
+        ({"twapId": 41, "status": "cancelled"}, True, OrderState.ACCEPTED),
+        ([], True, OrderState.ACCEPTED),
+    ],
+)
+def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_nonce(
+    tmp_path: Path, told: object, used: bool | None, state: OrderState
+) -> None:
+    file = {**FILE, "twap_reply": {"queued": "queued", "status_path": "/twaps/{id}/state"}}
+    script = {"POST /twaps/cancel": [reply(202, {"queued": True})], "GET /twaps/41/state": [reply(200, told)] * 4}
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
+
+        def read(*_: object) -> bool | None:  # unused until it is sent, or it would not be
+            return used if any(seen.method == "POST" for seen in wire.seen) else False
+
+        desk.world = desk.world._replace(replies=config_of(file).replies, nonce_used=read, patience_s=3)
+        outcome = submit(order("twap", wire.url), desk.world)
+        assert outcome.state is state, outcome.reason
+        assert [seen.method for seen in wire.seen].count("POST") == 1
+
+
+@pytest.mark.parametrize("path", ["/twaps", "/twaps/{id}/{id}", "twaps/{id}", "/twaps/{id}?x=1", 5, None])
+def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
+    with pytest.raises(UsageError, match="status_path"):
+        resolve_services({"format": FORMAT, "twap_reply": {"queued": "queued", "status_path": path}})
 
 
 @pytest.mark.parametrize(

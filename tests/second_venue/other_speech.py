@@ -6,7 +6,7 @@ left open              here
 relayer                ``POST /submit`` is answered without an envelope by ``{requestId, state}``; ``GET /submissions/{id}``
                        says ``state`` ``success``, the transaction in ``receipt.txHash``, the block in ``receipt.block``
 relay                  ``txHash``; ``outcome.state`` says ``queued``, then ``success``; the block is ``outcome.minedBlock``
-TWAP service           202 ``{"queued": true}``
+TWAP service           202 ``{"queued": true}``; ``GET /twaps/{id}`` says so once more, then transaction and block
 core API               ids are numbers: ``trigger.id``; of a replacement ``trigger.id`` and ``trigger.replacedId``
 nonce read             ``/v2/reads/nonce``; ``state.isAvailable`` and no flag that says used
 delegation read        ``active`` and ``activeUntil``, an ISO time
@@ -82,6 +82,7 @@ block = "outcome.minedBlock"
 
 [twap_reply]
 queued = "queued"
+status_path = "/twaps/{id}"
 
 [core_reply]
 entity = "trigger.id"
@@ -123,6 +124,7 @@ class OtherSpeech(SecondVenue):
         self._ids = itertools.count(9_000_000_000_000_001)
         self._last_s = 0.0
         self._looks: dict[str, int] = {}
+        self.cancelled: dict[str, dict[str, Any]] = {}
 
     def builder(self, asked: Asked) -> Any:
         now_s, before_s = time.monotonic(), self._last_s
@@ -184,8 +186,15 @@ class OtherSpeech(SecondVenue):
         return {"requestId": name, "state": self.relayer_says, "receipt": receipt}
 
     def twap(self, asked: Asked) -> Any:
-        super().twap(asked)
-        return Told(202, {"queued": True})
+        if asked.method == "POST":
+            told = super().twap(asked)
+            self.cancelled[told["twapId"]] = {name: told[name] for name in ("transactionHash", "blockNumber")}
+            return Told(202, {"queued": True})
+        name = asked.path.rpartition("/")[2]
+        self._looks[name] = self._looks.get(name, 0) + 1
+        if self._looks[name] == 1:
+            return {"twapId": name, "queued": True}
+        return {"twapId": name, "queued": False, **self.cancelled[name]}
 
     def core(self, asked: Asked) -> Any:
         replaced = asked.path.removeprefix("/price-triggers").strip("/")

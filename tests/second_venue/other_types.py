@@ -22,6 +22,14 @@ _INCREASE = (
     "address owner,uint32 pair,uint16 slot,uint128 collateral,uint256 price,uint64 leverage",
 )
 
+_USUAL_UPDATE = "(address,uint256,uint256,uint256,uint256,uint256)"
+_ADDED_ABI = "(address,uint32,uint16,uint256,uint128,uint64)"
+_ADDED_NAMES = "(address owner,uint32 pair,uint16 slot,uint256 price,uint128 collateral,uint64 leverage) add"
+_ADDED_LEAVES = {
+    "add.owner": "trader", "add.pair": "pair", "add.slot": "position-slot", "add.price": "open-price",
+    "add.collateral": "collateral-added", "add.leverage": "leverage", "slippage": "slippage",
+}  # fmt: skip
+
 OTHER = Types(
     USUAL.structs
     | {
@@ -59,6 +67,16 @@ OTHER = Types(
         "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)": (
             "changeLimit(uint256,uint16,uint32,uint256,uint256,uint256)", (2, 1, 0, 5, 4, 3),
         ),
+        f"increasePositionSize({_USUAL_UPDATE},uint256)": (f"addMargin(uint64,{_ADDED_ABI})", (1, 0)),
+        f"increasePositionSizeWithCoinExposure({_USUAL_UPDATE},uint256,uint256,uint256,uint256)": (
+            f"addCoins(uint64,{_ADDED_ABI},uint128,uint64,uint64)", (4, 0, 1, 2, 3),
+        ),
+        "setDelegate(address,uint256)": ("allow(uint64,address)", (1, 0)),
+        "removeDelegate(address)": ("disallow(address)", (0,)),
+        "setPendingCodeOwnershipTransfer(bytes32,address)": ("nominate(address,bytes32)", (1, 0)),
+        "acceptCodeOwnership(bytes32)": ("takeCode(bytes32)", (0,)),
+        "setTraderReferralCodeByUser(bytes32)": ("adopt(bytes32)", (0,)),
+        "cancelRequest()": ("withdrawRequest()", ()),
     },
 )  # fmt: skip
 
@@ -113,5 +131,20 @@ PROFILE: dict[str, Any] = {
                 "slippage": "slippage",
             },
         },
+        "increasePositionSize": {"signature": f"addMargin(uint64 slippage,{_ADDED_NAMES})", "leaves": _ADDED_LEAVES},
+        "increasePositionSizeWithCoinExposure": {
+            "signature": f"addCoins(uint64 slippage,{_ADDED_NAMES},uint128 coins,uint64 least,uint64 most)",
+            "leaves": _ADDED_LEAVES | {"coins": "exposure", "least": "least-leverage", "most": "most-leverage"},
+        },
+        "setDelegate": {
+            "signature": "allow(uint64 until,address key)", "leaves": {"until": "expiry", "key": "delegate"},
+        },
+        "removeDelegate": {"signature": "disallow(address key)", "leaves": {"key": "delegate"}},
+        "setPendingCodeOwnershipTransfer": {
+            "signature": "nominate(address next,bytes32 code)", "leaves": {"next": "new-owner", "code": "code"},
+        },
+        "acceptCodeOwnership": {"signature": "takeCode(bytes32 code)", "leaves": {"code": "code"}},
+        "setTraderReferralCodeByUser": {"signature": "adopt(bytes32 code)", "leaves": {"code": "code"}},
+        "cancelRequest": {"signature": "withdrawRequest()", "leaves": {}},
     },
 }  # fmt: skip

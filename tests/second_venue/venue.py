@@ -23,6 +23,8 @@ market                 informational events between the documented ones; the rep
 core API               ``POST /price-triggers`` takes the struct as an object; its reply is ``entityId`` alone
 TWAP service           ``POST /twaps/cancel`` takes the encoding; its reply is in an envelope, the block in hex
 relay                  ``transactionHash`` in place of ``hash``; the block in hex
+EIP-7702 mode          with ``smart``: accounts and the contracts that they were given to; elements of the list as Ethereum's
+                       execution API writes them
 what is signed         with ``types``, other structs and functions than comparable venues have
 an API key             with ``key``, every service asks for it in the header ``X-Venue-Key``
 ====================== ==============================================================================================
@@ -45,15 +47,18 @@ from urllib.parse import parse_qsl, urlsplit
 import rlp
 from eth_abi.abi import encode
 from eth_account import Account
+from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from second_venue.calls import BUILT, Built, kinds_of
 from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
 
 CHAIN_ID = 84_021
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
 TRADING = {"verifyingContract": ROUTER, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeTrading"}
 REFERRING = {"verifyingContract": REFERRAL, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeReferral"}
+_CONTRACTS = {"router": ROUTER, "storage": STORAGE, "usdc": USDC, "referral": REFERRAL}
 PAIRS = [("BTC/USD", False), ("ETH/USD", False), ("XAU/USD", False), ("BTC_PNL/USD", True)]
 PRICES = {0: "64000", 1: "2500.5", 2: "2650", 3: "64000"}
 OPENED_S = 1_750_000_123
@@ -134,6 +139,8 @@ class SecondVenue:
         self.sent: dict[str, dict[str, Any]] = {}
         self.delegates: dict[str, int] = {}
         self.closed: set[int] = set()
+        self.smart: dict[str, str] | None = None
+        self.promised: dict[str, tuple[str, dict[str, Any]]] = {}
         self.collateral = {0: 100_000_000, 1: 100_000_000}
         self.url = ""
 
@@ -154,10 +161,10 @@ class SecondVenue:
         reads: dict[str, Callable[[dict[str, Any]], Any]] = {
             "/ready": self._ready,
             "/v2/meta": self._meta, "/v2/pairs": self._pairs, "/v2/positions": self._positions, "/v2/nonce": self._nonce,
-            "/v2/reads/delegation": self._delegation, "/v2/token/approve": self._approve,
-            "/v2/misc/claim-keeper-rewards": self._claim, "/v2/referral/transfer-ownership": self._transfer,
-            "/v2/limit/update": self._limit_update, "/v2/lp/deposit": self._deposit,
+            "/v2/reads/delegation": self._delegation,
         }  # fmt: skip
+        if path in BUILT:
+            return self._unsigned(BUILT[path], fields)
         if path == "/v2/relay" and asked.method == "POST":
             return self._relay(fields)
         if path.startswith("/v2/relay/"):
@@ -285,43 +292,21 @@ class SecondVenue:
             "deadline": deadline, "tnc": "The terms of the second venue.", "nonce": nonce,
         }, {}  # fmt: skip
 
-    def _unsigned(self, account: str, to: str, signature: str, values: list[Any], meta: dict[str, Any]) -> Any:
-        signature, order = self.types.calls.get(signature, (signature, tuple(range(len(values)))))
-        values = [values[place] for place in order]
-        kinds = [kind for kind in signature.partition("(")[2].rstrip(")").split(",") if kind]
-        data = keccak(text=signature)[:4] + encode(kinds, values)
+    def _unsigned(self, built: Built, fields: dict[str, Any]) -> Any:
+        usual, account = built.values(fields), fields[built.account]
+        signature, order = self.types.calls.get(built.signature, (built.signature, tuple(range(len(usual)))))
+        data = keccak(text=signature)[:4] + encode(kinds_of(signature), [usual[place] for place in order])
+        self.promised["0x" + data.hex()] = (built.signature, fields)
+        meta = {name: fields[name] for name in built.meta} | {"delegated": False}
         return {
-            "requestId": secrets.token_hex(8), "to": to.lower(), "from": account.lower(), "data": "0x" + data.hex(),
-            "value": f"0x{self.fee(data):064x}", "chainId": CHAIN_ID, "description": signature, "meta": meta,
+            "requestId": secrets.token_hex(8), "to": _CONTRACTS[built.contract].lower(), "from": account.lower(),
+            "data": "0x" + data.hex(), "value": f"0x{self.fee(data):064x}", "chainId": CHAIN_ID, "description": signature,
+            "meta": meta if built.meta else {},
         }  # fmt: skip
 
     def fee(self, data: bytes) -> int:
         """Return what this venue takes with a call, in wei."""
         return next((wei for name, wei in self.types.fees.items() if data[:4] == keccak(text=name)[:4]), 0)
-
-    def _approve(self, fields: dict[str, Any]) -> Any:
-        amount = _raw(fields["amountUsdc"], 6)
-        return self._unsigned(fields["trader"], USDC, "approve(address,uint256)", [fields["spender"], amount], {})
-
-    def _claim(self, fields: dict[str, Any]) -> Any:
-        return self._unsigned(fields["caller"], ROUTER, "claimTokens()", [], {})
-
-    def _transfer(self, fields: dict[str, Any]) -> Any:
-        values = [fields["code"].encode().ljust(32, b"\0"), fields["newOwner"]]
-        signature = "setPendingCodeOwnershipTransfer(bytes32,address)"
-        return self._unsigned(fields["caller"], REFERRAL, signature, values, {})
-
-    def _deposit(self, fields: dict[str, Any]) -> Any:
-        values = [_raw(fields["usdc"], 6), fields["trader"]]
-        return self._unsigned(fields["trader"], STORAGE, "depositLp(uint128,address)", values, {})
-
-    def _limit_update(self, fields: dict[str, Any]) -> Any:
-        prices = [_raw(fields.get(name, 0), 10) for name in ("price", "slippagePercent", "takeProfit", "stopLoss")]
-        values = [int(fields["pairIndex"]), int(fields["orderIndex"]), *prices]
-        signature = "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)"
-        return self._unsigned(
-            fields["trader"], ROUTER, signature, values, {"price": fields["price"], "delegated": False}
-        )
 
     def _relay(self, fields: dict[str, Any]) -> Any:
         raw = fields["rawTransaction"]
@@ -331,6 +316,9 @@ class SecondVenue:
         sent = rlp.decode(bytes.fromhex(raw[4:]))
         if int.from_bytes(sent[6], "big") != self.fee(sent[7]):
             raise Refused(400, "SIMULATION_FAILED", "not the fee of this call")
+        function, asked = self.promised["0x" + sent[7].hex()]
+        if function.startswith(("setDelegate", "removeDelegate")):
+            self.delegates[to_checksum_address(asked["delegate"])] = int(asked.get("expiry", 0))
         self.sent[told] = {"transactionHash": told, "status": self.relay_says, "blockNumber": hex(4_711)}
         return {"transactionHash": told}
 
@@ -399,6 +387,8 @@ class SecondVenue:
         structs, order_type, erc712 = self.taken_orders, asked.fields["orderType"], asked.fields["erc712"]
         if order_type not in structs:
             raise Refused(400, "BAD_ORDER_TYPE", "unsupported orderType")
+        if self.smart is not None:
+            self._give(asked.fields.get("eip7702"), self.smart)
         message = self._take(structs[order_type], erc712["userIntent"], erc712["userSignature"])
         name = secrets.token_hex(10)
         self.orders[name] = [
@@ -406,6 +396,20 @@ class SecondVenue:
             for seq, (kind, payload) in enumerate(self._life(name, order_type, message))
         ]
         return self.orders[name]
+
+    def _give(self, told: Any, smart: dict[str, str]) -> None:
+        """Give each account that signed to its contract, recovered by eth-account. Raises ``Refused``."""
+        if not isinstance(told, dict) or set(told) != {"chainId", "to", "data", "gas", "authorizationList"}:
+            raise Refused(400, "EIP7702", "missing eip7702 in EIP-7702 mode")
+        if told["chainId"] != str(CHAIN_ID) or not told["authorizationList"]:
+            raise Refused(400, "EIP7702", "for another chain, or without an authorization")
+        for each in told["authorizationList"]:
+            numbers = {name: int(each[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")}
+            value = Authorization(numbers["chainId"], bytes.fromhex(each["address"][2:]), numbers["nonce"])
+            account = Account._recover_hash(value.hash(), vrs=(numbers["yParity"], numbers["r"], numbers["s"]))
+            if numbers["chainId"] != CHAIN_ID or account != self.trader:
+                raise Refused(400, "EIP7702", f"an authorization of {account}")
+            smart[account] = each["address"]
 
     def _life(self, name: str, order_type: int, message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         tx, pnl = {"transactionHash": "0x" + keccak(text=name).hex()}, order_type == 7

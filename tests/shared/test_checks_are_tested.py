@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, payload, text_warnings, times, transaction
+from airlock_shared.checks import agreement, authorization, payload, text_warnings, times, transaction
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.case import Check, Finding, Named
 from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
@@ -22,18 +22,19 @@ from shared.world import Vector, bad_request, examined_of, good, judge, vectors
 WORKSPACE = Path(__file__).resolve().parents[2]
 SOURCES = (Path(airlock_shared.__file__).parent, WORKSPACE / "offline/src")
 IDS_IN_SOURCE = re.compile(
-    r'"((?:DOC|QR|PIN|AIRGAP|KIT|ROLE|REPORT|PROOF|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
+    r'"((?:DOC|QR|PIN|AIRGAP|KIT|ROLE|REPORT|PROOF|DOMAIN|TYPES|MSG|DIGEST|ENC|SIGNER|PLAN|TIME|NONCE|TX|AUTH|ORDER|SIG|TEXT)-[A-Z0-9-]+)"'
 )
 RAISED = re.compile(
     r'\b(?:Refusal|DocumentError|PlanError|plan_error|Check|Verdict|damaged|_damaged|_wrong)\(\s*"([A-Z]+-[A-Z-]+)"'
 )
 
-BAD = [*vectors("requests/bad"), *vectors("transactions/bad")]
+BAD = [*vectors("requests/bad"), *vectors("transactions/bad"), *vectors("authorizations/bad")]
 FAMILIES = {
     judge_module: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
     agreement: ("STEP_CHECKS", "PLAN_CHECKS"),
     times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),
+    authorization: ("CHECKS",),
     text_warnings: ("CHECKS",),
 }
 TABLED = list(  # one of each id: some run for intents and for transactions
@@ -69,10 +70,12 @@ def test_every_id_of_the_table_is_raised_somewhere() -> None:
 
 def test_every_check_that_runs_is_in_the_table() -> None:
     items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
+    items.append(examined_of(good("give", "authorizations")))
     ran = {verdict.check for item in items for verdict in item.verdicts.all()}
     assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS)
     known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = {check.id for check in TABLED} | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}
+    tabled |= {check.id for check in authorization.CALL_CHECKS}
     assert tabled | known_elsewhere == ran
     of_documents = {
         "PIN-DEPLOYMENT", "PIN-REHEARSAL", "PIN-HEAD", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-PEOPLE", "PLAN-STEPS",
@@ -100,7 +103,8 @@ def _always_passing(original: Callable[[Any], Finding | None]) -> Callable[[Any]
 
 def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
     """Replace the check's function by one that always passes; what passed for a transaction need not be one."""
-    monkeypatch.setattr(transaction, "complete", lambda case: None)
+    for module in (transaction, authorization):
+        monkeypatch.setattr(module, "complete", lambda case: None)
     for module, lists in FAMILIES.items():
         for name in lists:
             monkeypatch.setattr(
@@ -167,7 +171,7 @@ def _ids_of(*folders: str) -> set[str]:
 def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
     covered = _ids_of(
         "requests/bad", "transactions/bad", "typed-data/bad", "documents/bad", "plans/bad", "deployments/bad",
-        "signatures/bad",
+        "signatures/bad", "authorizations/bad",
     )  # fmt: skip
     tested_as_code = {
         "DOC-FILE", "DOC-LINK", "DOC-SIZE",  # test_files.py: about files, not their contents

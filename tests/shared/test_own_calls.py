@@ -112,13 +112,11 @@ def test_a_delegate_does_not_make_it_for_a_trader() -> None:
     assert "TX-DELEGABLE" in refusals(examined_of(document, _situation(WHOLE)).verdicts.all())
 
 
-def test_a_shipped_call_is_not_made_by_a_custom_step() -> None:
+@pytest.mark.parametrize("name", CALLS)
+def test_a_shipped_call_is_not_made_by_a_custom_step(name: str) -> None:
     """Its unit, its limits and the word ``unlimited`` would be gone, and a raw number in their place."""
-    document = copy.deepcopy(good("approve", FOLDER))
-    data = bytes.fromhex(document["requests"][0]["payload"]["data"][10:])
-    raw = {"spender": "0x" + data[12:32].hex(), "amountUsdc": str(int.from_bytes(data[32:], "big"))}
-    document["requests"][0] |= {"step": "own", "action": "custom"}
-    assert refusals(examined_of(document, _situation(raw, call="approve")).verdicts.all()) == {"TX-TRADER"}
+    with pytest.raises(PlanError, match="this call ships, and has an action of its own"):
+        _situation({"spender": TREASURY, "amountUsdc": "1"}, call=name)
 
 
 def test_another_venue_does_not_have_it() -> None:
@@ -198,7 +196,7 @@ def test_people_read_all_of_it_before_they_pin_it() -> None:
     assert lines[1] == "call depositLp: made to the pinned tradingStorage, by the signer for itself"
     for path, solidity in (("amount", "uint128"), ("terms.to", "address"), ("tag", "bytes32"), ("shift", "int64")):
         assert any(line.startswith(f"call depositLp: member {path} added: {solidity}, raw") for line in lines)
-    assert "call depositLp: the function is now depositLp(uint128,(address,bool),bytes32,int64)" in lines
+    assert f"call depositLp: the function is now {DEPOSIT['signature']}" in lines
     assert any("native currency may be sent with it" in line for line in lines)
     assert any("its selector is 0x" in line and "ships" not in line for line in lines)
 

@@ -25,7 +25,9 @@ from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise
 
 PLAN_TEXT = (VECTORS / "plans/good/every-struct.toml").read_text()
-PLAN_TEXTS = {"requests": PLAN_TEXT, "transactions": (VECTORS / "transactions/plan.toml").read_text()}
+PLAN_TEXTS = {"requests": PLAN_TEXT} | {
+    folder: (VECTORS / folder / "plan.toml").read_text() for folder in ("transactions", "authorizations")
+}
 DEPLOYMENT_TEXT = (VECTORS / "deployments/good/venue.json").read_text()
 STEPS = tuple(
     json.loads(path.read_text())["requests"][0]["step"] for path in sorted((VECTORS / "requests/good").glob("*"))

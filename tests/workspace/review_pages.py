@@ -48,11 +48,13 @@ def said(lines: list[str]) -> list[str]:
 def screens() -> Iterator[Screen]:
     """Yield a screen for each struct of the catalogue and each action that is a transaction."""
     seen = set()
-    for folder in ("requests", "transactions"):
+    for folder in ("requests", "transactions", "authorizations"):
         for step in plan(folder).steps.values():
-            made = step.action.result if folder == "requests" else step.action.name
+            if folder == "authorizations" and step.action.name != folder[:-1]:  # its orders
+                continue
+            made = step.action.name if folder == "transactions" else step.action.result
             if made not in seen or step.id in ALSO:
-                title = made if folder == "requests" else f"{made}: {step.action.result}"
+                title = f"{made}: {step.action.result}" if folder == "transactions" else made
                 yield Screen(title + (", another" if made in seen else ""), folder, step.id, screen_of(folder, step.id))
                 seen.add(made)
 

@@ -129,6 +129,10 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "checks": {
         "AIRGAP-SECCOMP",
+        "AUTH-CHAIN",
+        "AUTH-CONTRACT",
+        "AUTH-FORM",
+        "AUTH-ORDER",
         "DIGEST-OPINION",
         "DOC-VENUE",
         "NONCE-REPLACES",

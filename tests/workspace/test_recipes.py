@@ -36,7 +36,7 @@ def _recipes() -> Iterator[Recipe]:
         heading, _, text = part.partition("\n")
         counted = re.search(r"\*\*(?:At most )?(\d+) files?\.?\*\*", text)
         if counted:
-            yield Recipe(heading, re.findall(r"^- `([^`]+\.py)`$", text, re.MULTILINE), int(counted[1]))
+            yield Recipe(heading, re.findall(r"^- `([^`]+\.(?:py|json|toml))`$", text, re.MULTILINE), int(counted[1]))
 
 
 RECIPES = {recipe.heading: recipe for recipe in _recipes()}
@@ -89,12 +89,23 @@ def _of_a_command() -> set[str]:
     return {"online/src/airlock_online/cli/nonce.py", *map(_relative, tables)}
 
 
+OWN_OF_A_VENUE = "A venue's own struct, with its endpoint"
+
+
+def _of_a_venue() -> set[str]:
+    """Return the files that say anything of the example's struct and call: the program's modules, and the examples."""
+    word = re.compile(r"\bdepositLp\b|\bcancel-order\b|\bCancelReq\(address trader,uint64\b|\"CancelReq\"")
+    examples = (path for path in (ROOT / "docs/reference/examples").iterdir() if word.search(path.read_text()))
+    return _that_say(word.pattern)() | set(map(_relative, examples))
+
+
 EXAMPLES: dict[str, Callable[[], set[str]]] = {
     "A check": _that_say(r"\bTIME-HORIZON\b"),
     "A Ledger model": _that_say(r"(?i)\bflex\b|FLEX|_flex"),
     "A route": lambda: _that_say(r"\bcore[-_]api\b")() | {"online/src/airlock_online/delivery/routes/core_api.py"},
     "A unit's scale": _that_hold_a_scale,
     "A command": _of_a_command,
+    OWN_OF_A_VENUE: _of_a_venue,
 }
 
 

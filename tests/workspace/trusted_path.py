@@ -80,6 +80,7 @@ OTHERS = (
     Signing("requests", "own-code", "an intent with a referral code"),
     Signing("requests", "desk-key", "the registration of a delegate"),
     Signing("transactions", "approve", "a transaction"),
+    Signing("authorizations", "give-for-desk", "an EIP-7702 authorization"),
 )
 
 
@@ -121,7 +122,7 @@ def _module(name: str) -> Module:
 @contextmanager
 def software_ledger() -> Iterator[int]:
     """Run the software Ledger, and give its port."""
-    words = [str(PROGRAM), "emulator", "--blind-signing"]
+    words = [str(PROGRAM), "emulator", "--blind-signing", "--smart-accounts"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
@@ -164,6 +165,8 @@ def _write_documents(folder: Path, signing: Signing) -> None:
         message = item["payload"]["message"]
         message |= {name: str(now_ms + 10 * MINUTES_MS) for name in message if name.strip("_") == "deadline"}
         seal(item["payload"])
+    if signing.folder == "authorizations":  # the order is signed by another, in another part of the plan
+        document["header"]["signer"] = "treasury"
     document["header"] |= {
         "plan": plan_fingerprint(plan), "deployment": fingerprint(deployment), "rehearsal": True, "created_ms": now_ms,
     }  # fmt: skip
@@ -173,8 +176,13 @@ def _write_documents(folder: Path, signing: Signing) -> None:
 
 
 def _plan_of(signing: Signing) -> str:
-    """Return the vectors' plan with the one step; nobody has to prove a delegate's key, which nobody here holds."""
+    """Return the vectors' plan with the one step, or with an authorization and its order.
+
+    Nobody has to prove a delegate's key, which nobody here holds.
+    """
     head, *steps = PLAN_TEXTS[signing.folder].split("[[steps]]\n")
+    if signing.folder == "authorizations":
+        return "[[steps]]\n".join([head, *(text for text in steps if "-desk" in text)])
     [step] = [text for text in steps if f'id = "{signing.step}"' in text]
     waived = 'possession = "waived"\n' if 'action = "delegate"' in step else ""
     return f"{head}[[steps]]\n{step.rstrip()}\n{waived}"

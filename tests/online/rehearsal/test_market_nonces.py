@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from eth_account.signers.local import LocalAccount
 
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.orders import refused
@@ -59,9 +62,15 @@ def test_a_live_delegate_may_sign_and_an_expired_one_may_not(desk: ServicesClien
     refused(desk, desk.order(1, desk.close_payload(collateralToCloseUsdc="10"), DELEGATE), "may not sign for")
 
 
+def given(key: LocalAccount = TRADER, chain_id: int = 31337, **changes: str) -> Json:
+    """Return an authorization that eth-account signed, as Ethereum's execution API writes it."""
+    made: Any = key.sign_authorization({"chainId": chain_id, "address": DELEGATE.address, "nonce": 3})
+    numbers = {"chainId": chain_id, "nonce": 3, "yParity": made.y_parity, "r": made.r, "s": made.s}
+    return {"address": DELEGATE.address, **{name: hex(number) for name, number in numbers.items()}, **changes}
+
+
 SEVEN702: Json = {
-    "chainId": "31337", "to": TRADER.address, "data": "0x00", "gas": "210000",
-    "authorizationList": [{"chainId": "31337", "address": TRADER.address, "nonce": "0"}],
+    "chainId": "31337", "to": TRADER.address, "data": "0x00", "gas": "210000", "authorizationList": [given()],
 }  # fmt: skip
 
 
@@ -77,6 +86,15 @@ def test_in_eip_7702_mode_an_order_without_it_is_refused(open_desk: OpenClient) 
     ({"to": "0x00"}, "eip7702.to must be an address"), ({"data": "00"}, "eip7702.data is not 0x-hex"),
     ({"data": ""}, "eip7702.data"), ({"gas": "0x5208"}, "eip7702.gas"), ({"gas": "0"}, "eip7702.gas"),
     ({"authorizationList": []}, "eip7702.authorizationList"), ({"authorizationList": ["0x"]}, "eip7702.authorizationList"),
+    ({"authorizationList": [given(DELEGATE)]}, "whose order this is not"),
+    ({"authorizationList": [given(), given(DELEGATE)]}, "whose order this is not"),
+    ({"authorizationList": [given(chain_id=0)]}, "on this chain"),
+    ({"authorizationList": [given(chain_id=1)]}, "on this chain"),
+    ({"authorizationList": [given(nonce="3")]}, "0x-hex"), ({"authorizationList": [given(nonce="0x03")]}, "0x-hex"),
+    ({"authorizationList": [given(nonce="0x4")]}, "whose order this is not"),
+    ({"authorizationList": [given(s="0x0")]}, "an authorization's signature"),
+    ({"authorizationList": [given(v="0x1b")]}, "authorization.v"),
+    ({"authorizationList": [{}]}, "authorization."),
 ])  # fmt: skip
 def test_in_eip_7702_mode_a_transaction_that_nobody_can_relay_is_refused(
     open_desk: OpenClient, change: Json, words: str

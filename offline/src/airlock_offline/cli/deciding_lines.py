@@ -21,7 +21,7 @@ HEADING = "WHAT IS SIGNED, IN FIVE LINES"
 _NAMED = {"pairIndex": "", "tradeIndex": "position ", "orderIndex": "order ", "twapId": "TWAP ", "side": "", "kind": "",
           "code": ""}  # fmt: skip
 _PRICES = ("price", "expectedPrice", "percentage")
-_WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "caller")
+_WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "caller", "contract")
 """Parameters of the plan that say what it is about, at which price, and who gets something from it, the first one first."""
 
 
@@ -52,6 +52,8 @@ def _named(case: Case) -> Iterator[str]:
 
 
 def _how_much(case: Case) -> str:
+    if not isinstance(case, IntentCase) and case.request.transaction is None:
+        return "all that the account holds, and all that it may do"
     if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
         return "Airlock does not know the meaning of these values: the review has them all"
     said = "; ".join(_value(decision) for decision in case.decisions if decision.raw != 0 and _is_amount(decision))
@@ -93,8 +95,9 @@ def _until(case: Case) -> str:
     if isinstance(case, IntentCase):
         said += [_value(d) for d in case.decisions if d.field.path == case.intent.deadline]
         return "; ".join(said) if case.intent.deadline else "; ".join([*said, "no deadline: until its nonce is used"])
-    filled = case.request.transaction
-    return "; ".join([*said, f"sent until account nonce {filled.nonce if filled else ''} is used"])
+    if (filled := case.request.transaction) is None:
+        return f"until account nonce {case.message['nonce']} is used; once used, until another takes it back"
+    return "; ".join([*said, f"sent until account nonce {filled.nonce} is used"])
 
 
 def _as_whom(case: Case) -> str:

@@ -19,6 +19,7 @@ from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.checks.payload import definitions
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
@@ -91,6 +92,8 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
 
 
 def _intent(item: Request, deployment: Deployment) -> _Drafted:
+    if item.action == AUTHORIZATION:
+        raise Refusal("AUTH-FORM", "no plan is drafted for an authorization: people agree on it first", got=item.step)
     primary_type = item.payload["primaryType"]
     intent = structs_of(deployment).get(primary_type)
     if intent is None or is_custom(intent):

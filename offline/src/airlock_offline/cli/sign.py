@@ -19,7 +19,6 @@ from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
-from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
@@ -141,6 +140,8 @@ def sign(
     if stopped is not None:
         if not any(result.signed.result == "signed" for result in results):
             raise stopped
+        from airlock_offline.signing.stopped import left_behind
+
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
@@ -241,6 +242,8 @@ def _sign_all(
                 station.state.transcript.record(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
+            from airlock_offline.signing.stopped import error_of
+
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             return results, error_of(error, item.step)
         if results[-1].signed.result == "signed":

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from airlock_offline.emulator.status_words import BAD_DATA, ORDER, Failed
-from airlock_offline.ledger.models import screen_of
-from airlock_offline.ledger.transaction_screens import network
-from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField
+from airlock_offline.ledger.transaction_screens import authorization_review
+from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.records import NamedTuple
 
@@ -13,23 +12,6 @@ MAGIC = b"\x05"  # EIP-7702
 KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded
 _TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
 _NOBODY = bytes(20)
-
-UPGRADE = Review(
-    Frame(("Review authorization ", "to upgrade into smart ", "contract account?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "upgrade into smart ", "contract account?"),
-        ("Sign authorization to ", "upgrade into smart ", "contract account?"),
-    ),
-    blind=False,
-)
-REVOKE = Review(
-    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "revoke smart contract ", "delegation?"),
-        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
-    ),
-    blind=False,
-)
 
 
 class Authorization(NamedTuple):
@@ -73,13 +55,5 @@ def read_authorization(data: bytes) -> Authorization:
 
 def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization is shown."""
-    where = network(authorization.chain_id) if authorization.chain_id else "All"
-    fields = [ScreenField("Account", account)]
-    if authorization.contract == _NOBODY:
-        return REVOKE, [*fields, ScreenField("Revoke on network", where)]
-    title = screen_of(model).wording.delegated_network
-    return UPGRADE, [
-        *fields,
-        ScreenField("Delegate to", KNOWN_CONTRACTS[authorization.contract]),
-        ScreenField(title, where),
-    ]
+    name = KNOWN_CONTRACTS.get(authorization.contract, "")
+    return authorization_review(account, name, authorization.chain_id, model)

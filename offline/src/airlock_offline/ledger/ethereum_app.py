@@ -163,6 +163,12 @@ class EthereumApp:
 
         return uploads.sign_transaction(self, path, unsigned_transaction)
 
+    def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
+        """Sign an EIP-7702 authorization (see ``uploads``)."""
+        from airlock_offline.ledger.commands import uploads
+
+        return uploads.sign_authorization(self, path, authorization)
+
     def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
         """Sign a personal message (see ``uploads``)."""
         from airlock_offline.ledger.commands import uploads

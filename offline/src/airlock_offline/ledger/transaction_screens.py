@@ -1,9 +1,11 @@
-"""The pages on which a Ledger shows what is no typed data: a transaction, a personal message, an address.
+"""The pages on which a Ledger shows what is no typed data: a transaction, an authorization, a message, an address.
 
 Wording as recorded from the app (``tests/vectors/ledger``).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from airlock_offline.ledger.drawing.line_breaks import lines_of
 from airlock_offline.ledger.drawing.network_names import NETWORKS
@@ -17,10 +19,11 @@ from airlock_offline.ledger.typed_data_screens import (
     review_pages,
     shown_string,
 )
+from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
 from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.token_metadata import TokenMetadata
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import NATIVE, Unit, to_human
 
@@ -150,6 +153,42 @@ def token_amount(raw: int, token: TokenMetadata | None) -> str:
 def transaction_pages(shown: ShownTransaction, model: str) -> list[Page]:
     """Return the pages for a transaction, up to the one that signs."""
     return review_pages(*transaction_review(shown, model), model)
+
+
+# ---- EIP-7702 authorizations: the app shows the contract's name, and neither its address nor the account's nonce ---------
+
+_UPGRADE = Review(
+    Frame(("Review authorization ", "to upgrade into smart ", "contract account?"), ("Sign operation",)),
+    Frame(
+        ("Review authorization to ", "upgrade into smart ", "contract account?"),
+        ("Sign authorization to ", "upgrade into smart ", "contract account?"),
+    ),
+    blind=False,
+)
+_REVOKE = Review(
+    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
+    Frame(
+        ("Review authorization to ", "revoke smart contract ", "delegation?"),
+        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
+    ),
+    blind=False,
+)
+
+
+def authorization_review(account: str, name: str, chain_id: int, model: str) -> tuple[Review, list[ScreenField]]:
+    """Return the frame and the fields with which an authorization is shown; ``name`` is empty for one that revokes."""
+    where = network(chain_id) if chain_id else "All"
+    own = ScreenField("Account", account)
+    if not name:
+        return _REVOKE, [own, ScreenField("Revoke on network", where)]
+    title = screen_of(model).wording.delegated_network
+    return _UPGRADE, [own, ScreenField("Delegate to", name), ScreenField(title, where)]
+
+
+def authorization_pages(payload: dict[str, Any], signer: bytes, model: str) -> list[Page]:
+    """Return the pages for an item's authorization, up to the one that signs; the signer has 20 bytes."""
+    name = LEDGER_CONTRACTS[parse_address(payload["address"])]
+    return review_pages(*authorization_review(checksum_address(signer), name, payload["chainId"], model), model)
 
 
 # ---- messages and addresses -----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def need_of(case: Case) -> Need:
         by_hashes, filtered = signer.show == "hashes", told_of(case) is not None
         raw_messages = not (by_hashes or filtered)
         return Need(signer.path, signer.address, by_hashes, raw_messages, filtered)
-    return Need(signer.path, signer.address, blind_signing=_shown(case).blind)
+    return Need(signer.path, signer.address, blind_signing=case.request.transaction is not None and _shown(case).blind)
 
 
 def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
@@ -56,8 +56,10 @@ def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
         if told := told_of(case):
             return told.pages(typed_data_of(case), model)
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    from airlock_offline.ledger.transaction_screens import transaction_pages
+    from airlock_offline.ledger.transaction_screens import authorization_pages, transaction_pages
 
+    if case.request.transaction is None:
+        return authorization_pages(case.request.payload, case.step.signer.address, model)
     return transaction_pages(_shown(case), model)
 
 

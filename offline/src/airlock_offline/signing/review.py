@@ -141,7 +141,7 @@ def _intent_warnings(case: IntentCase) -> Iterator[str]:
 def hash_lines(case: Case) -> Iterator[str]:
     """Yield the hashes of an examined item, grouped, in the order in which they are compared."""
     yield "HASHES"
-    hashes = [("transaction hash", case.digest)]
+    hashes = [("transaction hash" if case.request.transaction else "what is signed", case.digest)]
     if isinstance(case, IntentCase):
         hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
         hashes += [("digest", case.digest)]

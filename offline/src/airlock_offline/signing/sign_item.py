@@ -267,11 +267,13 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     """Return the device's signature and how the device showed what it signed."""
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
+        if filled is None:
+            from airlock_shared.catalogue.authorizations import for_ledger
+
+            return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
         from airlock_offline.ledger.commands.uploads import provide_token
         from airlock_shared.catalogue.eip1559 import unsigned_bytes
 
-        if filled is None:
-            raise ValueError("a call is signed as the transaction that was filled in")
         if token := case.told_token:
             provide_token(app, token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"

@@ -1,10 +1,11 @@
-"""A transaction on the review screen: where it goes, what it can cost, and what the Ledger does not show of it."""
+"""A transaction, or an EIP-7702 authorization, on the review screen: where it goes, what it costs or gives, what to know."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, marked, row
+from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
 from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.checks.case import CallCase
 from airlock_shared.checks.transaction import pinned_name
@@ -20,6 +21,7 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     """
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
+        yield from _authorization_rows(case, failed)
         return
 
     def kept(check: str, as_is: str = KEPT) -> str:
@@ -53,7 +55,10 @@ def _sent(case: CallCase, failed: Collection[str]) -> str:
 
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:
-    """Yield what stands out about a transaction."""
+    """Yield what stands out about a transaction, or an authorization."""
+    if case.request.transaction is None:
+        yield from _authorization_warnings()
+        return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
     told = case.told_token is not None
@@ -68,3 +73,33 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
             yield "UNLIMITED approval: the spender may take everything, forever. The plan asks for it."
     if case.call.call.pending:
         yield "This stores an order: a confirmed transaction is not a filled trade."
+
+
+# ---- an EIP-7702 authorization ---------------------------------------------------------------------------------------
+
+
+def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
+    """Yield on which chain the account is given, to what, and with which order. ``failed``: what refused it."""
+
+    def kept(check: str) -> str:
+        return NOT_KEPT if check in failed else " " if failed else KEPT
+
+    chain, contract = case.request.payload["chainId"], case.message["contract"]
+    name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
+    yield from marked(kept("AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"))
+    yield from marked(kept("AUTH-CONTRACT"), row("gives it to", f"{checksum_address(contract)} ({name})"))
+    order = safe(case.request.fields.get("order", "none"), limit=80)
+    yield from marked(kept("AUTH-ORDER"), row("with the order", order))
+
+
+def _authorization_warnings() -> Iterator[str]:
+    """Yield what stands out about every authorization."""
+    yield (
+        "THE WHOLE ACCOUNT IS GIVEN TO A CONTRACT, until another authorization takes that back. Whoever has this signature "
+        "can use it, with or without the order, until the account nonce is used."
+    )
+    yield "The Ledger shows the contract's name, not its address, and not the account nonce: read both here."
+    yield (
+        "The app's setting Smart account upgrade must be on; it cannot be read. Off, the Ledger refuses to sign. Switch it "
+        "off again afterwards."
+    )

@@ -8,6 +8,7 @@ import click
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
 from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.examples import literal
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S
@@ -30,11 +31,16 @@ def actions(name: str | None, as_json: bool) -> None:
     for action in chosen:
         show(f"{action.name}")
         show(f"  {action.title}")
-        show(f"  {action.path or 'no documented endpoint: airlock-online call'}")
-        show(f"  returns {_result(action)}")
+        given = action.name == AUTHORIZATION
+        show(
+            f"  {action.path or ('a plan says all of it' if given else 'no documented endpoint: airlock-online call')}"
+        )
+        show(f"  {'signs' if given else 'returns'} {_result(action)}")
         for parameter in action.parameters:
             for line in _parameter_lines(parameter):
                 show(line)
+        if given:
+            continue
         words = " ".join(["build", action.name, *example(action)])
         for line in textwrap.wrap(
             words, WIDTH - 6, break_long_words=False, break_on_hyphens=False, subsequent_indent="      "
@@ -43,6 +49,8 @@ def actions(name: str | None, as_json: bool) -> None:
 
 
 def _result(action: Action) -> str:
+    if action.name == AUTHORIZATION:
+        return f"an authorization of {action.primary_type}, which goes with its order"
     return f"a transaction that calls {action.call}" if action.call else f"an intent, {action.primary_type}"
 
 

@@ -22,6 +22,7 @@ from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
@@ -34,7 +35,7 @@ ACCOUNTS = ("trader", "referee", "referrer", "caller")
 
 
 @click.command("build")
-@click.argument("action_name", metavar="ACTION", type=click.Choice(list(ACTIONS)))
+@click.argument("action_name", metavar="ACTION", type=click.Choice([name for name in ACTIONS if name != AUTHORIZATION]))
 @click.argument("values", metavar="[NAME=VALUE]...", nargs=-1)
 @click.option("--deployment", "name", help="The fetched deployment to build on (default: the only one).")
 @fee_options

@@ -88,7 +88,7 @@ def fetch(
     with connections(home) as http:
         client = BuilderClient(builder, http, spacing=spacing_of(builder, config.limits.builder))
         meta = client.meta()
-        pairs = read_pairs(client, config.reads.pairs)
+        pairs = read_pairs(client, config.reads.pairs, config.meta.pair_number)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
     document = document if profile is None else add_venue_profile(document, profile)

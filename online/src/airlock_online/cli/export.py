@@ -15,6 +15,7 @@ from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe
@@ -42,9 +43,12 @@ def export(
     """
     whole = read_signatures(home, read_input(file), requests_file)
     require_new(output)
-    chosen = [pair for pair in whole.pairs if step in (None, pair[0].step)]
+    named = [pair for pair in whole.pairs if step in (None, pair[0].step)]
+    chosen = [pair for pair in named if pair[0].action != AUTHORIZATION]
+    if len(chosen) < len(named):
+        say("An authorization is in no package: it goes with its order, by `submit --eip7702`.")
     if not chosen:
-        raise UsageError(f"these signatures have no step {step!r}", do="name one of their steps")
+        raise UsageError(f"these signatures have no step {step!r} for a package", do="name one of their steps")
     codes = [not_signed(request, signed) for request, signed in chosen if signed.result != "signed"]
     deliveries = [
         delivery_of(request, signed, whole.header, whole.deployment, whole.requests, to_send=False)

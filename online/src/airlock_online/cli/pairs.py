@@ -21,7 +21,7 @@ def pairs(home: OnlineHome, name: str | None, as_json: bool) -> None:
       airlock-online pairs
     """
     with venue(home, name) as at:
-        reply = read_pairs(at.builder, at.config.reads.pairs)
+        reply = read_pairs(at.builder, at.config.reads.pairs, at.config.meta.pair_number)
     paths = at.config.meta
     table = builder_reads.pair_rows(reply, paths.pair_number, paths.pair_name, paths.pair_pnl, at.deployment)
     if as_json:

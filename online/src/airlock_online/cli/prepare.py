@@ -14,9 +14,11 @@ from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.preparing import prepare_plan
 from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import builder_of
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.authorizations import nonce_lines
 from airlock_online.preparing.beside import beside_lines
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads
@@ -102,6 +104,9 @@ def prepare(
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
         look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
         situation = Situation(plan, deployment, now_ms())
+        if url := given.rpc or config.rpc.url:
+            for line in nonce_lines((plan.steps[step] for step in steps), RpcClient(url, http)):
+                say(line)
         for line in pace_lines([plan.steps[step] for step in steps], situation, config.limits.builder):
             say(line)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from airlock_online.clock import now_ms
+from airlock_online.preparing.authorizations import authorization_item
 from airlock_online.preparing.kept_payloads import KeptPayload, KeptPayloads
 from airlock_online.preparing.patience import Patience
 from airlock_online.preparing.prepare import (
@@ -23,6 +24,7 @@ from airlock_shared.checks.payload import known_struct
 from airlock_shared.cli.console import say
 from airlock_shared.cli.progress import count_down
 from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Expired, Refusal
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.units import utc_text
@@ -49,6 +51,10 @@ def prepare_plan(
     try:
         for number, step in enumerate(steps, start=1):
             label = f"[{number}/{len(steps)}]"
+            if step.action.name == AUTHORIZATION:
+                say(f"{label} {step.id} ({step.action.name}): the plan says all of it")
+                prepared.append(accepted(authorization_item(step, Situation(plan, deployment, now_ms()), used)))
+                continue
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import click
 
 from airlock_online.cli.comparing import prove_compared
 from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, patience, read_signatures, requests_option
+from airlock_online.cli.presigned import agree_to_presigned, authorization_line, presigned_texts
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.parallel import Job, JobPlace, run_parallel
@@ -17,25 +17,18 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.submit import submitting
 from airlock_online.home import OnlineHome
-from airlock_online.wallets.authorizations import presigned_lines, read_presigned, require_of_order
 from airlock_shared.ceremony.sections import PlanMark
-from airlock_shared.cli.console import ask_yes, finish, json_option, led, say, worst
+from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import RELAY, RPC
+from airlock_shared.documents.services import AUTHORIZATION, RELAY, RPC
 from airlock_shared.documents.signatures import FORMAT
-from airlock_shared.errors import DocumentError, ExitCode, UsageError
-from airlock_shared.ethereum.addresses import parse_address
-from airlock_shared.host.files import read_input
-from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.text.secrets import keep_secret
-
-MAX_EIP7702_BYTES = 1 << 20
-_AUTHORIZATION = re.compile(r'"[rs]"\s*:\s*"([^"]*)')
+from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.text.safe import safe
 
 
 @click.command("submit")
@@ -75,13 +68,13 @@ def submit(
     """
     data = incoming(home.folder, source, FORMAT, "submit", known=None, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
-    extra = _read_eip7702(eip7702, {request.step for request, _ in whole.pairs})
+    extra = presigned_texts(eip7702, whole)
     if any(signed.result == "signed" for _, signed in whole.pairs):
         prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     for request, signed in whole.pairs:
         if request.step in extra and signed.result == "signed":
             order = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
-            _agree_to_presigned(order, extra[request.step], whole.deployment)
+            agree_to_presigned(order, extra[request.step], whole.deployment)
     for line in () if led() else fingerprint_lines("signatures", whole.signatures):
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
@@ -91,6 +84,9 @@ def submit(
         for request, signed in whole.pairs:
             if signed.result != "signed":
                 codes.append(not_signed(request, signed))
+                continue
+            if request.action == AUTHORIZATION:
+                say(authorization_line(request, extra))
                 continue
             delivery = delivery_of(request, signed, whole.header, whole.deployment, whole.requests)
             delivery = delivery._replace(eip7702=extra.get(request.step, ""))
@@ -127,36 +123,3 @@ def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
     require_chain(desk.node, deployment)
     return delivery._replace(route=RPC, base_url=desk.node.name)
-
-
-def _agree_to_presigned(delivery: Delivery, text: str, deployment: Deployment) -> None:
-    """Show what is relayed with an order, and ask for a Yes: it gives the account to a contract.
-
-    Raises as ``read_presigned``, ``require_of_order`` and ``ask_yes``.
-    """
-    presigned = read_presigned(text)
-    require_of_order(presigned, map(parse_address, (delivery.trader, delivery.signer)), deployment)
-    say(f"step {delivery.step}: an EIP-7702 transaction goes with it, which another wallet signed")
-    for line in presigned_lines(presigned, deployment):
-        for part in wrapped(line, WIDTH - 2):
-            say(f"  {part}")
-    ask_yes("Is all of that meant?", piped=deployment.rehearsal)
-
-
-def _read_eip7702(given: tuple[str, ...], steps: set[str]) -> dict[str, str]:
-    """Return the text of each step's EIP-7702 transaction, blanks around it left out. Raises ``UsageError``."""
-    texts: dict[str, str] = {}
-    for argument in given:
-        step, equals, name = argument.partition("=")
-        if not equals or step not in steps or step in texts:
-            raise UsageError(f"{argument!r} is not STEP=FILE, once for a step of these signatures", do="correct it")
-        data = read_input(Path(name), max_bytes=MAX_EIP7702_BYTES)
-        try:
-            texts[step] = data.decode().strip(" \t\r\n")
-        except UnicodeDecodeError as error:
-            raise DocumentError("DOC-JSON", f"{name} is not UTF-8", do="give the JSON object in a file") from error
-        for found in _AUTHORIZATION.finditer(texts[step]):
-            keep_secret(found[1])
-        if not texts[step]:
-            raise DocumentError("DOC-JSON", f"{name} is empty", do="give the JSON object in a file")
-    return texts

@@ -1,4 +1,4 @@
-"""The pair catalogue, whole: a list, or an object with one list in it, perhaps in pages.
+"""The pair catalogue, whole: a list, or an object with one list in it, perhaps in pages, or an object of pairs by index.
 
 The specification says that ``data`` is an object, and shows nothing of this one ("Response envelope"; "Endpoints named but
 whose shapes are not shown"). So a bare list is taken as well as an object. A part of the catalogue is never taken for the
@@ -20,15 +20,16 @@ _CURSORS = ("nextCursor", "cursor", "next")
 _MORE = ("hasMore", "hasNext")
 
 
-def read_pairs(builder: BuilderClient, path: str) -> list[Any]:
+def read_pairs(builder: BuilderClient, path: str, number: str = "index") -> list[Any]:
     """Return every entry of the venue's pair catalogue, page by page; the entries are not looked at.
 
+    ``number`` is the member of an entry with its index: where entries stand under it, it is put into them.
     Raises ``ServiceError`` for a catalogue that has no list, or that may not be whole.
     """
     told = builder.read(path)
     if type(told) is list:
         return told
-    entries = _list_in(told, path)
+    entries = _by_index(told, number) or _list_in(told, path)
     pages, first = _number(told, _PAGES), _number(told, _PAGE)
     if pages is not None and pages > 1:
         if pages > PAGES_AT_MOST:
@@ -40,9 +41,26 @@ def read_pairs(builder: BuilderClient, path: str) -> list[Any]:
             more = builder.read(path, {"page": page})
             if _number(more, _PAGE) not in (page, None):
                 raise _not_whole(path, f"page {page} was asked for, and page {_number(more, _PAGE)} came")
-            entries += _list_in(more, path)
+            entries += _by_index(more, number) or _list_in(more, path)
     _require_whole(path, told, entries, paged=pages is not None)
     return entries
+
+
+def _by_index(told: Any, number: str) -> list[Any]:
+    """Return the entries of an object that has each pair under its index; none for another.
+
+    Raises ``ServiceError`` for an entry that has another index of its own.
+    """
+    holders = [told, *told.values()] if type(told) is dict else []
+    for held in holders:
+        if type(held) is dict and held and all(k.isdecimal() and type(v) is dict for k, v in held.items()):
+            if wrong := next((key for key, entry in held.items() if str(entry.get(number, key)) != key), None):
+                raise ServiceError(
+                    f"the pair under {safe(wrong, limit=20)} says that its {safe(number, limit=40)} is another one",
+                    do="ask the venue which of the two is the pair's index",
+                )
+            return [{number: int(key), **entry} for key, entry in held.items()]
+    return []
 
 
 def _list_in(told: Any, path: str) -> list[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_shared.catalogue.authorizations import element_of, hash_of
 from airlock_shared.catalogue.calldata import Decoded, decode_call
 from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes, value_wei
@@ -159,6 +160,18 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     if wei is None or (wei and not decoded.call.fee):
         raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     return decoded
+
+
+def signed_authorization(request: Request, signed: Signed, deployment: Deployment) -> dict[str, Any]:
+    """Return a signed authorization as an element of an ``authorizationList``, its signer recovered again.
+
+    Raises ``Refusal`` with ``AUTH-CHAIN`` or of family ``SIG``.
+    """
+    payload = request.payload
+    if payload["chainId"] != deployment.chain_id:
+        raise Refusal("AUTH-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
+    _signer_of(request, signed, hash_of(payload))
+    return element_of(payload, bytes.fromhex(signed.signature[2:]))
 
 
 def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:

@@ -58,6 +58,12 @@ EVIDENCE = (
              "the relayer", _READ_BACK),
     FinalEvidence(OrderState.CONFIRMED, (TWAP,), "The service's answer: the signed `twapId`, a transaction and a block.",
              "the TWAP service", "The TWAP goes on: look its transaction up before the refund is counted on."),
+    FinalEvidence(OrderState.CONFIRMED, (TWAP,),
+             "Of a cancellation that was only taken: the service's read of the signed `twapId` names a transaction and a "
+             "block, without a sign of failure; the nonce is used, by the builder's word or the operator's node; and never "
+             "against that node's receipt.",
+             "the TWAP service and the builder together",
+             "The TWAP goes on: look its transaction up before the refund is counted on."),
     FinalEvidence(OrderState.CONFIRMED, (CORE_API,), "The answer: the stored trigger's id; of a replacement, both ids.",
              "the core API", "Nothing closes the position: look for the trigger at the venue. No read of it is documented."),
     FinalEvidence(OrderState.CONFIRMED, (RELAYER, TWAP, CORE_API), f"{_FOUND}.", _NODE, f"{_READ_BACK} {_ANOTHER_NODE}"),

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from airlock_online.preparing.meta_forms import address, contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.speech.sections import MetaPaths
 from airlock_shared.documents.deployment import FORMAT, Deployment
-from airlock_shared.errors import Refusal, ServiceError
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 _Part = TypeVar("_Part")
@@ -33,7 +33,7 @@ def deployment_document(
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
     told = _Told(meta, paths)
-    document = {
+    document: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
         "rehearsal": meta.get(paths.simulator) is True,
@@ -42,8 +42,8 @@ def deployment_document(
             "trading": told.part("trading_domain", lambda path: _domain(_at(meta, path))),
             "referral": told.part("referral_domain", lambda path: _domain(_at(meta, path))),
         },
-        "contracts": told.part("contracts", lambda path: _contracts(meta, path)),
-        "enums": told.part("enums", lambda path: _table(meta, path)),
+        "contracts": told.part("contracts", lambda path: contracts_of(_table(meta, path))),
+        "enums": told.part("enums", lambda path: enums_of(_table(meta, path), paths.enum_first)),
         "units": told.part("units", lambda path: one_spelling(_table(meta, path))),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", lambda path: _integer(meta, path)),
@@ -55,7 +55,13 @@ def deployment_document(
         "fetched_at": fetched_at,
     }
     told.require_all()
+    for of, contract in _OF_DOMAINS.items():  # specification, rule 1 of "Signable intent payload"
+        document["contracts"].setdefault(contract, document["domains"][of]["verifyingContract"])
     return document
+
+
+_OF_DOMAINS = {"trading": "tradingRouter", "referral": "referral"}
+"""The contract that verifies under each domain, where the venue does not name it among its contracts."""
 
 
 class _Told:
@@ -178,19 +184,6 @@ def _table(document: Any, path: str) -> dict[str, Any]:
     return dict(value)
 
 
-_CONTRACTS = ("tradingRouter", "tradingStorage", "usdc", "referral")
-
-
-def _contracts(meta: Any, path: str) -> dict[str, str]:
-    """Return the contracts by the names that Airlock has for them, whatever their case (``TradingRouter``, ``USDC``)."""
-    ours = {name.lower(): name for name in _CONTRACTS}
-    table = _table(meta, path)
-    named = [ours.get(label.lower(), label) for label in table]
-    if twice := next((name for name in named if named.count(name) > 1), None):
-        raise _missing(f"one contract of the name {safe(twice, limit=80)}, but two")
-    return {name: _address(text) for name, text in zip(named, table.values(), strict=True)}
-
-
 def _slippage(meta: Any, path: str) -> dict[str, str]:
     """Return the default slippage where the venue tells one; where it should be, another thing is refused."""
     holder, _, name = path.rpartition(".")
@@ -202,19 +195,12 @@ def _slippage(meta: Any, path: str) -> dict[str, str]:
     return {"slippagePercent": str(found)}
 
 
-def _address(value: Any) -> str:
-    try:
-        return checksum_address(parse_address(value if type(value) is str else ""))
-    except Refusal as refusal:
-        raise _missing(f"address ({refusal.what})") from refusal
-
-
 def _domain(value: Any) -> dict[str, Any]:
     return {
         "name": str(_at(value, "name")),
         "version": str(_at(value, "version")),
         "chainId": _integer(value, "chainId"),
-        "verifyingContract": _address(_at(value, "verifyingContract")),
+        "verifyingContract": address(_at(value, "verifyingContract")),
     }
 
 

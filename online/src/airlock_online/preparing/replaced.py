@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from airlock_online.home import OnlineHome
+from airlock_shared.catalogue.authorizations import hash_of
 from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.documents.requests import Request
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
 
@@ -31,6 +33,8 @@ def digest_of(request: Request) -> str:
     """Return what is signed of a request that the checks accepted, 0x and 64 hex digits."""
     if request.transaction is not None:
         return "0x" + signing_hash(request.payload, request.transaction).hex()
+    if request.action == AUTHORIZATION:
+        return "0x" + hash_of(request.payload).hex()
     return str(request.payload["digest"]).lower()
 
 
@@ -45,6 +49,8 @@ def _found(home: OnlineHome, digest: str, structs: Structs) -> str:
 def _nonce(request: Request, structs: Structs) -> str:
     if request.transaction is not None:
         return f", account nonce {request.transaction.nonce}"
+    if request.action == AUTHORIZATION:
+        return f", account nonce {request.payload['nonce']}"
     intent = structs.get(request.payload["primaryType"])
     try:
         nonce = leaf(request.payload["message"], intent.nonce) if intent is not None else ""

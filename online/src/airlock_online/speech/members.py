@@ -12,6 +12,7 @@ PARTS = ("primary_type", "encoded_intent", "signature", "digest", "signer", "tra
 MESSAGE = "message"
 """What a body can have of a delivery; ``message`` is the struct as it was signed, ``message.NAME`` one of its members."""
 
+METHODS = ("POST", "PUT")
 TIMES = ("unix-s", "unix-ms", "iso")
 PER_MINUTE_AT_MOST = 60_000
 
@@ -71,6 +72,11 @@ def path_of_one(value: Any) -> list[str]:
     """Require a path with one ``{id}``."""
     good = type(value) is str and _PATH.fullmatch(value) and value.count("{id}") == 1
     return [] if good else [f"{value!r} is not a path with one {{id}}, such as '/intents/{{id}}'"]
+
+
+def path_of_one_or_none(value: Any) -> list[str]:
+    """Require a path with one ``{id}``, or nothing."""
+    return [] if value == "" and type(value) is str else path_of_one(value)
 
 
 def body(value: Any) -> list[str]:
@@ -193,6 +199,16 @@ def per_minute(value: Any) -> list[str]:
     return [] if good else [f"{value!r} is not 0 to {PER_MINUTE_AT_MOST}"]
 
 
+def method(value: Any) -> list[str]:
+    """Require a method by which something is sent."""
+    return [] if value in METHODS else [f"{value!r} is not one of {', '.join(METHODS)}"]
+
+
+def first(value: Any) -> list[str]:
+    """Require the number from which a list counts, or nothing."""
+    return [] if value in ("", "0", "1") and type(value) is str else [f"{value!r} is neither '0' nor '1'"]
+
+
 def time(value: Any) -> list[str]:
     """Require one of the forms of a time."""
     return [] if value in TIMES else [f"{value!r} is not one of {', '.join(TIMES)}"]
@@ -210,6 +226,7 @@ MEMBERS: Mapping[str, Mapping[str, Said]] = {
         "referral_domain": Said("path of the referral domain", place),
         "contracts": Said("path of the contracts' addresses", place),
         "enums": Said("path of the enums", place),
+        "enum_first": Said('the number of the first name of an enum that is a list: `"0"` or `"1"`; `""`: not said', first),
         "units": Said("path of the units", place),
         "intent_deadline_ms": Said("path of the venue's usual deadline", place),
         "slippage_percent": Said("path of the venue's usual slippage", place),
@@ -227,7 +244,8 @@ MEMBERS: Mapping[str, Mapping[str, Said]] = {
         "relay": Said("its relay of transactions", path),
     },
     "relayer": {
-        "submit_path": Said("where the relayer takes an intent", path),
+        "submit_method": Said("by which method the relayer takes an intent: `POST` or `PUT`", method),
+        "submit_path": Said("where it takes one", path),
         "status_path": Said("where it gives the outcome of one", path_of_one),
         "body": Said("the members of its request, and the part of a delivery in each", signed_body),
     },
@@ -264,6 +282,7 @@ MEMBERS: Mapping[str, Mapping[str, Said]] = {
         "transaction": Said("where the transaction's hash is, beside `hash`, `transactionHash` and `txHash`", _HASH),
         "block": Said("where the block's number is", _BLOCK),
         "queued": Said("a member that is `true` where the cancellation is only taken: not on the chain", place_or_none),
+        "status_path": Said("where it then tells of the TWAP, by its id; empty: nowhere", path_of_one_or_none),
     },
     "core_reply": {
         "entity": Said("where the id of a stored trigger is", _named("id")),

@@ -24,6 +24,7 @@ class MetaPaths(NamedTuple):
     referral_domain: str = "eip712.referral"
     contracts: str = "addresses"
     enums: str = "enums"
+    enum_first: str = ""
     units: str = "units"
     intent_deadline_ms: str = "defaults.intentDeadlineMs"
     slippage_percent: str = "defaults.slippagePercent"
@@ -47,6 +48,7 @@ class ReadPaths(NamedTuple):
 class RelayerTemplate(NamedTuple):
     """The relayer's endpoint, which no specification documents. ``body`` maps its members to a delivery's fields."""
 
+    submit_method: str = _RELAYER.endpoints[0].method
     submit_path: str = _RELAYER.endpoints[0].path
     status_path: str = _RELAYER.endpoints[1].path
     body: Mapping[str, str] = {
@@ -112,12 +114,16 @@ class RelayReply(NamedTuple):
 
 
 class TwapReply(NamedTuple):
-    """Where the TWAP service's reply has what; ``queued`` is true in one that only takes the cancellation."""
+    """Where the TWAP service's reply has what; ``queued`` is true in one that only takes the cancellation.
+
+    ``status_path`` is where it then tells of a TWAP by its id; empty where no read of it is known.
+    """
 
     twap: str = "twapId"
     transaction: str = "hash"
     block: str = "blockNumber"
     queued: str = ""
+    status_path: str = ""
 
 
 class CoreReply(NamedTuple):

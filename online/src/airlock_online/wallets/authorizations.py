@@ -1,8 +1,7 @@
-"""An EIP-7702 transaction that another wallet signed for a market order: read strictly, and told to people.
+"""The EIP-7702 transaction that goes with a market order, whoever signed it: read strictly, and told to people.
 
-Airlock does not make one: the Ethereum app signs authorizations for the contracts of its own list alone, and the
-specification names no contract. An authorization gives the account to a contract until another one takes it away, so that
-none is sent unread. Sources: the builder's specification, "Batched market"; EIP-7702, "Set EOA account code".
+An authorization gives the account to a contract until another one takes it away, so that none is sent unread. Sources: the
+builder's specification, "Batched market"; EIP-7702, "Set EOA account code".
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from typing import Any, NamedTuple
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.eip7702 import authorization_hash
 from airlock_shared.ethereum.recovery import recover
-from airlock_shared.ethereum.rlp import encode
 from airlock_shared.wire.codec import parse_json
 
-MAGIC = b"\x05"  # EIP-7702: what stands before the RLP that is signed
 MAX_AUTHORIZATIONS = 8
 _MEMBERS = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
 _BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
@@ -109,7 +106,7 @@ def _authorization(value: Any) -> SignedAuthorization:
         raise _wrong("yParity and v are not one parity", str(told)[:80], "yParity 0 or 1, v 27 or 28")
     parity = next(each for each in parities if each is not None)
     signature = _word(value["r"], "r") + _word(value["s"], "s") + bytes([27 + parity])
-    digest = keccak256(MAGIC + encode([chain_id, contract, nonce]))
+    digest = authorization_hash(chain_id, contract, nonce)
     try:
         return SignedAuthorization(chain_id, contract, nonce, recover(digest, signature))
     except Refusal as refusal:

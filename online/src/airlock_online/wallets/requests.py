@@ -18,6 +18,7 @@ from airlock_shared.checks.payload import definitions, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.documents.signatures import Signed, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
@@ -48,6 +49,8 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     Raises ``Refusal``: ``TYPES-KNOWN``, and of the families ``MSG`` and ``TX``.
     """
     payload, filled = request.payload, request.transaction
+    if request.action == AUTHORIZATION:
+        raise Refusal("AUTH-FORM", "an authorization is no request of EIP-4527", got=request.step)
     if filled is not None:
         require_sendable(payload, filled, deployment)
         return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))

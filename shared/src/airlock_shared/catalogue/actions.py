@@ -6,6 +6,7 @@ specification, "Builder: intents" and "Common request-field conventions".
 
 from __future__ import annotations
 
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
@@ -191,7 +192,14 @@ _TRANSACTIONS = (
             _sent("amountUsdc", USDC, "how much it may take in all, or the word unlimited")), "approve"),
 )  # fmt: skip
 
-ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS)}
+_AUTHORIZATION = Action(
+    AUTHORIZATION, "Give an account to a contract (EIP-7702)", "", "EIP-7702",
+    (_sent("contract", ADDRESS, "the contract: it can then do all that the signer's account can"),
+     _sent("nonce", COUNT, "the account's own nonce on the chain"),
+     _sent("order", TEXT, "the step of the market order with which it goes")),
+)  # fmt: skip
+
+ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS, _AUTHORIZATION)}
 """Every action, by the name that plans use."""
 
 REGISTRATIONS, REMOVAL = ("delegate", "delegate-set"), "delegate-remove"

@@ -62,10 +62,14 @@ def _call_of(data: bytes, calls: Calls) -> Call:
 def _arguments(call: Call, data: bytes) -> dict[str, Any]:
     arguments = arguments_of(call.signature)
     values = decode([argument.type for argument in arguments], data[4:])
-    return {
+    message = {
         name: dict(zip([member for member, _ in inner], value, strict=True)) if inner else value
         for (name, _, inner), value in zip(arguments, values, strict=True)
     }
+    if encode_call(call, message) != data:
+        raise Refusal("ENC-CANONICAL", "what is shown does not make these bytes", got="0x" + data.hex()[:80],
+                      expected="an argument for each of its bytes")  # fmt: skip
+    return message
 
 
 def encode_call(call: Call, message: dict[str, Any]) -> bytes:

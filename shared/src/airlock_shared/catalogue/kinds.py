@@ -74,7 +74,7 @@ def _kind(unit: Unit, rule: Rule | str, meaning: str, solidity: str = "") -> Kin
 
 TRADER, DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "trader", "deadline", "nonce", "terms", "zero", "raw"
 OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "opened", "opened-ms", "signed-at", "expiry"
-PAIR, OPEN_TYPE, SPENDER, ALLOWANCE = "pair", "open-type", "spender", "allowance"
+PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pair", "open-type", "spender", "allowance", "slippage"
 
 KINDS: dict[str, Kind] = {
     TRADER: _kind(ADDRESS, "trader", "the account that it speaks for"),
@@ -105,9 +105,7 @@ KINDS: dict[str, Kind] = {
     "trigger-percentage": _kind(
         PERCENT, Rule("plan-or-zero", "percentage"), "profit or loss that triggers; 0 with a price", "int"
     ),
-    "slippage": _kind(
-        PERCENT, Rule("builder", "slippagePercent", "slippage"), "how far the fill may be from the price"
-    ),
+    SLIPPAGE: _kind(PERCENT, Rule("builder", "slippagePercent", "slippage"), "how far the fill may be from the price"),
     "long": _kind(FLAG, "side", "true is long, false is short"),
     OPEN_TYPE: _kind(CHOICE, "orderType", "market or limit order"),
     "trigger-type": _kind(CHOICE, "triggerType", "by a price or by a percentage of profit or loss"),

@@ -37,12 +37,14 @@ from airlock_shared.catalogue.kinds import (
     OPENED_MS,
     SEVERAL,
     SIGNED_AT,
+    SLIPPAGE,
     ZERO,
     Field,
     Rule,
     field,
     path_of,
 )
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.services import PINNABLE
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
@@ -69,12 +71,15 @@ NEVER = (
 )  # fmt: skip
 """Functions that no profile may reach, by their names or by a signature that has the same selector."""
 
-ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\((?:\w+ \w+(?:,\w+ \w+)*)?\)){1,16}", re.ASCII)
+ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}", re.ASCII)
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
 _LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
 _FIXED = ("domain", "signer_rule", "route")
 """What the specification says of a shipped struct, and no profile changes."""
+
+_MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
+"""The names of primary types that mean something here, in small letters: no other struct has one in any case."""
 
 _TOKEN, _CONTRACT = "usdc", re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
 
@@ -103,6 +108,21 @@ def venue_of(signed: str) -> Venue:
         if other != name:
             raise _wrong(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
     return Venue(structs, indexed(calls))
+
+
+def venue_at(deployment: Deployment) -> Venue:
+    """Return the venue of a deployment, whose own calls go to a contract that it pins, and never to the token.
+
+    A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
+    """
+    venue, contracts = venue_of(deployment.signed), deployment.contracts
+    for name, call in venue.calls.by_name.items():
+        to = contracts.get(call.contract)
+        if call.is_own and (to is None or to == contracts.get(_TOKEN)):
+            what = "no contract of this deployment" if to is None else "this is the token, under another name"
+            expected = ", ".join(sorted(each for each, at in contracts.items() if at != contracts.get(_TOKEN)))
+            raise _wrong(f"calls.{name}.contract", what, call.contract, f"one of {expected}")
+    return venue
 
 
 def resolve(profile: Any) -> dict[str, Any]:
@@ -221,8 +241,9 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
         raise _wrong(
             where, "not an encodeType", text[:200], f"{name} first, then what it refers to, by name, each once"
         )
-    if taken := [other for other in types if other == DOMAIN_TYPE or (other != name and other in CATALOGUE)]:
-        raise _wrong(where, "a struct within it has a name with another meaning", taken[0], "another name")
+    own = {name} & CATALOGUE.keys()
+    if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
+        raise _wrong(where, "the name of another struct, or nearly that", taken[0], "another name")
     _require_end(where, types)
     return types
 
@@ -262,9 +283,9 @@ def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> 
             )
         if not holds(kind, solidity):
             raise _wrong(f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity)
-        if kind in seen and kind not in SEVERAL:
+        if _one(kind) in seen and kind not in SEVERAL:
             raise _wrong(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
-        seen.add(kind)
+        seen.add(_one(kind))
         fields.append(field(path, kind)._replace(label=label))
     return tuple(fields)
 
@@ -329,7 +350,14 @@ def _own_intent(
 def _own_rule(leaf: Field) -> Rule:
     if leaf.kind in (DEADLINE, NONCE_KIND):
         return leaf.rule._replace(parameter=leaf.path)
-    return leaf.rule if leaf.kind in (SIGNED_AT, ZERO) else Rule("plan", leaf.path)
+    return leaf.rule if leaf.kind == SIGNED_AT else _raw_rule(leaf)
+
+
+def _raw_rule(leaf: Field) -> Rule:
+    """Return the rule of a leaf that the plan gives as it is signed; of a slippage its limit goes on to bind."""
+    if leaf.kind == ZERO:
+        return leaf.rule
+    return Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else "")
 
 
 def _call(name: str, entry: Mapping[str, Any]) -> Call:
@@ -342,6 +370,11 @@ def _call(name: str, entry: Mapping[str, Any]) -> Call:
     if shipped is None or fee or signature != shipped.signature:
         _require_harmless(where, signature, shipped)
     arguments = arguments_of(signature)
+    names = [[argument.name for argument in arguments], *([name for name, _ in each.members] for each in arguments)]
+    if any(len(set(each)) < len(each) for each in names):
+        raise _wrong(
+            where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
+        )
     leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
     fields = _fields(where, entry["leaves"], leaves)
     if shipped is None:
@@ -363,7 +396,7 @@ def _own_call(where: str, name: str, entry: Mapping[str, Any], fields: tuple[Fie
         raise _wrong(f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name")
     if any(solidity == "bytes" for each in arguments_of(entry["signature"]) for _, solidity in argument_leaves(each)):
         raise _wrong(where, "bytes can hide another call", entry["signature"][:200], "arguments that can be shown")
-    own = tuple(each if each.kind == ZERO else each._replace(rule=Rule("plan", each.path)) for each in fields)
+    own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
     return Call(entry["signature"], f"{name}, a call of this venue's profile", contract, own)
 
 
@@ -382,9 +415,10 @@ def _require_harmless(where: str, signature: str, shipped: Call | None) -> None:
         )
     if shipped is not None and shipped.name == "approve":
         raise _wrong(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
-    others = [call.signature for call in CALLS.values() if canonical(call.signature) != canonical(signature)]
-    names = {other.partition("(")[0] for other in (*NEVER, *others)} - {shipped.function if shipped is not None else ""}
-    if signature.partition("(")[0] in names:
+    own = (shipped.signature, canonical(signature)) if shipped is not None else ("", "")
+    others = [each.signature for each in CALLS.values() if (each.signature, canonical(each.signature)) != own]
+    names = {other.partition("(")[0].lower() for other in (*NEVER, *others) if other != own[0]}
+    if signature.partition("(")[0].lower() in names:
         raise _wrong(where, "the name of another function", signature[:200], "the venue's own function")
     for other in (*NEVER, *others):
         if selector_of(other) == selector_of(signature):

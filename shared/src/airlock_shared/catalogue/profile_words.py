@@ -58,15 +58,20 @@ def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
     if call.fee:
         yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
     if shipped is None or call.signature != shipped.signature:
-        yield f"call {call.name}: the function is now {canonical(call.signature)}"
-        was = f" (ships: 0x{selector_of(shipped.signature).hex()})" if shipped is not None else ""
-        yield f"call {call.name}: its selector is 0x{selector_of(call.signature).hex()}{was}"
+        yield f"call {call.name}: the function is now {call.signature}"
+        selector, was = f"0x{selector_of(call.signature).hex()}", ""
+        if shipped is not None:
+            was = f" (ships: 0x{selector_of(shipped.signature).hex()}, {shipped.signature})"
+        yield f"call {call.name}: its selector is {selector}, of {canonical(call.signature)}{was}"
 
 
 def _leaf_words(
     name: str, new: Mapping[str, str], fields: tuple[Field, ...], old: Mapping[str, str], shipped: tuple[Field, ...]
 ) -> Iterator[str]:
     now, was = {each.path: each for each in fields}, {each.path: each for each in shipped}
+    stay, stayed = [path for path in new if path in old], [path for path in old if path in new]
+    if stay != stayed:
+        yield f"{name}: its members are in another order: {', '.join(stay)} (ships: {', '.join(stayed)})"
     for path in old:
         if path not in new:
             yield f"{name}: member {path} removed ({old[path]}, {was[path].meaning})"

@@ -12,9 +12,9 @@ def with_venue(deployment: Deployment) -> Deployment:
     of something else.
     """
     if deployment.signed:
-        from airlock_shared.catalogue.profile import venue_of
+        from airlock_shared.catalogue.profile import venue_at
 
-        deployment = deployment._replace(venue=venue_of(deployment.signed))
+        deployment = deployment._replace(venue=venue_at(deployment))
     if deployment.filters:
         from airlock_shared.catalogue.filtered_structs import require_filters
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from airlock_shared.checks import (
     agreement,
+    authorization,
     clock,
     document,
     nonces,
@@ -154,6 +155,7 @@ FAMILIES: dict[str, Family] = {
         "TX-DISAGREE": Info("two implementations disagree on the transaction", "A fault in one of them.",
                            REPORT_FAULT),
     }),
+    "AUTH": Family("EIP-7702 authorizations", {}),
     "ORDER": Family("Route and order type", {}),
     "SIG": Family("Signatures", {}),
     "PROOF": Family("A delegate key's proof", {
@@ -189,11 +191,11 @@ RAISED = {check: info for family in FAMILIES.values() for check, info in family.
 ALL: tuple[Check, ...] = (
     *document.CHECKS, clock.time_is_stated, *payload.BEFORE_MESSAGE, *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS,
     *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *text_warnings.CHECKS, *transaction.CHECKS,
-    *nonces.CHECKS, possession.key_is_proved,
+    *authorization.CHECKS[:-1], *nonces.CHECKS, possession.key_is_proved,
 )  # fmt: skip
 """Every check that is a function of its own, in the order in which they run."""
 
-READINGS: tuple[Check, ...] = (*payload.MSG_CHECKS, *transaction.CALL_CHECKS, *SIG_CHECKS)
+READINGS: tuple[Check, ...] = (*payload.MSG_CHECKS, *transaction.CALL_CHECKS, *authorization.CALL_CHECKS, *SIG_CHECKS)
 """Checks of which one reading answers for several."""
 
 _DESCRIBED = {check.id: check.info for check in (*ALL, *READINGS)}

@@ -29,6 +29,7 @@ from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.possession import Claim, key_is_proved
 from airlock_shared.checks.signature import SIG_CHECKS, check_signature
 from airlock_shared.checks.verdicts import Verdicts
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 from airlock_shared.records import NamedTuple
 
@@ -101,7 +102,8 @@ def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verd
 def judge_item(request: Request, situation: Situation, known: Known, signed: Signed | None = None) -> Examined:
     """Run every check over an item; ``signed`` is its signature, where there is one."""
     received = Received(request, situation)
-    examined = _intent(received) if request.transaction is None else _transaction(received)
+    is_intent = request.transaction is None and request.action != AUTHORIZATION
+    examined = _intent(received) if is_intent else _transaction(received)
     checks, findings = list(examined.verdicts.checks), list(examined.verdicts.findings)
     case = examined.case if examined.case is not None and examined.case.digest else None
     if signed is not None:
@@ -142,7 +144,10 @@ def _intent(received: Received) -> Examined:
 
 
 def _transaction(received: Received) -> Examined:
-    from airlock_shared.checks import transaction  # a start without transactions does not pay for them
+    if received.request.action == AUTHORIZATION:  # judged by the same four names; a start without either pays for none
+        from airlock_shared.checks import authorization as transaction
+    else:
+        from airlock_shared.checks import transaction  # type: ignore[no-redef]
 
     request, situation = received
     read: ReadCall | None = None

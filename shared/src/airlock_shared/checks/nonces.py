@@ -73,7 +73,7 @@ def use_of(case: Case) -> Use:
     digest, chain_id = "0x" + case.digest.hex(), situation.deployment.chain_id
     ceremony, step, replaces = situation.plan.id, case.request.step, case.step.replaced_digest
     if not isinstance(case, IntentCase):
-        nonce = case.request.transaction.nonce if case.request.transaction is not None else 0
+        nonce = case.request.transaction.nonce if case.request.transaction else case.message["nonce"]
         return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None, replaces)
     intent, message = case.intent, case.message
     return Use(

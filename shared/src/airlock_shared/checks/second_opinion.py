@@ -21,6 +21,8 @@ def document_of(case: Case) -> dict[str, Any]:
     """Return what an examined item asks the second opinion, as JSON has it."""
     payload = case.request.payload
     if not isinstance(case, IntentCase):
+        if case.request.transaction is None:
+            return {"authorization": payload}
         from airlock_shared.catalogue.eip1559 import named_fields
 
         return {"transaction": named_fields(payload, case.request.transaction)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,10 +79,14 @@ def check_command(machine_faults: MachineFaults = _none) -> click.Command:
         Example:
           PROGRAM plan check plan.toml
         """
+        from airlock_shared.checks.authorization import plan_faults
         from airlock_shared.plan.mistakes import find_mistakes
 
+        def faults(plan: Plan) -> list[PlanError]:
+            return [*plan_faults(plan), *machine_faults(context.obj, plan)]
+
         data = read_input(file, max_bytes=MAX_BYTES)
-        _tell(file, data, find_mistakes(data, partial(machine_faults, context.obj)), as_json)
+        _tell(file, data, find_mistakes(data, faults), as_json)
 
     return check
 

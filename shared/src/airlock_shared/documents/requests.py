@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import (
@@ -41,6 +42,7 @@ _PAYLOAD = {
     "intent": str, "signerRule": str, "domain": dict, "primaryType": str, "types": dict, "message": dict, "digest": str,
     "encodedIntent": str,
 }  # fmt: skip
+_AUTHORIZATION = {"chainId": int, "address": str, "nonce": int}
 _UNSIGNED = {"to": str, "from": str, "data": str, "value": str, "chainId": int}
 """The members of an unsigned transaction that decide; ``TX-KEYS`` refuses any that it does not know."""
 
@@ -145,7 +147,9 @@ def read_item(value: Any, where: str = "item") -> Request:
     read_matching(value["step"], f"{where}.step", NAME, "a step's id")
     read_matching(value["endpoint"], f"{where}.endpoint", _ENDPOINT, "a path")
     transaction = _read_transaction(value["transaction"], where) if "transaction" in value else None
-    if transaction is None:
+    if value["action"] == AUTHORIZATION:
+        read_members(value["payload"], f"{where}.payload", _AUTHORIZATION)
+    elif transaction is None:
         read_members(value["payload"], f"{where}.payload", _PAYLOAD, {"meta": dict})
     else:
         read_some(value["payload"], f"{where}.payload", _UNSIGNED)

@@ -56,6 +56,9 @@ class Route(NamedTuple):
 INTENT, TRANSACTION = "intent", "transaction"
 """What a route takes."""
 
+AUTHORIZATION = "authorization"
+"""The action of an item that is neither: an EIP-7702 authorization, which goes within its order's request."""
+
 BUILDER = Service("builder", "builder", "The builder", "Base URL of the builder service.")
 _MARKET = Service("batched", "batched_market", "The batched market", "Base URL of the batched-market service.")
 _RELAYER = Service(

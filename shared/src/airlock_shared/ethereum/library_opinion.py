@@ -19,7 +19,20 @@ def opinion_on(document: dict[str, Any]) -> bytes:
     Whatever the libraries raise is raised.
     """
     leave_out_key_files()
+    if "authorization" in document:
+        return _on_authorization(document["authorization"])
     return _on_transaction(document["transaction"]) if "transaction" in document else _on_intent(document)
+
+
+def _on_authorization(fields: dict[str, Any]) -> bytes:
+    """Return the hash of an EIP-7702 authorization by eth-account, and the hash of what ``rlp`` serialises."""
+    from eth_account.typed_transactions.set_code_transaction import Authorization
+    from rlp import encode
+
+    from airlock_shared.ethereum.keccak import keccak256
+
+    values = (fields["chainId"], bytes.fromhex(fields["address"][2:]), fields["nonce"])
+    return bytes(Authorization(*values).hash()) + keccak256(b"\x05" + bytes(encode([*values])))
 
 
 def _on_transaction(fields: dict[str, Any]) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_shared.catalogue.actions import Action
+from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.plan.model import CUSTOM, AsSigned, Value
 from airlock_shared.plan.values import plan_error
 
@@ -16,6 +18,9 @@ def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value
         raise plan_error(
             "PLAN-FIELD", "a custom step names its struct or its call", f"{where}.struct", expected="a name"
         )
+    if fields[kind] in (CATALOGUE if kind == "struct" else CALLS):
+        raise plan_error("PLAN-FIELD", f"this {kind} ships, and has an action of its own", f"{where}.{kind}",
+                         got=fields[kind], expected=f"a {kind} that the venue alone has")  # fmt: skip
     struct, call = (fields[kind], "") if kind == "struct" else ("", fields[kind])
     values: dict[str, Value] = {}
     for path, value in fields.items():

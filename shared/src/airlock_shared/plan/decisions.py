@@ -14,7 +14,7 @@ from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.model import Bounds, Exact, Plan, Step, Value
+from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.records import NamedTuple
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
 
@@ -57,9 +57,13 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
         wanted = wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
-        if leaf_kind == OPENED_MS and type(raw) is int:
+        if leaf_kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
             found = raw // 1000  # a plan says it to the second
-        return Decision(field, raw, "plan", wanted.text, wanted.holds(found), type(wanted) is Bounds)
+        bound = limit == "slippage" and plan.limits.slippage_at_most_raw is not None  # an own leaf is bound here alone
+        expected, ok = _within_limit(limit, raw, plan) if bound else ("", True)
+        return Decision(
+            field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
+        )
     if kind == "plan-or-zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     if kind == "builder":
@@ -73,7 +77,7 @@ def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Value | 
     wanted = step.values.get(parameter)
     if wanted is None:
         return _pair_by_name(step, deployment) if parameter == "pairIndex" and "pair" in step.values else None
-    if parameter in _CHOICES or parameter in _ENUMS:
+    if type(wanted) is not AsSigned and (parameter in _CHOICES or parameter in _ENUMS):
         return Exact(choices_of(parameter, deployment).get(wanted.text), wanted.text)
     return wanted
 

@@ -36,6 +36,8 @@ _BY_NAME = {
     "maxLeverage": '"11"',
     "twapId": "41",
     "replaces": '"trigger-17"',
+    "contract": '"0x4Cd241E8d1510e30b2076397afc7508Ae59C66c9"',
+    "order": '"close-btc"',
     "terms_sha256": f'"{"5a" * 32}"',
 }
 _BY_PLACE = {

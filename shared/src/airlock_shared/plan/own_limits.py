@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.model import Bounds, Exact, Limits, Value
+from airlock_shared.plan.model import AsSigned, Bounds, Exact, Limits, Value
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import PERCENT, span_text, to_human
 
@@ -41,7 +41,7 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
         if name in _NEVER_ZERO and highest is not None and highest <= 0:
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
-        if name == "slippagePercent":
+        if name == "slippagePercent" and not isinstance(value, AsSigned):  # of a venue's own leaf we know nothing
             yield from _slippage_faults(value, limits.slippage_at_most_raw, f"{where}.{name}")
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import limit_faults, value_faults
@@ -28,7 +29,10 @@ from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT, FORMAT_WITH_PROFILE = FORMATS = "airlock/plan@1", "airlock/plan@2"  # a profile's fee, or a call of its own
+FORMAT, FORMAT_WITH_PROFILE = FORMATS = (
+    "airlock/plan@1",
+    "airlock/plan@2",
+)  # a profile's fee or own call; an authorization
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 MAX_ROLES = 20
@@ -84,9 +88,9 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     }
     limits = read_limits(table.get("limits", {}))
     steps = _read_steps(table.get("steps"), signers)
-    own_calls = [step for step in steps.values() if step.action.name == CUSTOM and step.action.call]
-    if table["format"] == FORMAT and (own_calls or limits.native_fee_at_most_wei is not None):
-        what = "a fee that is sent with a call, or a call of the venue alone, needs the newer form"
+    newer = [s for s in steps.values() if s.action.name == AUTHORIZATION or (s.action.name == CUSTOM and s.action.call)]
+    if table["format"] == FORMAT and (newer or limits.native_fee_at_most_wei is not None):
+        what = "a fee that is sent, a call of the venue alone, or an authorization needs the newer form"
         raise plan_error("PLAN-FORM", what, "format", got=FORMAT, expected=FORMAT_WITH_PROFILE)
     for position, step in enumerate(steps.values()):
         for fault in value_faults(step.values, limits, f"steps[{position}].fields"):

@@ -25,10 +25,10 @@ from airlock_shared.units import (
     looks_like_seconds,
     to_raw,
 )
-from airlock_shared.wire.members import ENTITY_ID, HEX_32
+from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
-_TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID}
+_TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
 

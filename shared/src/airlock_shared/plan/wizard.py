@@ -13,11 +13,12 @@ from typing import Any
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.known import NOTHING, KnownValues
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.prompts import Back, GivenAnswers, People, Question, answer_to
-from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
+from airlock_shared.plan.reader import FORMAT, FORMAT_WITH_PROFILE, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
@@ -69,18 +70,20 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
                 asked[name] = _limit(people, name, {name: text for name, text in asked.items() if text is not None})
         table["limits"] = {name: asked[name] for name in LIMITS if asked.get(name) is not None}
         table["steps"].append(_step(people, action, table, known))
+        if action.name == AUTHORIZATION:
+            table["format"] = FORMAT_WITH_PROFILE
     return table
 
 
 def _limits_of(action: Action) -> list[str]:
     """Return the plan's limits that can bind this action, in the order in which they are asked for."""
-    intent = None if action.call else CATALOGUE[action.primary_type]
+    intent = CATALOGUE.get(action.primary_type)
     slippage = action.parameter("slippagePercent") is not None
     timed = intent is not None and bool(intent.deadline)
     binds = {
         "deadline_at_most": timed,
         "slippage_percent_at_most": slippage,
-        "max_fee_gwei_at_most": intent is None,
+        "max_fee_gwei_at_most": bool(action.call),
         "remaining_at_least": timed,
     }
     return [name for name in LIMITS if binds[name]]
@@ -178,7 +181,7 @@ def _delegates_may(action: Action) -> bool:
     """Tell whether a delegate's key may sign this for an account."""
     if action.call:
         return CALLS[action.call].delegable
-    return CATALOGUE[action.primary_type].signer_rule == "trader-or-delegate"
+    return action.name != AUTHORIZATION and CATALOGUE[action.primary_type].signer_rule == "trader-or-delegate"
 
 
 def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_be_delegate: bool) -> Signer:

@@ -11,6 +11,7 @@ from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
@@ -70,11 +71,14 @@ def step_rows(evidence: Evidence, judged: Sequence[Judged], earlier: Mapping[str
     ``earlier`` holds what is on record of each step from before.
     """
     by_step = {each.examined.received.request.step: each for each in judged}
-    return [_step(step, by_step.get(step.id), evidence, earlier[step.id]) for step in evidence.plan.steps.values()]
+    return [_step(step, by_step, evidence, earlier[step.id]) for step in evidence.plan.steps.values()]
 
 
-def _step(step: Step, judged: Judged | None, evidence: Evidence, earlier: Earlier) -> Row:
+def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence, earlier: Earlier) -> Row:
     action: Action = step.action
+    judged = sent = by_step.get(step.id)
+    if judged and action.name == AUTHORIZATION:  # it is sent within its order's request, and has no outcome of its own
+        sent = by_step.get(step.values["order"].text)
     return {
         "id": step.id,
         "title": action.title,
@@ -88,7 +92,7 @@ def _step(step: Step, judged: Judged | None, evidence: Evidence, earlier: Earlie
         "request": _request(judged) if judged else None,
         "device": _device(judged, evidence) if judged else None,
         "signature": _signature(judged) if judged and judged.answer else None,
-        "outcome": outcome_of(judged.digest, evidence) if judged and evidence.half == "online" else None,
+        "outcome": outcome_of(sent.digest, evidence) if sent and evidence.half == "online" else None,
     }
 
 
@@ -105,7 +109,7 @@ def _request(judged: Judged) -> Row:
         "order_type": request.order_type,
         "order_reason": request.order_reason,
         "replaces": request.replaces,
-        "kind": "intent" if request.transaction is None else "transaction",
+        "kind": request.action if _gives_away(request) else "intent" if request.transaction is None else "transaction",
         "title": _title(examined),
         "account": _account(case),
         "until": _until(case),
@@ -116,6 +120,10 @@ def _request(judged: Judged) -> Row:
         "judged_at": moment(judged.at_ms),
         "checks": _checks(examined.verdicts),
     }
+
+
+def _gives_away(request: Request) -> bool:
+    return request.transaction is None and request.action == AUTHORIZATION
 
 
 def _account(case: Case | None) -> str:
@@ -143,6 +151,9 @@ def _under(examined: Examined) -> list[Row]:
     """Return the domain of an intent; of a transaction what it calls and what it may cost."""
     request, situation = examined.received
     payload, filled = request.payload, request.transaction
+    if _gives_away(request):
+        given = named("gives the account to", f"{payload['address']}, on chain {payload['chainId']}")
+        return [given, named("with the order", request.fields.get("order", ""))]
     if filled is None:
         if examined.named is None:
             return []
@@ -189,7 +200,8 @@ def _hashes(examined: Examined) -> list[Row]:
         hashes = examined.read.hashes
         domain, struct = hashes.domain_separator.hex(), hashes.struct_hash.hex()
         return [named("domain hash", domain), named("struct hash", struct), named("digest", hashes.digest.hex())]
-    return [named("transaction hash, which is signed", examined.digest.hex())] if examined.digest else []
+    what = "hash" if _gives_away(examined.received.request) else "transaction hash"
+    return [named(f"{what}, which is signed", examined.digest.hex())] if examined.digest else []
 
 
 def _checks(verdicts: Verdicts) -> Row:

@@ -1,10 +1,18 @@
-"""What the Ethereum app takes in pieces: transactions, personal messages, and the token that a transaction is of."""
+"""What the Ethereum app takes in pieces: transactions, authorizations, personal messages, and the token of a transaction."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins, chunks, encode_path, ethereum_apdu
+from airlock_offline.ledger.apdu import (
+    P1_AUTHORIZATION_FIRST,
+    P1_FIRST,
+    P1_MORE,
+    Ins,
+    chunks,
+    encode_path,
+    ethereum_apdu,
+)
 from airlock_offline.ledger.replies import DeviceSignature
 from airlock_offline.ledger.status import BLIND_SIGNING, SW_DATA, SW_OK, TokenRefused, wrong_answer
 from airlock_shared.errors import UsageError
@@ -33,13 +41,21 @@ def sign_personal_message(app: EthereumApp, path: str, message: bytes) -> Device
     return _in_chunks(app, Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
 
-def _in_chunks(app: EthereumApp, ins: Ins, payload: bytes, first_v: int, doing: str) -> DeviceSignature:
+def sign_authorization(app: EthereumApp, path: str, authorization: bytes) -> DeviceSignature:
+    """Sign an EIP-7702 authorization, given as ``catalogue.authorizations`` writes it."""
+    payload, doing = encode_path(path) + authorization, "sign the authorization"
+    return _in_chunks(app, Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
+
+
+def _in_chunks(
+    app: EthereumApp, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST
+) -> DeviceSignature:
     app.may_have_signed = False
     pieces = chunks(payload)
     for index, piece in enumerate(pieces[:-1]):
-        apdu = ethereum_apdu(ins, P1_MORE if index else P1_FIRST, 0, piece)
+        apdu = ethereum_apdu(ins, P1_MORE if index else first, 0, piece)
         app.require_silence(*app.exchange(apdu), doing, BLIND_SIGNING)
-    last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else P1_FIRST, 0, pieces[-1])
+    last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else first, 0, pieces[-1])
     return app.ask_to_sign(last, doing, BLIND_SIGNING, first_v)
 
 

@@ -33,7 +33,8 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request that the template's body makes of a delivery."""
     body = json.dumps(body_of(context.relayer.body, delivery), separators=(",", ":")).encode()
-    return parcel_of("POST", join(delivery.base_url, context.relayer.submit_path), body, context)
+    template = context.relayer
+    return parcel_of(template.submit_method, join(delivery.base_url, template.submit_path), body, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:

@@ -1,7 +1,8 @@
 """The TWAP service: ``POST /twaps/cancel`` with a signed ``TwapCancelReq``; it sends the transaction itself.
 
 Source: the specification, "Other execution services referenced". The shapes are those of comparable venues: the struct's
-members and the signature; 201 with ``twapId``, ``transactionHash`` and ``blockNumber``.
+members and the signature; 201 with ``twapId``, ``transactionHash`` and ``blockNumber``. Where a service only takes the
+cancellation, a services file may name its read of a TWAP.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import json
 import re
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import block_number, hashes_named, value_at
-from airlock_online.clients.urls import join
+from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, value_at
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import Steps, at_once
+from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
+from airlock_online.delivery.routes.said import unproven
 from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Submission
+from airlock_online.journal.schema import Record, Submission
+from airlock_online.speech.meanings import CONFIRMED
 from airlock_shared.documents.services import ROUTES, TWAP
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -56,13 +60,51 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     payload = post_once(parcel, read, tracker, context)
     if payload == {}:
         tracker.write(OrderEvent(0, QUEUED, {"twapId": twap_id}), path=(OrderState.ACCEPTED,))
-        return at_once(f"{_WHO} has taken the cancellation, and says nothing of a transaction yet")
+        return _ask(context.journal.get(delivery.digest).record, tracker, context)
     if payload is not None:
         tracker.write(OrderEvent(0, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     return at_once("")
 
 
 def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
-    """Return at once: the service has no read, and the nonce tells the rest."""
-    del known, tracker, context
-    return at_once("")
+    """Ask for a cancellation that was only taken, where the service has a read of it; else the nonce tells the rest."""
+    if not _queued(tracker, context):
+        return at_once("")
+    context.on_notice(f"asking {_WHO} what became of the cancellation that it has taken")
+    return _ask(known.record, tracker, context)
+
+
+def _queued(tracker: Tracker, context: DeliveryContext) -> str:
+    """Return the TWAP's id where the service has taken the cancellation and said no more; empty otherwise."""
+    taken = [event for event in context.journal.events(tracker.digest) if event.type == QUEUED]
+    return str(taken[-1].payload["twapId"]) if taken else ""
+
+
+def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+    twap_id, places = _queued(tracker, context), context.replies.twap
+    if not places.status_path:
+        return at_once(f"{_WHO} has taken the cancellation, and no read of it is known: its nonce tells the rest")
+    url = join(record.url, places.status_path.replace("{id}", segment(twap_id)))
+
+    def ask() -> PollAnswer:
+        told = inside(document_of(_WHO, url, context.http.poll(url, {}), (200,)))
+        if (named := value_at(told, places.twap)) is None or str(named) != twap_id:
+            raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
+        tx_hash = next(iter(hashes_named(told, places.transaction)), None)
+        block = block_number(value_at(told, places.block))
+        if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or block is None:
+            return PollAnswer("no transaction and block of a cancellation yet", False)
+        if places.queued and value_at(told, places.queued) is True:
+            return PollAnswer("a transaction, and that it is only queued: these contradict each other", False, odd=True)
+        said = StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
+        if why := unproven(said, told, block, tx_hash, context):
+            return PollAnswer(why, False, odd=True)
+        if nonce_now(record, context) is not True:
+            return PollAnswer(
+                f"{said.told}; nobody says that its nonce is used: it may be another one's", False, odd=True
+            )
+        payload = {"twapId": int(twap_id), "transactionHash": tx_hash.lower(), "blockNumber": block}
+        tracker.write(OrderEvent(1, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+        return PollAnswer(said.told, True)
+
+    return until_final(f"{_WHO}: the TWAP {twap_id}", ask, context)

@@ -36,6 +36,7 @@ coinsize: exposure to close, coins
 collateraltocloseusdc: collateral to close, USDC
 collateralusdc: collateral, USDC
 confirmedblock: block that confirmed it
+contract: contract
 contractaddress: contract
 contractname: contract
 data: data
@@ -118,6 +119,7 @@ open: opening
 openordertype: how it executes
 openprice: price that slippage is measured from, USD
 opentimestamp: position opened at
+order: step of the order
 orderid: id of the order
 orderindex: order number
 ordertype: how it executes

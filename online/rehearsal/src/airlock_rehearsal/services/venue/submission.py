@@ -9,6 +9,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import is_address
 
 from airlock_rehearsal.services.envelope import Rejected
@@ -24,6 +25,7 @@ SMALLEST_COLLATERAL = USDC_ONE
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII)
 _PNL_MARKET = 3  # Trade's _type of a market order on a PnL pair
 _MARKET = 0
 
@@ -115,24 +117,30 @@ def read_order(state: VenueState, body: dict[str, object]) -> MarketOrder:
     row = ORDER_TYPES.get(code) if type(code) is int else None
     if row is None:
         raise Rejected(f"unsupported orderType {str(code)[:80]}")
+    givers: set[str] = set()
     if "eip7702" in body:
-        _check_eip7702(state, body["eip7702"])
+        givers = _check_eip7702(state, body["eip7702"])
     elif state.settings.execution == "eip7702":
         raise Rejected("eip7702 is required: this deployment executes in EIP-7702 mode")
     message = decoded(row.struct, erc712["userIntent"])
     signed = verified(state, row.struct, message, erc712["userSignature"])
+    if others := givers - {signed.trader, signed.signer}:
+        raise Rejected(f"eip7702.authorizationList holds one of {min(others)}, whose order this is not")
     {"open": _check_open, "close": _check_close, "increase": _check_increase}[row.action](state, row, message)
     return MarketOrder(row, signed)
 
 
-def _check_eip7702(state: VenueState, value: object) -> None:
-    """Check the form always, the values where they are used: in EIP-712 mode the object is not looked at further."""
+def _check_eip7702(state: VenueState, value: object) -> set[str]:
+    """Check the form always, the values where they are used: in EIP-712 mode the object is not looked at further.
+
+    Return the accounts that authorize a contract, as they are recovered.
+    """
     members = exact_object(value, "eip7702", set(_EIP7702))
     for name, kind in _EIP7702.items():
         if not isinstance(members[name], kind):
             raise Rejected(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
     if state.settings.execution != "eip7702":
-        return
+        return set()
     if members["chainId"] != str(state.settings.chain_id):
         raise Rejected(f"eip7702.chainId must be {state.settings.chain_id}")
     if not is_address(members["to"]):
@@ -143,6 +151,23 @@ def _check_eip7702(state: VenueState, value: object) -> None:
     entries = cast("list[object]", members["authorizationList"])
     if not entries or not all(isinstance(entry, dict) for entry in entries):
         raise Rejected("eip7702.authorizationList must hold authorizations")
+    return {_giver(state, cast("dict[str, object]", entry)) for entry in entries}
+
+
+def _giver(state: VenueState, entry: dict[str, object]) -> str:
+    """Return the account that signed an authorization in the form of Ethereum's execution API, for this chain alone."""
+    names = ("chainId", "nonce", "yParity", "r", "s")
+    entry = exact_object(entry, "authorization", {"address", *names})
+    if not all(isinstance(entry[name], str) and _QUANTITY.fullmatch(str(entry[name])) for name in names):
+        raise Rejected("an authorization's numbers must be 0x-hex")
+    chain_id, nonce, parity, r, s = (int(str(entry[name]), 16) for name in names)
+    if chain_id != state.settings.chain_id or not is_address(entry["address"]):
+        raise Rejected("an authorization must be for an address on this chain")
+    digest = Authorization(chain_id, bytes.fromhex(str(entry["address"])[2:]), nonce).hash()
+    try:
+        return recover(bytes(digest), r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + (parity & 1)]))
+    except Malformed as error:
+        raise Rejected(f"an authorization's signature: {error}") from error
 
 
 def _check_pair(state: VenueState, row: OrderType, pair_index: int) -> None:

@@ -1,0 +1,130 @@
+"""How a venue writes its contracts and enums, brought to the one form that a deployment document has.
+
+The specification shows neither. A form beyond doubt is taken, and people compare the result. A list of names alone is not
+one: it may count from 0 or from 1, and the operator says which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.text.safe import safe
+
+_CONTRACTS = {name.lower(): name for name in ("tradingRouter", "tradingStorage", "usdc", "referral")}
+_DEPTH_AT_MOST = 3
+_NAMES, _NUMBERS = ("name", "key", "label", "id"), ("value", "number", "code", "index")
+_OPEN, _TRIGGER = ACTIONS["open"].parameter("orderType"), ACTIONS["tpsl-partial"].parameter("triggerType")
+_ENUMS = {
+    name.lower(): (name, parameter.choices if parameter else ())
+    for name, parameter in (("openOrderType", _OPEN), ("triggerType", _TRIGGER))
+}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+
+
+# ---- contracts ------------------------------------------------------------------------------------------------------
+
+
+def contracts_of(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the contracts by the names that Airlock has for them, whatever their case, from tables within tables too.
+
+    A contract may be an address or an object with one; null is none. Raises ``ServiceError``.
+    """
+    found: dict[str, str] = {}
+    for label, value in _leaves(table, _DEPTH_AT_MOST):
+        name = _CONTRACTS.get(label.lower(), label)
+        if name in found:
+            raise _missing(f"one contract of the name {safe(name, limit=80)}, but two")
+        found[name] = address(value)
+    return found
+
+
+def _leaves(table: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+    for label, value in table.items():
+        if type(value) is dict and "address" in value:
+            yield label, value["address"]
+        elif type(value) is dict and depth:
+            yield from _leaves(value, depth - 1)
+        elif value is not None:
+            yield label, value
+
+
+def address(value: Any) -> str:
+    """Return an address in its checksum form. Raises ``ServiceError``."""
+    try:
+        return checksum_address(parse_address(value if type(value) is str else ""))
+    except Refusal as refusal:
+        raise _missing(f"address ({refusal.what})") from refusal
+
+
+# ---- enums ----------------------------------------------------------------------------------------------------------
+
+
+def enums_of(table: Mapping[str, Any], first: str) -> dict[str, Any]:
+    """Return the enums, each as names and numbers; ``first`` is the number of the first name of a list, empty: not said.
+
+    Of an enum that a plan uses, the names are ours, and other names of the same numbers are left out. One that no plan
+    uses is left out unless it has the plain form. Raises ``ServiceError`` for a list of names of which nobody says more.
+    """
+    found: dict[str, Any] = {}
+    for told, value in table.items():
+        name, choices = _ENUMS.get(told.replace("_", "").lower(), (told, ()))
+        enum = _numbered(value, first, name if choices else "")
+        if choices and not enum:
+            raise _missing(f"name and number of each choice of {name}")
+        if choices:
+            found[name] = _ours(enum, choices)
+        elif enum and len(set(enum.values())) == len(enum) and all(map(_PLAIN.fullmatch, (name, *enum))):
+            found[name] = enum
+    return found
+
+
+def _numbered(value: Any, first: str, used: str) -> dict[str, int]:
+    """Return names and numbers; nothing for what is neither. ``used`` is the enum's name where a plan uses it."""
+    if type(value) is dict:
+        if value and all(_whole(name) is not None and type(member) is str for name, member in value.items()):
+            return {member: int(name) for name, member in value.items()}
+        pairs = [(name, _whole(member)) for name, member in value.items()]
+    elif type(value) is list and all(type(entry) is dict for entry in value):
+        pairs = [(_first_of(entry, _NAMES, str), _whole(_first_of(entry, _NUMBERS, int))) for entry in value]
+    elif type(value) is list and all(type(entry) is str for entry in value) and (first or used):
+        if not first:
+            raise _missing(
+                f"number of the names of {used}, which is a list; say from which number it counts: enum_first, 0 or 1"
+            )
+        pairs = [(entry, int(first) + number) for number, entry in enumerate(value)]
+    else:
+        return {}
+    whole = {name: number for name, number in pairs if type(name) is str and number is not None}
+    return whole if len(whole) == len(pairs) else {}
+
+
+def _first_of(entry: Mapping[str, Any], names: tuple[str, ...], kind: type) -> Any:
+    return next((entry[name] for name in names if type(entry.get(name)) is kind), None)
+
+
+def _whole(value: Any) -> int | None:
+    if type(value) is str and value.isascii() and value.isdecimal():
+        return int(value)
+    return value if type(value) is int else None
+
+
+def _ours(enum: Mapping[str, int], choices: tuple[str, ...]) -> dict[str, int]:
+    """Return the names that a plan can use, under their own spelling, and others of numbers that no such name has."""
+    plain = {name: re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]", "_", name).lower() for name in enum}
+    known = {plain[name]: number for name, number in enum.items() if plain[name] in choices}
+    if sum(plain[name] in choices for name in enum) > len(known):
+        raise _missing("one number for each name, but two spellings of one name")
+    rest = {name: number for name, number in enum.items() if number not in known.values() and _PLAIN.fullmatch(name)}
+    unique = {name: number for name, number in rest.items() if list(rest.values()).count(number) == 1}
+    return {
+        name: known.get(plain[name], number) for name, number in enum.items() if name in known or name in unique
+    } | known
+
+
+def _missing(what: str) -> ServiceError:
+    return ServiceError(f"there is no {what}")

@@ -1,0 +1,139 @@
+"""AUTH: an EIP-7702 authorization gives one account to one contract of the Ledger's list, on one chain, for one order.
+
+It is judged as a transaction is, by the same four names; what is said of both is in :mod:`airlock_shared.checks.agreement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, hash_of, read_authorization
+from airlock_shared.catalogue.calldata import Decoded
+from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.checks.case import (
+    PLAN,
+    PLANNED,
+    READ,
+    REBUILD,
+    RECEIVED,
+    ROUTE,
+    STOP,
+    CallCase,
+    Check,
+    Finding,
+    Info,
+    Planned,
+    ReadCall,
+    Received,
+    check,
+)
+from airlock_shared.documents.services import AUTHORIZATION, BATCHED_MARKET
+from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.eip7702 import NONCE_BELOW
+from airlock_shared.plan.model import Exact, Plan
+from airlock_shared.plan.values import plan_error
+
+CALL_CHECKS = (
+    Check("AUTH-FORM", READ, lambda _: None, Info("not an authorization", "Values that no account can sign.", REBUILD)),
+)
+
+
+def read_call(case: Received) -> Decoded:
+    """Return what is given to whom. Raises ``Refusal("AUTH-FORM")``."""
+    payload, nonce = case.request.payload, case.request.payload["nonce"]
+    if not 0 <= nonce < NONCE_BELOW or case.request.transaction is not None:
+        raise Refusal("AUTH-FORM", "not an account's nonce", got=str(nonce)[:80], expected="a count of transactions")
+    try:
+        return read_authorization(payload)
+    except Refusal as refusal:
+        raise Refusal("AUTH-FORM", refusal.what, got=refusal.got, expected=refusal.expected) from refusal
+
+
+@check(
+    "AUTH-CHAIN", RECEIVED,
+    "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
+)  # fmt: skip
+def chain_is_pinned(case: Received) -> Finding:
+    """The chain id is the pinned one; 0, which is good on every chain, is refused."""
+    got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
+    return Finding(got == expected != 0, got, expected)
+
+
+@check(
+    "AUTH-CONTRACT", READ,
+    "the Ledger signs no authorization for this contract",
+    "A ceremony that ends at the Ledger, or an account given to a contract that nobody has looked at.",
+    "Nothing of the plan can change that: a release of the Ethereum app that knows the contract is missing. Another wallet "
+    "may sign the authorization; submit --eip7702 reads it, and asks before it is sent.",
+)  # fmt: skip
+def contract_is_known(case: ReadCall) -> Finding:
+    """The contract is on the list of the Ledger's app, which shows its name in the address's place."""
+    contract = case.message["contract"]
+    known = ", ".join(f"{checksum_address(each)} ({name})" for each, name in LEDGER_CONTRACTS.items())
+    return Finding(contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}")
+
+
+@check(
+    "AUTH-ORDER", PLANNED,
+    "not for a market order of this account", "An account that is given away for nothing that the plan asks for.", PLAN,
+)  # fmt: skip
+def order_is_of_the_account(case: Planned) -> Finding:
+    """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
+    wanted, giver = case.step.values.get("order"), case.step.signer.address
+    name = wanted.text if wanted is not None else ""
+    order = case.situation.plan.steps.get(name)
+    expected = "a market order of the plan, signed by or for " + checksum_address(giver)
+    if order is None:
+        return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
+    intent, trader = structs_of(case.situation.deployment).get(order.action.primary_type), order.values.get("trader")
+    accounts = {order.signer.address, *([trader.raw] if isinstance(trader, Exact) else [])}
+    ok = intent is not None and intent.order_types is not None and giver in accounts
+    return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)
+
+
+def route_is_market(case: Received) -> Finding:
+    """An authorization goes to the batched market, as a part of its order's request."""
+    request = case.request
+    ok = request.route == BATCHED_MARKET and request.order_type is None
+    return Finding(ok, request.route, BATCHED_MARKET)
+
+
+def complete(case: CallCase) -> CallCase:
+    """Return an authorization that no check refused with its digest."""
+    return case._replace(digest=hash_of(case.request.payload))
+
+
+CHECKS = (
+    chain_is_pinned,
+    contract_is_known,
+    order_is_of_the_account,
+    Check("ORDER-ROUTE", RECEIVED, route_is_market, ROUTE),
+)
+
+
+# ---- before the ceremony --------------------------------------------------------------------------------------------
+
+MISSING = (
+    "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
+    "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
+)
+
+
+def plan_faults(plan: Plan) -> Iterator[PlanError]:
+    """Yield ``AUTH-CONTRACT`` and ``AUTH-ORDER`` for the steps of a plan that could not be signed."""
+    for position, step in enumerate(plan.steps.values()):
+        if step.action.name != AUTHORIZATION:
+            continue
+        where, contract, name = f"steps[{position}].fields", step.values["contract"], step.values["order"].text
+        if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
+            known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
+            what = "the Ledger signs no authorization for this contract"
+            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=MISSING)
+        order = plan.steps.get(name)
+        intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
+        if intent is None or intent.order_types is None:
+            expected = "a step that opens, closes or increases a position by an intent"
+            yield plan_error(
+                "AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected
+            )

@@ -1,0 +1,251 @@
+"""A venue in EIP-7702 mode: the plan's authorization is signed on the Ledger and goes with its order, the whole way."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.settings import RehearsalSettings
+from commands import FinishedCommand
+from e2e.conftest import BothMachines, Ledger, serve_where_before, start_ledger, stop_ledger
+from e2e.test_second_venue import PLAN, TRADER, Desk
+from second_venue.venue import CHAIN_ID, STORAGE, second_venue
+
+KNOWN = "0x4Cd241E8d1510e30b2076397afc7508Ae59C66c9"  # recorded: tests/vectors/ledger/a-flex-auth-simple.json
+CLOSE = (
+    f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
+    'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
+)
+GIVE = """
+[[steps]]
+id = "give"
+action = "authorization"
+signer = "treasury"
+[steps.fields]
+contract = "{contract}"
+nonce = {nonce}
+order = "{order}"
+"""
+VENUES = {"chainId": str(CHAIN_ID), "to": STORAGE, "data": "0x1234", "gas": "900000"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with second_venue(TRADER) as running:
+        running.smart = {}
+        made = Desk(tmp_path, running)
+        made.pin()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    started = start_ledger("--smart-accounts")
+    yield started
+    stop_ledger(started)
+
+
+def plan(contract: str = KNOWN, nonce: int = 5, order: str = "step-1", version: int = 2) -> str:
+    newer = PLAN.replace("airlock/plan@1", f"airlock/plan@{version}")
+    return newer + GIVE.format(contract=contract, nonce=nonce, order=order)
+
+
+def prepare(desk: Desk, text: str = "") -> FinishedCommand:
+    return desk.prepare("close", CLOSE, plan=text or plan())
+
+
+def of_the_venue(desk: Desk, value: Mapping[str, object]) -> str:
+    desk.path("venue.json").write_text(json.dumps(value))
+    return f"step-1={desk.path('venue.json')}"
+
+
+def words(ended: FinishedCommand) -> str:
+    return " ".join((ended.out + ended.err).replace("✓", " ").split())
+
+
+def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: Desk, ledger: Ledger) -> None:
+    ended = prepare(desk)
+    assert ended.code == 0, ended.err
+    signed = desk.sign(ledger)
+    review = words(signed)
+    assert signed.code == 0, review
+    for shown in (
+        f"on chain {CHAIN_ID}", f"gives it to {KNOWN} (Simple7702Account)", "with the order step-1", "nonce 5",
+        "THE WHOLE ACCOUNT IS GIVEN TO A CONTRACT", "upgrade into smart",
+        "Delegate to", "Smart account upgrade must be on",
+    ):  # fmt: skip
+        assert shown in review
+    ended = desk.submit("--json", "--eip7702", of_the_venue(desk, VENUES), typed="Yes\n")
+    assert ended.code == 0, words(ended)
+    assert desk.venue.smart == {TRADER: KNOWN}
+    told = words(ended)
+    assert f"{TRADER} is given to the contract {KNOWN} (account nonce 5)" in told
+    assert "step give (authorization) goes with step step-1" in told
+    (asked,) = [each for each in desk.venue.asked if each.path == "/market/execute-batched"]
+    assert {name: asked.fields["eip7702"][name] for name in VENUES} == VENUES
+
+
+@pytest.mark.parametrize(
+    ("file", "missing"),
+    [
+        (None, "of its EIP-7702 transaction is missing: chainId, to, data, gas"),
+        ({}, "missing: chainId, to, data, gas"),
+        ({"chainId": str(CHAIN_ID), "gas": "1"}, "missing: to, data"),
+        ({name: value for name, value in VENUES.items() if name != "data"}, "missing: data"),
+    ],
+    ids=["no-file", "an-empty-file", "where-and-what", "what"],
+)
+def test_what_the_venue_has_to_say_is_named_and_nothing_is_sent(
+    desk: Desk, ledger: Ledger, file: dict[str, object] | None, missing: str
+) -> None:
+    assert prepare(desk).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.submit(*(() if file is None else ("--eip7702", of_the_venue(desk, file))))
+    assert (ended.code, missing in words(ended)) == (2, True), ended.err
+    assert desk.venue.paths("POST").count("/market/execute-batched") == 0
+
+
+def test_without_an_authorization_in_the_plan_the_list_is_what_is_missing(desk: Desk, ledger: Ledger) -> None:
+    assert desk.prepare("close", CLOSE).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.submit("--eip7702", of_the_venue(desk, VENUES))
+    assert (ended.code, "is missing: authorizationList" in words(ended)) == (2, True), ended.err
+    ended = desk.submit("--json")
+    assert ended.code == 8, ended.out + ended.err
+    assert "missing eip7702" in words(ended)
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        (plan(contract=STORAGE), "AUTH-CONTRACT"),
+        (plan(order="step-9"), "AUTH-ORDER"),
+        (plan(order="give"), "AUTH-ORDER"),
+        (plan(version=1), "PLAN-FORM"),
+    ],
+    ids=["another-contract", "no-such-step", "no-order", "an-older-plan"],
+)
+def test_what_could_not_be_signed_is_told_by_plan_check_and_is_not_prepared(desk: Desk, text: str, check: str) -> None:
+    ended = prepare(desk, text.replace("{number}", "1"))
+    assert (ended.code in (2, 3), check in ended.err, desk.path("requests.json").exists()) == (True, True, False)
+    checked = desk.offline("plan", "check", desk.path("plan.toml"))
+    assert (checked.code, check in words(checked)) == (2, True), words(checked)
+    if check == "AUTH-CONTRACT":
+        assert "a release of the Ledger's Ethereum app that has it on its list is missing" in words(checked)
+
+
+def test_a_contract_that_was_changed_on_the_way_is_refused_before_anybody_reads(desk: Desk, ledger: Ledger) -> None:
+    assert prepare(desk).code == 0
+    text = desk.path("requests.json").read_text()
+    assert KNOWN in text
+    desk.path("requests.json").write_text(text.replace(KNOWN, STORAGE))
+    ended = desk.sign(ledger)
+    document = json.loads(desk.path("signatures.json").read_text()) if desk.path("signatures.json").exists() else {}
+    results = {item["step"]: item["result"] for item in document.get("signatures", [])}
+    assert (ended.code, results.get("give")) == (3, "refused"), words(ended)
+    assert "AUTH-CONTRACT" in words(ended)
+    assert f"contract: the payload says {STORAGE}, the" in words(ended), ended.err
+
+
+def test_with_the_setting_off_nothing_is_signed_and_the_setting_is_named(desk: Desk) -> None:
+    started = start_ledger()
+    try:
+        assert prepare(desk).code == 0
+        ended = desk.sign(started)
+    finally:
+        stop_ledger(started)
+    assert (ended.code, "Smart account upgrade" in words(ended)) == (5, True), words(ended)
+    document = json.loads(desk.path("signatures.json").read_text())
+    assert [item["result"] for item in document["signatures"]] == ["signed", "refused"]
+
+
+def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_means_is_said(
+    desk: Desk, ledger: Ledger
+) -> None:
+    assert prepare(desk).code == 0
+    document = (
+        "sign",
+        desk.path("requests.json"),
+        "--plan",
+        desk.path("plan.toml"),
+        "-o",
+        desk.path("signatures.json"),
+    )
+    ended = desk.offline(*document, "--emulator", ledger.port, typed="Yes\nno\nYes\n")
+    results = [item["result"] for item in json.loads(desk.path("signatures.json").read_text())["signatures"]]
+    assert results == ["declined", "signed"], words(ended)
+    ended = desk.submit()
+    assert (ended.code, desk.venue.paths("POST").count("/market/execute-batched")) == (6, 0), words(ended)
+    assert "is not sent: its order step-1 is not" in words(ended)
+    assert "until the account has sent a transaction with nonce 5" in words(ended)
+
+
+def test_it_is_in_no_package_for_another_sender_and_that_is_said(desk: Desk, ledger: Ledger) -> None:
+    assert prepare(desk).code == 0
+    assert desk.offline("verify", desk.path("requests.json"), "--plan", desk.path("plan.toml")).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json"))
+    assert (ended.code, "it goes with its order, by `submit --eip7702`" in words(ended)) == (0, True), ended.err
+    assert [item["step"] for item in json.loads(desk.path("package.json").read_text())["items"]] == ["step-1"]
+    ended = desk.online("export", desk.path("signatures.json"), "--step", "give", "-o", desk.path("give.json"))
+    assert (ended.code, desk.path("give.json").exists()) == (2, False), ended.err
+
+
+def test_it_is_signed_once_and_the_same_account_nonce_is_not_given_again(desk: Desk, ledger: Ledger) -> None:
+    assert prepare(desk).code == 0
+    assert desk.sign(ledger).code == 0
+    ended = desk.sign(ledger)
+    assert words(ended).count("This was signed before") == 2
+    twice = plan(order="step-2") + GIVE.format(contract=KNOWN, nonce=5, order="step-2").replace('"give"', '"give-2"')
+    ended = prepare(desk, twice)
+    assert (ended.code, "NONCE-BATCH" in ended.err) == (3, True), ended.err
+
+
+def test_the_report_says_with_which_order_it_went(desk: Desk, ledger: Ledger) -> None:
+    assert prepare(desk).code == 0
+    assert desk.sign(ledger).code == 0
+    assert desk.submit("--eip7702", of_the_venue(desk, VENUES), typed="Yes\n").code == 0
+    files = ("--plan", desk.path("plan.toml"), "--signatures", desk.path("signatures.json"))
+    transcript = ("--transcript", desk.path("offline/transcript.jsonl"))
+    ended = desk.online("report", "make", *files, *transcript, "-o", desk.path("report"))
+    assert ended.code == 0, words(ended)
+    value = json.loads((desk.path("report") / "report.json").read_text())
+    give = next(step for step in value["steps"] if step["id"] == "give")
+    assert give["request"]["kind"] == "authorization"
+    assert give["outcome"]["state"] == "FILLED"
+    under = {row["name"]: row["value"] for row in give["request"]["under"]}
+    assert under == {
+        "gives the account to": f"{KNOWN}, on chain {CHAIN_ID}", "with the order": "step-1"
+    }  # fmt: skip
+
+
+def test_a_rehearsal_in_this_mode_goes_the_whole_way(tmp_path: Path, ledger: Ledger) -> None:
+    services = RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0, execution="eip7702"))
+    serve_where_before(services)
+    try:
+        table = BothMachines(tmp_path, services)
+        table.pin()
+        plan_file = table.write_plan("market-close")
+        text = plan_file.read_text().replace("airlock/plan@1", "airlock/plan@2")
+        order = tomllib.loads(text)["steps"][0]["id"]
+        signer = tomllib.loads(text)["steps"][0]["signer"]
+        give = GIVE.format(contract=KNOWN, nonce=0, order=order).replace('"treasury"', f'"{signer}"')
+        plan_file.write_text(text + give)
+        requests, signatures = table.path("requests.json"), table.path("signatures.json")
+        ended = table.online("prepare", plan_file, "-o", requests)
+        assert ended.code == 0, ended.err
+        words_to_sign = ("sign", requests, "--plan", plan_file, "-o", signatures, "--emulator", ledger.port)
+        ended = table.offline(*words_to_sign, typed="Yes\n" * 4)
+        assert ended.code == 0, ended.err
+        chain_id = json.loads(table.path("deployment.json").read_text())["chain_id"]
+        table.path("venue.json").write_text(json.dumps(VENUES | {"chainId": str(chain_id)}))
+        given = ("--eip7702", f"{order}={table.path('venue.json')}")
+        ended = table.online("submit", signatures, *given, "--json", typed="Yes\n")
+        assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "FILLED"), ended.out + ended.err
+    finally:
+        services.stop()

@@ -1,0 +1,157 @@
+"""Of an order's EIP-7702 transaction: the list is what was signed here for that order, the rest is the venue's and named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from airlock_online.cli.delivery_context import MatchedSignatures
+from airlock_online.cli.presigned import authorization_line, presigned_texts
+from airlock_online.wallets.authorizations import read_presigned
+from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.signatures import Signed
+from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.text.secrets import redact
+from shared.world import VECTORS, deployment, good, to_bytes
+
+KEY, OTHER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80", "0x" + "22" * 32
+SIGNED = json.loads((VECTORS / "signatures/good/every-struct.json").read_text())["signatures"]
+TO = checksum_address(deployment().contracts["tradingRouter"])
+VENUES = {"chainId": str(deployment().chain_id), "to": TO, "data": "0x1234", "gas": "900000"}
+NONCES = {"give": 5, "give-for-desk": 6}
+
+
+def _request(step: str, folder: str = "authorizations") -> Request:
+    (request,) = parse_requests(to_bytes(good(step, folder)))[1]
+    return request
+
+
+def _signed(step: str, key: str = KEY) -> tuple[Request, Signed]:
+    request = _request(step)
+    made = Account.sign_authorization(request.payload, key)
+    signature = made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.y_parity])
+    digest = "0x" + bytes(made.authorization_hash).hex()
+    return request, Signed(
+        step, "signed", "", digest, "0x" + signature.hex(), request.signer, "authorization", "1.22.0"
+    )
+
+
+def _order(step: str = "close", result: str = "signed") -> tuple[Request, Signed]:
+    request = _request("close", "requests")._replace(step=step)
+    return request, Signed(step, result, digest="0x" + "00" * 32)
+
+
+def _whole(*pairs: tuple[Request, Signed]) -> MatchedSignatures:
+    header = parse_requests(to_bytes(good("give", "authorizations")))[0]
+    return MatchedSignatures(header, list(pairs), deployment(), "", "", "")
+
+
+def _file(folder: Path, value: Any, step: str = "close") -> str:
+    path = folder / f"{step}.json"
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return f"{step}={path}"
+
+
+@pytest.fixture
+def everything() -> MatchedSignatures:
+    return _whole(_signed("give"), _signed("give-for-desk"), _order(), _order("close-desk"))
+
+
+def test_each_order_gets_what_was_signed_for_it_and_no_other(everything: MatchedSignatures, tmp_path: Path) -> None:
+    given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
+    texts = presigned_texts(given, everything)
+    nonces = {step: [each.nonce for each in read_presigned(text).authorizations] for step, text in texts.items()}
+    assert nonces == {"close": [5], "close-desk": [6]}
+    for text in texts.values():
+        assert {name: json.loads(text)[name] for name in VENUES} == VENUES
+
+
+def test_a_list_that_comes_with_the_file_is_sent_as_it_is(everything: MatchedSignatures, tmp_path: Path) -> None:
+    theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
+    given = [_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")]
+    assert presigned_texts(given, everything)["close"] == theirs
+
+
+def test_what_is_signed_is_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:
+    given = [_file(tmp_path, VENUES), _file(tmp_path, VENUES, "close-desk")]
+    text = presigned_texts(given, everything)["close"]
+    (element,) = json.loads(text)["authorizationList"]
+    assert element["r"] not in redact(text)
+    assert element["s"] not in redact(text)
+
+
+@pytest.mark.parametrize("lacking", ["chainId", "to", "data", "gas"])
+def test_each_member_that_the_venue_has_to_say_is_named(
+    everything: MatchedSignatures, tmp_path: Path, lacking: str
+) -> None:
+    value = {name: text for name, text in VENUES.items() if name != lacking}
+    given = [_file(tmp_path, value), _file(tmp_path, VENUES, "close-desk")]
+    with pytest.raises(UsageError, match=f"step close: of its EIP-7702 transaction is missing: {lacking};"):
+        presigned_texts(given, everything)
+
+
+def test_an_order_whose_authorization_was_signed_is_not_sent_without_its_transaction(
+    everything: MatchedSignatures, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"step close-desk: .* is missing: chainId, to, data, gas;"):
+        presigned_texts([_file(tmp_path, VENUES)], everything)
+
+
+def test_nobody_is_asked_for_the_transaction_of_an_order_that_was_not_signed() -> None:
+    assert presigned_texts([], _whole(_signed("give"), _order(result="declined"))) == {}
+
+
+def test_without_an_authorization_the_list_is_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is missing: authorizationList; the authorizationList is what"):
+        presigned_texts([_file(tmp_path, VENUES)], _whole(_order()))
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"digest": "0x" + "00" * 32}, "SIG-DIGEST"),
+        ({"signature": SIGNED[0]["signature"]}, "SIG-SIGNER"),
+        ({"signer": TO}, "SIG-SIGNER"),
+    ],
+)
+def test_one_that_is_not_the_signers_is_not_put_into_a_list(tmp_path: Path, change: dict[str, str], check: str) -> None:
+    request, signed = _signed("give")
+    with pytest.raises(Refusal, match=check):
+        presigned_texts([_file(tmp_path, VENUES)], _whole((request, signed._replace(**change)), _order()))
+
+
+def test_one_that_another_key_signed_or_for_another_chain_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="SIG-SIGNER"):
+        presigned_texts([_file(tmp_path, VENUES)], _whole(_signed("give", OTHER_KEY), _order()))
+    request, signed = _signed("give")
+    elsewhere = request._replace(payload=request.payload | {"chainId": 0})
+    with pytest.raises(Refusal, match="AUTH-CHAIN"):
+        presigned_texts([_file(tmp_path, VENUES)], _whole((elsewhere, signed), _order()))
+
+
+@pytest.mark.parametrize("argument", ["close", "=x", "other={}", "give-2={}"])
+def test_a_file_is_given_for_a_step_of_these_signatures(
+    everything: MatchedSignatures, tmp_path: Path, argument: str
+) -> None:
+    path = _file(tmp_path, VENUES).partition("=")[2]
+    with pytest.raises(UsageError, match="is not STEP=FILE"):
+        presigned_texts([argument.format(path)], everything)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "{", '{"to": 1.5}', '{"to": "0x", "to": "0x"}'])
+def test_a_file_that_is_no_json_object_is_refused(everything: MatchedSignatures, tmp_path: Path, text: str) -> None:
+    with pytest.raises((DocumentError, UsageError)):
+        presigned_texts([_file(tmp_path, text), _file(tmp_path, VENUES, "close-desk")], everything)
+
+
+def test_what_becomes_of_an_authorization_is_said() -> None:
+    request = _request("give")
+    assert authorization_line(request, ["close"]) == "step give (authorization) goes with step close"
+    kept = authorization_line(request, ["close-desk"])
+    assert "is not sent: its order close is not" in kept
+    assert "until the account has sent a transaction with nonce 5" in kept

@@ -1,0 +1,96 @@
+"""The second venue's unsigned transactions: for each path of the specification the account, the contract, the function.
+
+Functions are those of comparable venues, unless :class:`second_venue.intents.Types` has others in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+Fields = Mapping[str, Any]
+_UPDATE = "(address,uint256,uint256,uint256,uint256,uint256)"
+
+
+class Built(NamedTuple):
+    """A transaction that a path builds: who sends it, to which contract, the function, its arguments, the echo."""
+
+    account: str
+    contract: str
+    signature: str
+    values: Callable[[Fields], list[Any]]
+    meta: tuple[str, ...] = ()
+
+
+def raw(human: Any, decimals: int) -> int:
+    """Return the raw integer of a decimal text."""
+    return int(Decimal(str(human)).scaleb(decimals))
+
+
+def _code(fields: Fields) -> bytes:
+    return str(fields["code"]).encode().ljust(32, b"\0")
+
+
+def _added(fields: Fields) -> tuple[Any, ...]:
+    prices = [raw(fields["openPrice"], 10), raw(fields["additionalCollateralUsdc"], 6), raw(fields["leverage"], 10)]
+    return (fields["trader"], int(fields["pairIndex"]), int(fields["tradeIndex"]), *prices)
+
+
+def _coins(fields: Fields) -> list[Any]:
+    return [raw(fields[name], 10) for name in ("coinExposure", "minLeverage", "maxLeverage", "slippagePercent")]
+
+
+def _limit(fields: Fields) -> list[Any]:
+    prices = [raw(fields.get(name, 0), 10) for name in ("price", "slippagePercent", "takeProfit", "stopLoss")]
+    return [int(fields["pairIndex"]), int(fields["orderIndex"]), *prices]
+
+
+_INCREASED = ("tradeIndex", "additionalCollateralUsdc", "leverage")
+BUILT = {
+    "/v2/position/increase": Built(
+        "trader", "router", f"increasePositionSize({_UPDATE},uint256)",
+        lambda f: [_added(f), raw(f["slippagePercent"], 10)], _INCREASED,
+    ),
+    "/v2/position/increase-coin": Built(
+        "trader", "router", f"increasePositionSizeWithCoinExposure({_UPDATE},uint256,uint256,uint256,uint256)",
+        lambda f: [_added(f), *_coins(f)], (*_INCREASED, "coinExposure", "minLeverage", "maxLeverage"),
+    ),
+    "/v2/limit/update": Built(
+        "trader", "router", "updateOpenLimitOrder(uint256,uint256,uint256,uint256,uint256,uint256)", _limit, ("price",)
+    ),
+    "/v2/delegate/set": Built(
+        "trader", "router", "setDelegate(address,uint256)", lambda f: [f["delegate"], int(f["expiry"])]
+    ),
+    "/v2/delegate/remove": Built("trader", "router", "removeDelegate(address)", lambda f: [f["delegate"]]),
+    "/v2/misc/claim-keeper-rewards": Built("caller", "router", "claimTokens()", lambda _: []),
+    "/v2/token/approve": Built(
+        "trader", "usdc", "approve(address,uint256)", lambda f: [f["spender"], raw(f["amountUsdc"], 6)]
+    ),
+    "/v2/referral/transfer-ownership": Built(
+        "caller", "referral", "setPendingCodeOwnershipTransfer(bytes32,address)", lambda f: [_code(f), f["newOwner"]]
+    ),
+    "/v2/referral/accept-ownership": Built(
+        "caller", "referral", "acceptCodeOwnership(bytes32)", lambda f: [_code(f)]
+    ),
+    "/v2/referral/set-code": Built(
+        "caller", "referral", "setTraderReferralCodeByUser(bytes32)", lambda f: [_code(f)]
+    ),
+    "/v2/referral/cancel-request": Built("caller", "referral", "cancelRequest()", lambda _: []),
+    "/v2/lp/deposit": Built(
+        "trader", "storage", "depositLp(uint128,address)", lambda f: [raw(f["usdc"], 6), f["trader"]]
+    ),
+}  # fmt: skip
+"""By path."""
+
+
+def kinds_of(signature: str) -> list[str]:
+    """Return the types of a function's arguments, a tuple as one."""
+    kinds, depth = [""], 0
+    for letter in signature.partition("(")[2][:-1]:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and not depth:
+            kinds.append("")
+        else:
+            kinds[-1] += letter
+    return [kind for kind in kinds if kind]

@@ -1,0 +1,124 @@
+"""EIP-7702 authorizations: to a contract that the Ledger signs for, on the pinned chain alone, for one order of the plan."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, element_of
+from airlock_shared.checks.authorization import plan_faults
+from airlock_shared.checks.case import CallCase
+from airlock_shared.checks.nonces import UsedNonces, use_of
+from airlock_shared.errors import PlanError
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.mistakes import Mistake, find_mistakes
+from airlock_shared.plan.reader import parse_plan
+from shared.world import (
+    PLAN_TEXTS,
+    VECTORS,
+    bad_request,
+    case_of,
+    confirm,
+    examined_of,
+    good,
+    judge,
+    names,
+    situation,
+    to_bytes,
+    vectors,
+)
+
+FOLDER = "authorizations"
+BAD = list(vectors(f"{FOLDER}/bad"))
+KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"  # of the published test mnemonic
+RECORDED = json.loads((VECTORS / "ledger/a-flex-auth-simple.json").read_text())
+
+
+def _examined(step: str = "give") -> CallCase:
+    case = case_of(good(step, FOLDER), situation(FOLDER))
+    assert isinstance(case, CallCase)
+    return case
+
+
+@pytest.mark.parametrize("step", ["give", "give-for-desk"])
+def test_what_the_plan_gives_is_accepted_and_other_libraries_compute_the_same(step: str) -> None:
+    document = good(step, FOLDER)
+    assert judge(document, situation(FOLDER)) == set()
+    case, payload = _examined(step), document["requests"][0]["payload"]
+    made = Account.sign_authorization(payload, KEY)
+    assert case.digest == bytes(made.authorization_hash)
+    assert [decision.decided_by for decision in case.decisions] == ["plan", "plan"]
+    confirm(case)
+
+
+@pytest.mark.parametrize("vector", BAD, ids=names(BAD))
+def test_a_bad_one_is_refused_for_its_reason_and_for_no_other(vector: Any) -> None:
+    document, where, steps = bad_request(vector)
+    found = judge(document, where, steps=steps)
+    assert vector.refusal in found
+    assert found <= vector.all_refusals
+
+
+def test_the_element_of_the_list_is_what_eth_account_signs() -> None:
+    payload = good("give", FOLDER)["requests"][0]["payload"]
+    made = Account.sign_authorization(payload, KEY)
+    signature = made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.y_parity])
+    element = element_of(payload, signature)
+    assert {name: int(element[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")} == {
+        "chainId": made.chain_id, "nonce": made.nonce, "yParity": made.y_parity, "r": made.r, "s": made.s,
+    }  # fmt: skip
+    assert element["address"] == payload["address"]
+
+
+def test_the_list_holds_the_contract_that_the_app_was_recorded_to_sign_for_and_not_the_one_that_it_refused() -> None:
+    refused = json.loads((VECTORS / "ledger/a-flex-auth-unknown.json").read_text())
+    known = {checksum_address(contract) for contract in LEDGER_CONTRACTS}
+    assert known == {RECORDED["input"]["address"]}
+    assert refused["input"]["address"] not in known
+    assert all(name in RECORDED["screens"][1] for name in LEDGER_CONTRACTS.values())
+
+
+def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
+    first, second = use_of(_examined()), use_of(_examined("give-for-desk"))
+    assert (first.contract, first.nonce, second.nonce) == (b"", 5, 6)
+    used = UsedNonces([first])
+    assert used.clash(second) is None
+    assert used.clash(second._replace(nonce=5)) == first
+
+
+def _found(text: str) -> list[Mistake]:
+    return find_mistakes(text.encode(), lambda plan: [*plan_faults(plan)])
+
+
+def _mistakes(old: str, new: str) -> list[tuple[str, int]]:
+    text = PLAN_TEXTS[FOLDER]
+    assert old in text
+    return [(found.error.check, found.span.line) for found in _found(text.replace(old, new, 1))]
+
+
+def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
+    lines = PLAN_TEXTS[FOLDER].splitlines()
+    contract, order = next(n for n, t in enumerate(lines, 1) if "contract =" in t), lines.index('order = "close"') + 1
+    other = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+    known = RECORDED["input"]["address"]
+    assert _found(PLAN_TEXTS[FOLDER]) == []
+    assert _mistakes(known, other) == [("AUTH-CONTRACT", contract)]
+    assert _mistakes('order = "close"', 'order = "stop"') == [("AUTH-ORDER", order)]
+    assert _mistakes('order = "close"', 'order = "none"') == [("AUTH-ORDER", order)]
+    assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]
+    assert _mistakes(known, "0x" + "0" * 40) == [("PLAN-ADDRESS", contract)]
+    assert _mistakes("nonce = 5", "nonce = -5")[0][0] == "PLAN-FIELD"
+
+
+def test_an_older_plan_does_not_hold_one_and_says_which_form_does() -> None:
+    with pytest.raises(PlanError, match="an authorization needs the newer form"):
+        parse_plan(PLAN_TEXTS[FOLDER].replace("airlock/plan@2", "airlock/plan@1").encode())
+
+
+def test_a_document_with_the_whole_plan_is_read_again_as_it_was_written() -> None:
+    document = good("give", FOLDER)
+    found = examined_of(document, situation(FOLDER))
+    assert found.received.request.as_json() == json.loads(to_bytes(document["requests"][0]))

@@ -1,0 +1,264 @@
+"""A profile by somebody who wants a byte signed that nobody saw: refused, or its difference is read before it is pinned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_shared.catalogue import calldata
+from airlock_shared.catalogue.calldata import decode_call, encode_call
+from airlock_shared.catalogue.calls import CALLS, Call, indexed, selector_of
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.kinds import field
+from airlock_shared.catalogue.profile import FORMAT, resolve, shipped, text_of
+from airlock_shared.catalogue.profile_words import profile_words
+from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.plan.custom_steps import read_custom_fields
+from airlock_shared.plan.decisions import decide
+from airlock_shared.plan.model import AsSigned, Limits, Plan, Signer, Step
+from airlock_shared.plan.own_limits import value_faults
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, to_bytes
+
+DOCUMENT = json.loads(DEPLOYMENT_TEXT)
+LIMIT = shipped()["calls"]["updateOpenLimitOrder"]
+
+
+def _struct(text: str, leaves: dict[str, Any]) -> dict[str, Any]:
+    fixed = {"domain": "trading", "signer_rule": "trader-only", "route": "relayer"}
+    return {"structs": {text.partition("(")[0]: {"encode_type": text, "leaves": leaves, **fixed}}}
+
+
+def _call(signature: str, leaves: dict[str, Any] | None = None, name: str = "", **more: Any) -> dict[str, Any]:
+    entry = {"signature": signature, "leaves": leaves or {}, **more}
+    return {"calls": {name or signature.partition("(")[0]: entry}}
+
+
+def _own(signature: str, *leaves: str, contract: str = "tradingStorage") -> dict[str, Any]:
+    return _call(signature, dict.fromkeys(leaves, "raw"), contract=contract)
+
+
+def _resolved(profile: dict[str, Any]) -> dict[str, Any]:
+    return resolve({"format": FORMAT, "structs": {}, "calls": {}} | profile)
+
+
+def _deployed(signed: dict[str, Any], **contracts: str) -> Deployment:
+    pinned = DOCUMENT["contracts"] | contracts
+    document = {**DOCUMENT, "contracts": pinned, "format": FORMAT_WITH_PROFILE, "signed": signed}
+    return with_venue(parse_deployment(to_bytes(document)))
+
+
+_TWO_CODES = {"code": "code"}
+_POSITION = CATALOGUE["CloseTradeReq"]
+_OPENED_TWICE = {
+    "encode_type": _POSITION.encode_type.replace("uint256 _amount", "uint256 _ms,uint256 _amount"),
+    "leaves": {each.path: each.kind for each in _POSITION.fields} | {"_ms": "opened-ms"},
+}
+_ACCOUNT = {"trader": "trader", "nonce": "nonce"}
+REFUSED: dict[str, dict[str, Any]] = {
+    "an argument behind one of its name": _own("dep(address to,uint256 a,address to)", "to", "a"),
+    "an argument behind one of its name, in a tuple": _own("dep((address to,uint256 a,address to) t)", "t.to", "t.a"),
+    "a tuple behind one of its name": _own("dep((address to) t,(uint256 a) t)", "t.to", "t.a"),
+    "an argument behind a tuple of its name": _own("dep((address to) t,uint256 t)", "t.to", "t"),
+    "a price behind one of its name": _call(
+        LIMIT["signature"].replace("(uint256 pairIndex", "(uint256 price,uint256 pairIndex"),
+        LIMIT["leaves"], "updateOpenLimitOrder",
+    ),
+    "two functions that ship, exchanged": {"calls": {
+        "acceptCodeOwnership": {"signature": "setTraderReferralCodeByUser(bytes32 code)", "leaves": _TWO_CODES},
+        "setTraderReferralCodeByUser": {"signature": "acceptCodeOwnership(bytes32 code)", "leaves": _TWO_CODES},
+    }},
+    "a function that ships under another name": {"calls": {
+        "cancelRequest": {"signature": "claimTokens()", "leaves": {}},
+        "claimTokens": {"signature": "claimRewards()", "leaves": {}},
+    }},
+    "a dangerous name in another case": _own("Approve(address a,uint256 b)", "a", "b"),
+    "a call that ships in another case": _own("CloseTradeMarket(uint256 a)", "a"),
+    "a struct that ships in another case": _struct("closeTradeReq(address trader,uint256 nonce)", _ACCOUNT),
+    "a struct within it that ships in another case": _struct(
+        "XReq(address trader,closetradereq b,uint256 nonce)closetradereq(uint8 a)", _ACCOUNT | {"b.a": "raw"}
+    ),
+    "the domain's type in another case": _struct("EIP712domain(address trader,uint256 nonce)", _ACCOUNT),
+    "a member behind one of its name": _struct(
+        "XReq(address trader,uint8 a,uint8 a,uint256 nonce)", _ACCOUNT | {"a": "raw"}
+    ),
+    "a member behind one of its name, in a struct within it": _struct(
+        "XReq(address trader,B b,uint256 nonce)B(uint8 a,uint8 a)", _ACCOUNT | {"b.a": "raw"}
+    ),
+    "a struct that is defined twice": _struct(
+        "XReq(address trader,B b,uint256 nonce)B(uint8 a)B(uint8 c)", _ACCOUNT | {"b.a": "raw"}
+    ),
+    "a struct called as a type": _struct(
+        "XReq(address trader,uint256 nonce)uint256(uint8 a)", {"trader": "trader", "nonce.a": "nonce"}
+    ),
+    "a struct without a member": _struct("XReq(address trader,B b,uint256 nonce)B()", _ACCOUNT),
+    "two times at which it was opened": {"structs": {"CloseTradeReq": _OPENED_TWICE}},
+    "a width that no type has": _struct("XReq(address trader,uint264 a,uint256 nonce)", _ACCOUNT | {"a": "raw"}),
+    "an alias of a type": _struct("XReq(address trader,uint a,uint256 nonce)", _ACCOUNT | {"a": "raw"}),
+    "a member that is a number": _struct("XReq(address trader,uint8 1,uint256 nonce)", _ACCOUNT | {"1": "raw"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", REFUSED.values(), ids=REFUSED.keys())
+def test_what_would_hide_something_is_refused(profile: dict[str, Any]) -> None:
+    with pytest.raises(DocumentError) as refused:
+        _resolved(profile)
+    assert refused.value.check == "DOC-VENUE"
+
+
+def test_a_deployment_that_was_written_by_hand_is_read_by_the_same_rules() -> None:
+    calls = {name: entry for name, entry in shipped()["calls"].items() if name != "setDelegate"}
+    leaves = {"delegate": "delegate", "expiry": "zero"}
+    calls["removeDelegate"] = {"signature": CALLS["setDelegate"].signature, "leaves": leaves}
+    with pytest.raises(DocumentError, match="the name of another function"):
+        _deployed({**shipped(), "calls": calls})
+
+
+def test_the_token_under_another_name_is_the_token_and_an_unknown_name_is_no_contract() -> None:
+    signed = _resolved(_own("sweep(address to)", "to", contract="vault"))
+    with pytest.raises(DocumentError, match="the token, under another name"):
+        _deployed(signed, vault=DOCUMENT["contracts"]["usdc"])
+    with pytest.raises(DocumentError, match="no contract of this deployment"):
+        _deployed(signed)
+    pinned = _deployed(signed, vault=DOCUMENT["contracts"]["tradingStorage"])
+    assert pinned.venue is not None
+    assert pinned.venue.calls.by_name["sweep"].contract == "vault"
+
+
+# ---- what is not refused is read ------------------------------------------------------------------------------------
+
+
+def test_arguments_of_one_type_that_change_places_are_told_though_the_selector_is_the_same() -> None:
+    signature = LIMIT["signature"].replace("uint256 tp,uint256 sl)", "uint256 sl,uint256 tp)")
+    lines = list(profile_words(text_of(_resolved(_call(signature, LIMIT["leaves"], "updateOpenLimitOrder")))))
+    assert selector_of(signature) == selector_of(LIMIT["signature"])
+    order = "pairIndex, index, price, slippage, {}, {}"
+    expected = f"its members are in another order: {order.format('sl', 'tp')} (ships: {order.format('tp', 'sl')})"
+    assert f"call updateOpenLimitOrder: {expected}" in lines
+    assert f"call updateOpenLimitOrder: the function is now {signature}" in lines
+    assert any(LIMIT["signature"] in line for line in lines)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_members_of_one_type_that_change_places_are_told(name: str) -> None:
+    entry = {member: shipped()["structs"][name][member] for member in ("encode_type", "leaves")}
+    paths = [each.path for each in CATALOGUE[name].fields]
+    members = entry["encode_type"].partition("(")[2].partition(")")[0].split(",")
+    moved = [*members[1:], members[0]]
+    entry["encode_type"] = entry["encode_type"].replace(",".join(members), ",".join(moved))
+    lines = list(profile_words(text_of(_resolved({"structs": {name: entry}}))))
+    assert any(line.startswith(f"{name}: its members are in another order: ") for line in lines)
+    assert f"(ships: {', '.join(paths)})" in " ".join(lines)
+
+
+# ---- every byte comes from a value that is shown -----------------------------------------------------------------------
+
+_TYPES: dict[str, st.SearchStrategy[Any]] = {
+    "uint256": st.integers(0, 2**256 - 1), "uint8": st.integers(0, 255), "int64": st.integers(-(2**63), 2**63 - 1),
+    "bool": st.booleans(), "address": st.binary(min_size=20, max_size=20), "bytes32": st.binary(min_size=32, max_size=32),
+    "string": st.text("abc\u00e9 ", max_size=40),
+}  # fmt: skip
+
+
+@given(st.data())
+def test_a_changed_byte_of_any_call_is_refused_or_changes_a_value_that_is_shown(data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(sorted(_TYPES)), min_size=1, max_size=5))
+    values = [data.draw(_TYPES[kind]) for kind in kinds]
+    signature = f"dep({','.join(f'{kind} a{n}' for n, kind in enumerate(kinds))})"
+    call = Call(signature, "", "x", tuple(field(f"a{n}", "raw") for n in range(len(kinds))))
+    raw = bytearray(keccak(text=f"dep({','.join(kinds)})")[:4] + encode(kinds, values))
+    known = indexed({"dep": call})
+    shown = decode_call(bytes(raw), known).message
+    at = data.draw(st.integers(0, len(raw) - 1))
+    raw[at] ^= data.draw(st.integers(1, 255))
+    try:
+        assert decode_call(bytes(raw), known).message != shown
+    except Refusal:
+        return
+
+
+def test_calldata_of_which_a_part_is_not_shown_is_refused_even_where_a_profile_would_be_taken() -> None:
+    """The second line of defence: what is shown must make the very bytes, whatever the call's description is."""
+    call = Call("dep(address to,address to)", "", "x", (field("to", "raw"),))
+    data = keccak(text="dep(address,address)")[:4] + encode(
+        ["address", "address"], ["0x" + "11" * 20, "0x" + "22" * 20]
+    )
+    with pytest.raises(Refusal, match="ENC-CANONICAL"):
+        decode_call(data, indexed({"dep": call}))
+    assert calldata.encode_call is encode_call
+
+
+# ---- leaves of a venue's own are raw, whatever they are called -------------------------------------------------------
+
+_OURS = ("slippagePercent", "side", "kind", "orderType", "triggerType", "collateralUsdc", "expiry", "openTimestamp")
+
+
+def _step(values: dict[str, AsSigned]) -> Step:
+    action, _ = read_custom_fields({"struct": "XReq"}, "fields")
+    return Step("own", action, Signer("treasury", bytes(20), "m/0"), dict(values))
+
+
+@pytest.mark.parametrize("name", _OURS)
+@pytest.mark.parametrize("text", ["0", "4", "99000000000000"])
+def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_alone(name: str, text: str) -> None:
+    values = {name: AsSigned(text)}
+    assert list(value_faults(values, Limits(slippage_at_most_raw=1), "fields")) == []
+    pinned = _deployed(
+        _resolved(_struct(f"XReq(address trader,uint256 {name},uint256 nonce)", _ACCOUNT | {name: "raw"}))
+    )
+    assert pinned.venue is not None
+    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == name]
+    plan = Plan("x", "x", "x", (), Limits(), {}, {}, "")
+    for raw, ok in ((int(text), True), (int(text) + 1, False)):
+        (decision,) = decide(fields, {name: raw}, _step(values), plan, pinned)
+        assert (decision.decided_by, decision.ok) == ("plan", ok)
+
+
+@pytest.mark.parametrize("kind", ["deadline", "nonce", "signed-at", "slippage", "opened"])
+def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
+    pinned = _deployed(_resolved(_call("dep(uint256 a)", {"a": kind}, contract="tradingStorage")))
+    assert pinned.venue is not None
+    (leaf,) = pinned.venue.calls.by_name["dep"].fields
+    assert (leaf.rule.kind, leaf.rule.parameter) == ("plan", "a")
+
+
+@pytest.mark.parametrize(("kind", "text", "ok"), [
+    ("slippage", "10000000000", True), ("slippage", "10000000001", False), ("raw", "10000000001", True),
+])  # fmt: skip
+def test_a_leaf_of_a_venue_s_own_that_is_a_slippage_keeps_the_plan_s_limit(kind: str, text: str, ok: bool) -> None:
+    leaves = _ACCOUNT | {"slippagePercent": kind}
+    pinned = _deployed(_resolved(_struct("XReq(address trader,uint256 slippagePercent,uint256 nonce)", leaves)))
+    assert pinned.venue is not None
+    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == "slippagePercent"]
+    plan = Plan("x", "x", "x", (), Limits(slippage_at_most_raw=10**10), {}, {}, "")
+    (decision,) = decide(
+        fields, {"slippagePercent": int(text)}, _step({"slippagePercent": AsSigned(text)}), plan, pinned
+    )
+    assert (decision.ok, decision.expected) == (ok, text if ok else "at most 1 %")
+
+
+def test_milliseconds_of_a_leaf_of_a_venue_s_own_are_decided_to_the_last_one() -> None:
+    leaves = _ACCOUNT | {"at": "opened-ms"}
+    pinned = _deployed(_resolved(_struct("XReq(address trader,uint64 at,uint256 nonce)", leaves)))
+    assert pinned.venue is not None
+    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == "at"]
+    plan, step = Plan("x", "x", "x", (), Limits(), {}, {}, ""), _step({"at": AsSigned("1750000000123")})
+    found = {raw: decide(fields, {"at": raw}, step, plan, pinned)[0].ok for raw in (1750000000123, 1750000000124)}
+    assert found == {1750000000123: True, 1750000000124: False}
+
+
+@pytest.mark.parametrize(("member", "names"), [("struct", CATALOGUE), ("call", CALLS)])
+def test_what_ships_is_asked_for_by_its_own_action_under_its_own_limits(member: str, names: dict[str, Any]) -> None:
+    reader: Callable[..., Any] = read_custom_fields
+    for name in names:
+        with pytest.raises(PlanError, match=f"this {member} ships"):
+            reader({member: name, "slippagePercent": "990000000000"}, "fields")
+    assert "slippage_percent_at_most" in PLAN_TEXT
