@@ -71,10 +71,15 @@ def test_each_order_gets_what_was_signed_for_it_and_no_other(everything: Matched
         assert {name: json.loads(text)[name] for name in VENUES} == VENUES
 
 
-def test_a_list_that_comes_with_the_file_is_sent_as_it_is(everything: MatchedSignatures, tmp_path: Path) -> None:
+def test_a_list_that_comes_with_the_file_is_sent_as_it_is(tmp_path: Path) -> None:
     theirs = json.dumps(VENUES | {"authorizationList": [{"theirs": True}]}, indent=3)
-    given = [_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")]
-    assert presigned_texts(given, everything)["close"] == theirs
+    assert presigned_texts([_file(tmp_path, theirs)], _whole(_order())) == {"close": theirs}
+
+
+def test_two_lists_for_one_order_are_refused(everything: MatchedSignatures, tmp_path: Path) -> None:
+    theirs: dict[str, Any] = VENUES | {"authorizationList": []}
+    with pytest.raises(UsageError, match="its file has an authorizationList, and an authorization was signed here"):
+        presigned_texts([_file(tmp_path, theirs), _file(tmp_path, VENUES, "close-desk")], everything)
 
 
 def test_what_is_signed_is_on_no_screen(everything: MatchedSignatures, tmp_path: Path) -> None:

@@ -47,7 +47,6 @@ from urllib.parse import parse_qsl, urlsplit
 import rlp
 from eth_abi.abi import encode
 from eth_account import Account
-from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -405,8 +404,10 @@ class SecondVenue:
             raise Refused(400, "EIP7702", "for another chain, or without an authorization")
         for each in told["authorizationList"]:
             numbers = {name: int(each[name], 16) for name in ("chainId", "nonce", "yParity", "r", "s")}
-            value = Authorization(numbers["chainId"], bytes.fromhex(each["address"][2:]), numbers["nonce"])
-            account = Account._recover_hash(value.hash(), vrs=(numbers["yParity"], numbers["r"], numbers["s"]))
+            given = [numbers["chainId"], bytes.fromhex(each["address"][2:]), numbers["nonce"]]
+            account = Account._recover_hash(
+                keccak(b"\x05" + rlp.encode(given)), vrs=(numbers["yParity"], numbers["r"], numbers["s"])
+            )
             if numbers["chainId"] != CHAIN_ID or account != self.trader:
                 raise Refused(400, "EIP7702", f"an authorization of {account}")
             smart[account] = each["address"]

@@ -46,6 +46,9 @@ def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str,
         raise _missing(order, [*_OF_THE_VENUE])
     for order, text in texts.items():
         value = parse_json(text.encode())
+        if type(value) is dict and _LIST in value and order in signed:
+            what = f"step {order}: its file has an {_LIST}, and an authorization was signed here for it"
+            raise UsageError(what, do=f"leave the {_LIST} out of the file; or agree on a plan without that step")
         if type(value) is not dict or _LIST in value:
             continue
         lacking = [name for name in _OF_THE_VENUE if name not in value]
