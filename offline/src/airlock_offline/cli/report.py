@@ -1,4 +1,4 @@
-"""``report make`` and ``report verify`` on the offline machine: the evidence up to the signatures, or of the whole."""
+"""``report make`` and ``report verify`` on the air-gapped machine: the evidence up to the signatures, or of the whole."""
 
 from __future__ import annotations
 

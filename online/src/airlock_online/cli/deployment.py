@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group("deployment")
 def deployment() -> None:
-    """Fetch a venue's deployment, to be pinned on the offline machine."""
+    """Fetch a venue's deployment, to be pinned on the air-gapped machine."""
 
 
 def _service_options(command: F) -> F:
@@ -71,7 +71,7 @@ def fetch(
 ) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
-    Airlock trusts nothing in it until people have compared its fingerprint on the offline machine.
+    Airlock trusts nothing in it until people have compared its fingerprint on the air-gapped machine.
 
     \b
     Example:
@@ -101,4 +101,4 @@ def fetch(
     for line in deployment_lines(fetched):
         show(line)
     say(f"Wrote {safe(str(output))}")
-    say(f"Carry it to the offline machine: airlock-offline trust {safe(output.name)}")
+    say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")

@@ -68,7 +68,7 @@ def prepare(
     as_json: bool,
     **fee_values: Any,
 ) -> None:
-    r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
+    r"""Build every step of the plan in PLAN, check each payload as the air-gapped machine will, and write the requests.
 
     A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas
     and fees come from the node, within the plan's max_fee_gwei_at_most. With --qr, the requests are shown as QR codes.
@@ -203,7 +203,7 @@ def keep(
         say(line)
     say(f"Wrote {safe(file.name if led() else str(file))}")
     if not led():
-        say("Carry it to the offline machine, and compare the requests fingerprint there:")
+        say("Carry it to the air-gapped machine, and compare the requests fingerprint there:")
         say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)

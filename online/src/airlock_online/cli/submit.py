@@ -100,6 +100,8 @@ def submit(
         with working(f"Waiting for {len(jobs)} outcome{'s' if len(jobs) > 1 else ''}"):  # one word for all of them
             codes += run_parallel(jobs, in_turn=True)
         desk.tally()
+        if led() and not as_json:
+            desk.show_last()
     finish(worst(codes))
 
 

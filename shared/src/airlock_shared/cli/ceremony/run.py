@@ -32,13 +32,14 @@ from airlock_shared.ceremony.course import (
     scanning,
     showing,
 )  # fmt: skip
+from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.records import NamedTuple
-from airlock_shared.text.fingerprint_words import spoken_rows
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
@@ -205,7 +206,8 @@ def _walk(lead: _Lead) -> None:
         done_before = stop
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     say()
-    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report: {safe(lead.place.folder)}")
+    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report are in")
+    say(f"  {safe(lead.place.folder)}")
 
 
 def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
@@ -231,8 +233,8 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
             _require(lead.child(carrying(stop, lead.place.folder, str(crossing))))
         _note(lead, stop.brings)
     else:
-        if stop.name == "seal":
-            _show_words(told, shown)
+        if stop.name == "seal" and _show_words(told, shown):
+            turn_page()
         _require(lead.child(command_of(stop, lead.place)))
         if stop.name == "ready":
             _note(lead, (WAS_READY,))
@@ -264,7 +266,8 @@ def _note(lead: _Lead, names: Sequence[str]) -> None:
 def _require(code: int) -> None:
     """End the command with the exit code of a child that did not end with 0, and say how to go on."""
     if code:
-        say("The ceremony stops here. Give the same command again to go on where it stood.")
+        if code != ExitCode.INTERRUPTED:  # that child has said it
+            say("The ceremony stops here. Give the same command again to go on where it stood.")
         finish(_code_of(code))
 
 
@@ -304,16 +307,19 @@ def _progress(text: str) -> None:
         paint(f"\r\x1b[K{next(iter(wrapped(text, 78)), '') if text else ''}", err=True, end="")
 
 
-def _show_words(told: _Course, shown: set[str]) -> None:
-    """Show the words of what this machine made, once, so that they are there while others type two of them."""
+def _show_words(told: _Course, shown: set[str]) -> bool:
+    """Show the words of what this machine made, once, so that they are there while others type two of them.
+
+    Tell whether there were any.
+    """
     new = {name: mark for name, mark in told.made_here.items() if mark not in shown}
     shown.update(new.values())
     if new:
         say("Two words of each are typed on the other machine:")
     for name, mark in new.items():
-        first, second = spoken_rows(mark)
-        say(f"  {name:<11} {first}")
-        say(f"  {'':<11} {second}")
+        for line in word_lines(name, mark):
+            say(line)
+    return bool(new)
 
 
 def _tell_course(lead: _Lead, *, as_json: bool) -> None:
