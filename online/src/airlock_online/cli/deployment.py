@@ -54,7 +54,7 @@ def _service_options(command: F) -> F:
 @click.option(
     "--venue-profile",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file of what this venue signs otherwise than Airlock ships it (docs/reference/venue-profile.md).",
+    help="A file that says where this venue's structs and calls differ from Airlock's (docs/reference/venue-profile.md).",
 )
 @json_option
 @click.pass_obj

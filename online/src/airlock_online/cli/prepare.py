@@ -79,15 +79,17 @@ def prepare(
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
-    With --steps, a range of the plan's steps is built and kept, by their numbers in `plan show`, and nothing is written:
-    a long plan is built in parts. The command without it then builds the rest and writes the requests.
+    With --steps, only these steps are built and kept, and no file is written: so a long plan is built in parts. `plan
+    show` has the numbers. The command without --steps then builds the rest and writes the requests.
 
     \b
     Example:
       airlock-online prepare plan.toml -o requests.json
     """
     if steps_range and (output is not None or qr or signer):
-        raise UsageError("--steps writes nothing: it builds and keeps", do="give it without -o, --qr and --signer")
+        raise UsageError(
+            "--steps writes no file: it builds payloads and keeps them", do="give it without -o, --qr and --signer"
+        )
     if not steps_range:
         require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
@@ -143,7 +145,7 @@ def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_j
     say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
     if missing:
         say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
-    say("When all of it is wanted: airlock-online prepare PLAN -o FILE")
+    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def keep(

@@ -58,7 +58,7 @@ def make_command(
 
     The folder has the signatures of ended steps. Any other signature is still secret, so the folder has only its
     SHA-256. The report names what was not given. The artefacts of the air-gapped machine's report hold its transcript and
-    the Ledger's pages. Make the report again, and it is the same.
+    the Ledger's pages. The same files give the same report.
 
     \b
     Example:

@@ -43,7 +43,7 @@ class Checkpoint(NamedTuple):
 STATIONS = {
     station.name: station
     for station in (
-        Checkpoint("plan", _BOTH, "The plan has the same words on both screens and on paper.",
+        Checkpoint("plan", _BOTH, "The plan has the same words on screens and on paper.",
                 earlier=True, made_on="online"),
         Checkpoint("deployment", _BOTH, "The deployment has the same words on both screens.",
                 {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online"),

@@ -74,8 +74,8 @@ def check_command(machine_faults: MachineFaults = _none) -> click.Command:
     def check(context: click.Context, file: Path, as_json: bool) -> None:
         r"""Explain every mistake of the plan in FILE, each by its line and column.
 
-        Exit code 2 when there is one. The other commands can read a plan without mistakes. Only people can tell whether
-        it says what they mean: plan show.
+        Exit code 2 when there is one. Only people can tell whether a plan without mistakes says what they mean: plan
+        show.
 
         \b
         Example:

@@ -153,8 +153,8 @@ def _show_record(place: CeremonyMachine, plan: Plan, station: str, compared: str
         say(line)
     show_by_screens(list(place.shows(station, section_of(place.transcript.entries(), plan)[0])))
     if station == "seal" and led():
-        for line in rows("on record  ", grouped(compared)):  # the Ledger shows these digits and no words
-            say(line)
+        say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
+        say(f"           {grouped(compared[32:])}")
     elif station in ("address", "seal"):
         for line in record_lines(compared):
             say(line)

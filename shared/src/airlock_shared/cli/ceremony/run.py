@@ -144,7 +144,8 @@ def run_command() -> click.Command:
         It stops where the other machine is needed, and waits. Start it on both machines. After Ctrl-C, or on another
         day, the same command goes on where it stood. Each stop is a command that you can also give yourself. The
         documents of the ceremony are kept beside the plan, in plan.ceremony. With --qr each hand-over is a page of
-        codes, and is read by this machine's camera, or from a folder of its name with pictures, such as requests.
+        codes. This machine's camera reads it. Or SOURCE is a folder, and the pictures go into a folder in it, such as
+        requests.
 
         \b
         Example:
@@ -192,7 +193,7 @@ def _walk(lead: _Lead) -> None:
     shown: set[str] = set()
     while (stop := next_stop((told := lead.course()).stops)) is not None:
         if stop == done_before:
-            raise UsageError(f"stop {stop.name} {stop.of} was done, and is still to do",
+            raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
         who = f"{', '.join(stop.by)}: " if stop.by else ""
@@ -206,7 +207,7 @@ def _walk(lead: _Lead) -> None:
         done_before = stop
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     say()
-    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report are in")
+    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and report:")
     say(f"  {safe(lead.place.folder)}")
 
 
@@ -215,9 +216,11 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
     if stop.name == "take":
         _show_words(told, shown)
         if lead.light:
-            if not _wait([] if _CAMERA.fullmatch(lead.light) else [Path(_pictures(lead, stop))], _here(lead, stop)):
+            pictures = _pictures(lead, stop)
+            waited = [] if _CAMERA.fullmatch(lead.light) else [Path(pictures)]
+            if not _wait(waited, _here(lead, stop), what=f"pictures in {'/'.join(Path(pictures).parts[-2:])}"):
                 return
-            _require(lead.child(scanning(stop, lead.place, _pictures(lead, stop))))
+            _require(lead.child(scanning(stop, lead.place, pictures)))
             return
         source = lead.folder if crossing is None else crossing
         if _wait([source / name for name in stop.brings], _here(lead, stop)) and crossing is not None:
@@ -281,8 +284,10 @@ def _here(lead: _Lead, stop: Stop) -> list[Path]:
     return [lead.folder / name for name in stop.brings]
 
 
-def _wait(paths: list[Path], by_hand: Sequence[Path] = ()) -> bool:
+def _wait(paths: list[Path], by_hand: Sequence[Path] = (), what: str = "") -> bool:
     """Wait until every path is there, and return True; False once somebody put what is waited for there by hand.
+
+    ``what`` is said in place of the path's name.
 
     Raises ``UsageError`` where nobody waits with us, because there is no terminal.
     """
@@ -293,9 +298,8 @@ def _wait(paths: list[Path], by_hand: Sequence[Path] = ()) -> bool:
             return False
         if not at_a_terminal():
             raise UsageError(f"{missing[0]} is not there yet", do="bring it from the other machine")
-        _progress(
-            f"waiting for {safe(missing[0].name)} from the other machine, {monotonic() - began:.0f} s; Ctrl-C stops"
-        )
+        said = safe(what) if what else f"{safe(missing[0].name)} from the other machine"
+        _progress(f"waiting for {said}, {monotonic() - began:.0f} s; Ctrl-C stops")
         sleep(_LOOK_AGAIN_S)
     _progress("")
     return True

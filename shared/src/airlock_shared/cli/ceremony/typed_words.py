@@ -63,6 +63,7 @@ def _typed(question: str, *, piped: bool) -> list[str]:
     for _ in range(EMPTY_AT_MOST):
         if given := ask(question, piped=piped).casefold().split():
             return given
+        say("Enter alone is no answer: two words are needed.")
     raise Declined("not answered: only Enter was pressed", do="find the words on the other machine's screen")
 
 
