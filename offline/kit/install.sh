@@ -38,6 +38,8 @@ take_kit() {
 }
 
 install() {
+    system=$(uname -s)
+    [ "$system" = Linux ] || stop "this system is $system, and the kit is for Linux" "use a machine with Linux: elsewhere nothing real is signed"
     [ $# -eq 2 ] || [ $# -eq 3 ] || stop "a fingerprint and a new folder are needed" "sh install.sh FINGERPRINT FOLDER [PYTHON]"
     fingerprint=$(printf '%s' "$1" | tr -d ' \t\n' | tr 'A-F' 'a-f')
     case $fingerprint in

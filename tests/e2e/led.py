@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,10 +23,11 @@ PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "M
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- \d+ of \d+ -- [^\r\n]*--\r +\r|\x1b\[\d*m"
+    r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
     r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
-_KEYS = re.compile(r"-- \d+ of \d+ -- Enter: on [^\r\n]*--$")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting for [^\r\n]*")
+_KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 
 
@@ -45,6 +47,7 @@ class Screen(Terminal):
         fcntl.ioctl(self.outside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.answered = 0
         self.before_last = 0
+        self.read_to: list[int] = []
         self.code: int | None = None
 
     def question(self) -> str:
@@ -60,6 +63,7 @@ class Screen(Terminal):
 
     def answer(self, typed: str) -> None:
         self.answered = len(self.shown)
+        self.read_to.append(self.answered)
         if typed:
             self.before_last = self.answered
         self.press(typed + "\n")
@@ -68,6 +72,20 @@ class Screen(Terminal):
         """Return what was shown, without progress; perhaps only what stood there at the last answer."""
         shown = self.shown[: self.before_last] if before_last else self.shown
         return _PROGRESS.sub("", shown).replace("\r", "").splitlines()
+
+    def unread(self) -> list[list[str]]:
+        """Return what ran through 24 rows at once: from one answer, key or wait to the next, more rows than a screen has.
+
+        A wait is for the other machine, whose people come here and read. Progress is written over and is left out.
+        """
+        places = [0, *self.read_to, len(self.shown)]
+        shown = [part for a, b in pairwise(places) for part in _WAITS.split(self.shown[a:b])]
+        parts = [_PROGRESS.sub("", part).replace("\r", "") for part in shown]
+        rows = [
+            [row for line in part.split("\n") for row in (line[at : at + 80] for at in range(0, len(line) or 1, 80))]
+            for part in parts
+        ]
+        return [part for part in rows if len(part) > 25]  # the first is the rest of the row that was answered
 
 
 Answer = Callable[[str, str, dict[str, Screen]], str | None]
@@ -85,7 +103,7 @@ def words_on(screen: Screen, document: str) -> list[str]:
 def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
     """Answer as people do who read both screens; None while what they look for is not there yet."""
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
-    if _KEYS.match(question):
+    if _KEYS.match(question) or question.startswith("Enter begins with these names"):
         return ""
     if named := re.search(r"Who is the (\w+)\?", question):
         return PEOPLE[named[1]]

@@ -10,6 +10,7 @@ import pytest
 from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
+from airlock_shared.host.transcript_file import read_transcript
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
 from e2e.led import Answer, Asked, Screen, careful, kill, lead, start, words_on
 
@@ -108,6 +109,7 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     answers = [each for each in asked if each.typed]
     assert len(answers) <= ANSWERS_AT_MOST, answers
     assert _counted(screens) <= LINES_AT_MOST, _told(screens)
+    assert {half: screen.unread() for half, screen in screens.items()} == {"online": [], "offline": []}
     again = day.start("offline")  # on a screen that was closed, the words of the signatures can be read once more
     assert lead({"offline": again}) == []
     assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
@@ -130,17 +132,46 @@ def _nods(typed: str) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("typed", ["", "Yes"])
+@pytest.mark.parametrize(("typed", "code", "said"), [("", 6, "only Enter was pressed"), ("Yes", 3, "ROLE-WORDS")])
 def test_who_presses_enter_or_types_yes_everywhere_does_not_get_through(
-    unpinned: BothMachines, ledger: Ledger, typed: str
+    unpinned: BothMachines, ledger: Ledger, typed: str, code: int, said: str
 ) -> None:
     day = Day(unpinned, ledger, "referral-code")
     screens = {half: day.start(half) for half in ("online", "offline")}
     lead(screens, _nods(typed))
-    assert screens["offline"].code == 3
-    assert "ROLE-WORDS" in screens["offline"].shown
+    assert screens["offline"].code == code
+    assert said in screens["offline"].shown
     assert not (unpinned.path("offline-home") / "pins").exists()
     kill(screens["online"])
+
+
+NODDED: list[tuple[str, str, tuple[str, ...]]] = [
+    ("deployment", "offline", ("deployment-pinned",)),
+    ("requests", "offline", ("sign-begun", "signed")),
+    ("signatures", "online", ("submit-begun", "sending")),
+]
+
+
+@pytest.mark.parametrize(("station", "half", "events"), NODDED, ids=[row[0] for row in NODDED])
+def test_nor_does_who_has_read_until_then_and_types_yes_from_a_document_on(
+    unpinned: BothMachines, ledger: Ledger, station: str, half: str, events: tuple[str, ...]
+) -> None:
+    day = Day(unpinned, ledger, "referral-code")
+
+    def tired(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
+        asked = " ".join(screens[machine].lines()[-3:])
+        return "Yes" if f", {station}: row" in asked else careful(machine, question, screens)
+
+    screens = {name: day.start(name) for name in ("online", "offline")}
+    lead(screens, tired)
+    assert screens[half].code == 3
+    assert "ROLE-WORDS" in screens[half].shown
+    recorded = [entry.event for entry in read_transcript(unpinned.path(f"{half}-home") / "transcript.jsonl")]
+    assert "words-wrong" in recorded
+    assert not set(events) & set(recorded)
+    for screen in screens.values():
+        if screen.code is None:
+            kill(screen)
 
 
 def test_what_was_typed_ahead_answers_nothing(unpinned: BothMachines, ledger: Ledger) -> None:

@@ -110,6 +110,25 @@ def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
     assert json.loads(signatures.read_text())["signatures"][0]["result"] == "signed"
 
 
+def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMachines, ledger: Ledger) -> None:
+    plan, _ = _work(desk, ledger)
+    assert desk.offline("preflight", "--emulator", ledger.port).code == 0
+    outcome = _ceremony(desk.online, "compare", "outcome", plan=plan, typed=_YES)
+    assert outcome.code == 0, outcome.err
+    above, question, _ = outcome.err.partition("I compared it myself")
+    assert question
+    for line in ("step referral-code: CONFIRMED", "      promised ", "      found ", "      kept      yes"):
+        assert f"\n{line}" in above
+    page = _ceremony(desk.offline, "compare", "preflight", plan=plan, typed=_YES)
+    assert page.code == 0, page.err
+    above = page.err.partition("I compared it myself")[0]
+    assert "\npreflight of airlock-offline " in above
+    assert "\nNo line is refused.\n" in above
+    assert "\nLOOK at: " in above
+    head = _ceremony(desk.offline, "compare", "seal", plan=plan, typed=_YES)
+    assert head.err.index("on record") < head.err.index("I compared it myself")
+
+
 def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
     desk: BothMachines, ledger: Ledger
 ) -> None:

@@ -240,6 +240,18 @@ def test_on_another_machine_it_says_for_which_the_kit_is(
     assert not (tmp_path / "new").exists()
 
 
+def test_elsewhere_than_on_linux_it_says_what_to_do(tmp_path: Path) -> None:
+    script = (ROOT / "offline/kit/install.sh").read_text()
+    assert script.count("$(uname -s)") == 1
+    (tmp_path / "install.sh").write_text(script.replace("$(uname -s)", "Darwin"))
+    ended = run_command("sh", tmp_path / "install.sh", "0" * 64, tmp_path / "to")
+    assert (ended.code, (tmp_path / "to").exists()) == (2, False)
+    assert ended.err == (
+        "this system is Darwin, and the kit is for Linux\n"
+        "  do:       use a machine with Linux: elsewhere nothing real is signed\n"
+    )
+
+
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
 def test_stopped_half_way_it_leaves_nothing_behind(name: str, thin: Kit, installed: Installed, tmp_path: Path) -> None:
     machine, python = tmp_path / "machine", tmp_path / "python"

@@ -195,9 +195,14 @@ def test_what_was_pressed_before_a_screen_stood_there_turns_nothing(
     assert reader.ended() == ["KeyboardInterrupt", True]
 
 
-def test_a_screen_stands_alone(tmp_path: Path, sections: list[list[str]]) -> None:
+def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_it(
+    tmp_path: Path, sections: list[list[str]]
+) -> None:
     reader = Reader(tmp_path, "review", sections=sections)
-    for number in range(1, 5):
+    assert reader.keys() == (1, 5)
+    assert reader.terminal.shown.count("\n") == len(sections[0])
+    reader.terminal.press("\n")
+    for number in range(2, 5):
         start = len(reader.terminal.shown)
         assert reader.keys() == (number, 5)
         rows = reader.terminal.shown[start:].replace("\r\n", "\n").split("\n")

@@ -106,7 +106,14 @@ def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None
     assert desk.posts == 1
 
 
-@pytest.mark.parametrize("typed", ["", "Yes", "yes", "able acid"])
+def test_who_presses_enter_for_ever_sends_and_exports_nothing(desk: Desk, tmp_path: Path) -> None:
+    package = tmp_path / "package.json"
+    assert (desk.submit(lambda _question: ""), desk.export(package, lambda _question: "")) == (6, 6)
+    assert desk.entries(comparing.COMPARED_WRONG, comparing.COMPARED, "submit-begun", "exported") == []
+    assert (desk.posts, package.exists()) == (0, False)
+
+
+@pytest.mark.parametrize("typed", ["Yes", "yes", "able acid"])
 def test_who_types_anything_else_sends_nothing(desk: Desk, typed: str) -> None:
     assert desk.submit(lambda _question: typed) == 3
     assert "ROLE-WORDS" in desk.said()
@@ -128,7 +135,7 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
     assert row in desk.said()
 
 
-@pytest.mark.parametrize("typed", ["", "Yes", "yes", "able acid"])
+@pytest.mark.parametrize("typed", ["Yes", "yes", "able acid"])
 def test_who_types_anything_else_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
     package = tmp_path / "package.json"
     assert desk.export(package, lambda _question: typed) == 3

@@ -148,7 +148,7 @@ def test_an_eip7702_transaction_is_shown_and_asked_about_and_the_market_takes_it
     monkeypatch.setattr("airlock_online.cli.presigned.ask_yes", lambda question, *, piped: asked.append(question))
     ended = machine("submit", machine.signatures(buy=OPEN), "--eip7702", f"buy={_presigned(tmp_path)}")
     assert ended.code == 0, ended.err
-    assert asked == ["Is all of that meant?"]
+    assert asked == ["Do you want all of this?"]
     told = " ".join((ended.out + ended.err).split())
     assert f"{DEFAULT_TRADER} is given to the contract {checksum_address(GIVEN_TO)}" in told
     assert "no pinned contract" in told

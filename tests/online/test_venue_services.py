@@ -88,7 +88,7 @@ def test_a_section_has_one_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\[reads\] nonce as well"):
         read_config(config)
     config.write_text('[relay_reply]\nstatus = "outcome"\n')
-    with pytest.raises(UsageError, match="stands in a services file alone"):
+    with pytest.raises(UsageError, match="belongs in a services file"):
         read_config(config)
     config.write_text('[venue]\nservices = "nothing.toml"\n')
     with pytest.raises(UsageError):

@@ -18,7 +18,7 @@ from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony import typed_words as typed_module
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, WRONG_AT_MOST
+from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, EMPTY_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.console import advice, explain
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import next_entry
@@ -113,7 +113,7 @@ def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
 
 def _wrong() -> Iterator[str]:
     others = [word for word in BYTEWORDS if word not in WORDS]
-    yield from ("", "Yes", "yes", "y", " ", "\x03", "Yes Yes", f"{others[0]} {others[1]}", "able", " ".join(WORDS))
+    yield from ("Yes", "yes", "y", "\x03", "Yes Yes", f"{others[0]} {others[1]}", "able", " ".join(WORDS))
 
 
 @pytest.mark.parametrize("typed", list(_wrong()))
@@ -125,6 +125,25 @@ def test_who_types_anything_else_does_not_get_through(
     assert len(questions) == ASKED_AT_MOST
     assert len({tuple(asked_words(question)) for question in questions}) > 1  # drawn anew each time
     assert confirmations(table) == []
+
+
+@pytest.mark.parametrize("typed", ["", " ", "\t"])
+def test_an_empty_line_is_nobodys_answer_and_never_gets_through(
+    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    questions = typing(monkeypatch, lambda _question: typed)
+    for _ in range(3):
+        assert isinstance(table.run("compare", "plan").exception, Declined)
+    assert len(questions) == 3 * EMPTY_AT_MOST
+    assert len(set(questions[:EMPTY_AT_MOST])) == 1  # the same is asked again: nothing was guessed
+    assert (confirmations(table), wrongs(table)) == ([], [])
+
+
+def test_after_an_empty_line_the_words_are_still_right(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = count()
+    questions = typing(monkeypatch, lambda question: "" if next(lines) % 2 == 0 else honest(question))
+    table.done("compare", "plan")
+    assert (len(questions), wrongs(table)) == (4, [])
 
 
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
@@ -363,7 +382,7 @@ def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
     _led_screen(monkeypatch, ["\n"] * 3)
     by_screens.show_by_screens([f"line {number}" for number in range(50)])
     screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
-    assert [screen.count("line ") for screen in screens] == [21, 21, 8, 0]
+    assert [screen.count("line ") for screen in screens] == [20, 20, 10, 0]
 
 
 def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

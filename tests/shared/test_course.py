@@ -109,6 +109,8 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     here.begin()
     assert here.next() == "gather"
     here.have(DEPLOYMENT, PEOPLE, "proof-key.json", deployment=D)
+    assert here.next() == "gather"  # the names there are others
+    here.have(names=NAMES_HELD)
     assert here.next() == "ready rehearsal"
     here.hand(WAS_READY)
     assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proof-key.json"
@@ -262,6 +264,29 @@ def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -
     assert "proof" not in names
     other = Machine("offline", make_plan("referral-set-code", '"officer"'))
     assert {stop.by for stop in other.stops() if stop.name == "compare"} == {("officer",)}
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
+    here = Machine(half)
+    here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
+    here.begin()
+    here.confirm("plan", PLAN.fingerprint, "signer", "witness")
+    gone_on = here.next()
+    assert not gone_on.startswith("begin")
+    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
+    assert here.next().startswith("begin")
+    here.begin()
+    assert not next(stop for stop in here.stops() if stop.name == "compare").done  # what was confirmed before is void
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_one_that_has_signatures_does_not_begin_anew_by_itself(half: Half) -> None:
+    here = Machine(half)
+    here.have(DEPLOYMENT, PEOPLE, "signatures.json", deployment=D, names=NAMES_HELD, signatures=S)
+    here.begin()
+    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
+    assert not here.next().startswith("begin")
 
 
 def test_what_belongs_to_another_plan_is_not_done() -> None:

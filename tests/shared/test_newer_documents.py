@@ -82,3 +82,24 @@ def test_another_kind_is_called_what_it_is(kind: str) -> None:
     other = next(each for each in READERS if each != kind)
     error = _refused(kind, f"airlock/{other}@1")
     assert error.what == f"this is a {other} document; a {kind} document is needed"
+
+
+@pytest.mark.parametrize("kind", ["requests", "signatures", "deployment", "people", "proof"])
+@pytest.mark.parametrize("indent", [None, 1, 2])
+def test_another_document_in_a_plans_place_is_called_by_its_name(kind: str, indent: int | None) -> None:
+    data = json.dumps({"format": f"airlock/{kind}@1", "more": []}, indent=indent).encode()
+    for error in (find_mistakes(data)[0].error, _plan_error(data)):
+        assert (error.check, error.what) == ("PLAN-FORM", f"this is a {kind} document; a plan is needed")
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b'{"format": "other/requests@1"}', b'{"format": "airlock/\x1b[2J@1"}', b"\xff{"]
+)
+def test_what_names_no_document_of_ours_is_not_given_a_name(data: bytes) -> None:
+    assert _plan_error(data).what.startswith("the plan is not readable TOML")
+
+
+def _plan_error(data: bytes) -> PlanError:
+    with pytest.raises(PlanError) as caught:
+        parse_plan(data)
+    return caught.value

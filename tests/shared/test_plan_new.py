@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -114,6 +114,47 @@ def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, 
     assert [error.check for error in room.mistakes] == [check]
     questions = [line for line in room.told if line.endswith(": ")]
     assert questions[position] == questions[position + 1]
+
+
+def _without_checksum(address: str) -> list[str]:
+    """Return the address in one case; some addresses are all capitals with their checksum."""
+    return [text for text in (address.lower(), "0x" + address[2:].upper()) if text != address]
+
+
+@pytest.mark.parametrize("position", [9, 11, 12])
+def test_an_address_without_a_checksum_is_compared_first(position: int) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    meant = answers[position] or TREASURY
+    for typed in _without_checksum(meant):
+        room = Room([*answers[:position], typed, "", "yes", "y", meant, "Yes", *answers[position + 1 :]])
+        assert room.plan() == Room(answers).plan()
+        assert f"    {meant}" in room.told
+        assert [error.check for error in room.mistakes] == ["PLAN-ADDRESS"] * 3
+        assert all(meant not in str(error.as_json()["expected"]) for error in room.mistakes)
+
+
+@pytest.mark.parametrize("position", [9, 11, 12])
+def test_an_address_without_a_checksum_can_be_typed_again(position: int) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    other = "0x8617E340B3D01FA5F11F306F4090FD50E238070D".lower()
+    meant = answers[position] or TREASURY
+    assert Room([*answers[:position], other, "<", meant, *answers[position + 1 :]]).plan() == Room(answers).plan()
+
+
+def test_who_presses_enter_for_ever_writes_no_address_without_a_checksum() -> None:
+    room = Room([*CEREMONY, "delegate", *LIMITS, "", "treasury", TREASURY.lower(), *[""] * 40])
+    with pytest.raises(Declined, match="no usable answer"):
+        room.table()
+    assert len(room.answers) == 20
+
+
+def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
+    room = Room([*CEREMONY, *DELEGATE, ""])
+    lists: list[Sequence[str]] = []
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, show=lists.append))
+    assert len(lists[0]) >= len(ACTIONS)
+    assert lists[1:] == [[]]
+    assert not any(name in line for name in ACTIONS for line in room.told[:12] if line.startswith("    "))
 
 
 def test_a_question_mark_and_an_empty_answer_explain() -> None:

@@ -55,7 +55,7 @@ _log_option = click.option(
 _model_option = click.option(
     "--model",
     type=click.Choice(shown_models()),
-    help="Your Ledger's model, to be sure; left out, it is read from the Ledger.",
+    help="Your Ledger's model, as a check (default: as the Ledger says).",
 )
 
 

@@ -144,7 +144,7 @@ def read_config(path: Path) -> OnlineConfig:
     config = read_settings(path, OnlineConfig())
     if elsewhere := [name for name, _ in config.services_differ if name not in IN_CONFIG]:
         raise UsageError(
-            f"{path} has the section [{elsewhere[0]}], which stands in a services file alone",
+            f"{path} has the section [{elsewhere[0]}], which belongs in a services file",
             do=f'name the file in config.toml, [venue] services = "services.toml"; it begins with format = "{FORMAT}"',
         )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
@@ -162,7 +162,7 @@ def read_config(path: Path) -> OnlineConfig:
     if config.venue.services and config.services_differ:
         both = ", ".join(f"[{section}] {name}" for section, name in config.services_differ)
         raise UsageError(
-            f"{path} names a services file, and has {both} as well: how services speak has one place",
+            f"{path} names a services file, and has {both} as well: how services speak stands in one file",
             do=f"move these into {config.venue.services}",
         )
     return config

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import CeremonyMachine
+from airlock_shared.documents.transcript import Entry
+
+
+def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield the page of the last preflight, for the station at which people agree to it."""
+    reports = [entry.data for entry in entries if entry.event == "preflight"]
+    if station == "preflight" and reports:
+        from airlock_offline.preflight.page import told_lines, verdict_lines
+
+        yield from told_lines(reports[-1])
+        yield from verdict_lines(reports[-1])
 
 
 def _place(home: OfflineHome) -> CeremonyMachine:
     return CeremonyMachine(
-        "offline", home.transcript, now_ms, lambda name: home.require_pinned(name).fingerprint, home.rehearses
+        "offline",
+        home.transcript,
+        now_ms,
+        lambda name: home.require_pinned(name).fingerprint,
+        home.rehearses,
+        shows=_shown,
     )
 
 

@@ -34,11 +34,11 @@ from airlock_shared.report.evidence.transcript_entries import read_transcript
 @json_option
 @click.pass_obj
 def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple[Path, ...], as_json: bool) -> None:
-    r"""Remove the copies of signatures that this machine has kept, once they can execute no more.
+    r"""Remove this machine's copies of signatures that can execute no more.
 
-    A signature is over when its deadline is surely past, or when its nonce is spent: by itself or by what replaced it,
-    as the online machine's transcript says. Until then its copy stays. Every copy is named, and why it is removed or
-    kept; the record of what was signed stays as it is.
+    A signature can execute no more when its deadline is surely past, or when its nonce is spent, as the online
+    machine's transcript says. Until then its copy stays. Each copy is named, with the reason. The record of what was
+    signed stays as it is.
 
     \b
     Example:
@@ -47,7 +47,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     entries = state.transcript.entries()
     clock = clock_of(entries, now_ms(), uptime())
     if clock.uncertainty_ms is None:
-        say(f"No deadline counts as past, because nobody has vouched for this machine's clock today; {advice()}")
+        say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {advice()}")
     states = {}
     if online_transcript is not None:
         states = outcomes_told(read_transcript(read_input(online_transcript, max_bytes=MAX_BYTES)))

@@ -19,7 +19,7 @@ from airlock_shared.cli.program import run
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
-    "plan": "Show a ceremony plan, or draft one from a request.",
+    "plan": "Write, check, show or draft a ceremony plan.",
     "trust": "Pin a deployment after comparing its fingerprint.",
     "trust-struct": "Pin a struct beyond the catalogue.",
     "preflight": "Check the machine, its clock and the Ledger before a ceremony.",

@@ -14,7 +14,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
 from airlock_offline.preflight.hardware_record import canonical, recorded
 from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
-from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at, told_lines, verdict_lines
 from airlock_offline.preflight.stated_time import (
     UNCERTAINTY_AT_MOST_S,
     Statement,
@@ -23,11 +23,10 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.console import ask, finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.console import ask, finish, json_option, led, say, show, show_json, worst
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
-from airlock_shared.host.machine import page_lines
 from airlock_shared.host.observed import REFUSED, MachineProbes
 
 ASKED_UNCERTAINTY_S = 60
@@ -113,7 +112,7 @@ def _ask_time(state: OfflineHome, stated: str | None) -> str:
     """
     if stated is not None:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
-    question = "What time is it in UTC, on your watch (such as 2026-11-21T02:43:00Z)? "
+    question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     for _ in range(_SLIPS):
         typed = ask(question, piped=state.rehearses()).strip()
         try:
@@ -126,24 +125,17 @@ def _ask_time(state: OfflineHome, stated: str | None) -> str:
 
 
 def _end(result: PreflightResult, *, as_json: bool) -> None:
-    """Show the page, explain every refusal, and end with the worst exit code."""
+    """Show the page, and end with the worst exit code."""
     refused = [line for line in result.lines if line.verdict == REFUSED]
     not_ready = "error" in result.report["device"]
+    fit = not refused and not not_ready
     if as_json:
-        show_json({"ok": not refused and not not_ready, **result.report})
-    else:
-        show_by_screens([heading(result), *page_lines(result.lines)], show)
-    if refused:
-        say(f"REFUSED: {', '.join(result.report['refused'])}")
-    elif not not_ready:
-        say("No line is refused. Continue when you know the reason for each LOOK.")
+        show_json({"ok": fit, **result.report})
+    elif not (led() and fit):  # where it is led, the page comes when people agree to it
+        show_by_screens(list(told_lines(result.report)), show)
+        for line in verdict_lines(result.report):
+            say(line)
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
-
-
-def heading(result: PreflightResult) -> str:
-    """Return the first line of the page."""
-    kind = "PRODUCTION" if result.production else "REHEARSAL"
-    return f"preflight of airlock-offline {result.report['airlock']}, {result.report['time_utc']}, {kind}"
 
 
 def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | None) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""``report make`` and ``report verify`` on the offline machine: the evidence up to the signatures, or of the whole."""
+"""``report make`` and ``report verify`` on the air-gapped machine: the evidence up to the signatures, or of the whole."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make_command(
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
 
     The signatures are secrets until they are submitted, so the folder has only their SHA-256. The report names what was
-    not given. It is made only from the files and this machine's transcript: make it again, and it is the same. Carry
+    not given. The same files and the same transcript give the same report. Carry
     artefacts/offline-transcript.jsonl and screens.json to the online machine for its report.
 
     \b

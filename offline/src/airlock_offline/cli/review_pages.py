@@ -80,7 +80,7 @@ class ReviewPages:
         screens, at, seen = screens_of(sections, *size), 0, -1
         with SingleKeys() as keys:
             while at < len(screens):
-                _draw(screens[at][1], size)
+                _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
                 if at > seen:
                     sleep(LOOK_S)
                     seen = at
@@ -179,12 +179,12 @@ def _step(key: str) -> int:
     return 1 if key == FORWARD else -1 if key == BACK else 0
 
 
-def _draw(lines: list[str], size: tuple[int, int]) -> None:
-    """Write a screen that fills all rows but the last, so that it stands alone and nothing is lost above it."""
+def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> None:
+    """Write a screen; ``alone``: it fills all rows but the last, so that nothing else stands there."""
     rows, width = size
     for line in lines:
         _say(line)
-    for _ in range(rows - 1 - _height(lines, width)):
+    for _ in range(rows - 1 - _height(lines, width) if alone else 0):
         say()
 
 

@@ -150,9 +150,8 @@ def sign(
         _end_unsigned(results, as_json=as_json)
         return
     record = state.transcript.entries()
-    head, machine = record[-1].hash, machine_of(record)
-    signed_header = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, head, now_ms(), machine)
-    _hand_over(results, signed_header, state, output, stopped, qr=qr, as_json=as_json)
+    answer = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record))
+    _hand_over(results, answer, state, output, stopped, qr=qr, as_json=as_json)
 
 
 def _hand_over(

@@ -29,10 +29,9 @@ from airlock_shared.text.safe import WIDTH, safe, wrapped
 @json_option
 @click.pass_obj
 def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, restart: bool, as_json: bool) -> None:
-    r"""Pin the deployment in SOURCE, beside the pin that it replaces, after an exact Yes.
+    r"""Pin the deployment in SOURCE, after the whole word Yes. If it replaces a pin, the lines that change are shown.
 
-    Nothing is asked when no pin is replaced, and signer and witness have read it and typed its words in the open
-    ceremony of --plan.
+    With --plan nothing is asked when signer and witness typed its words in that open ceremony and no pin is replaced.
 
     \b
     Example:

@@ -32,12 +32,13 @@ _CHANGE = "change the venue's profile, fetch the deployment with it again, and p
 @click.option("--trader", required=True, help="The member (path) of the account that it speaks for.")
 @click.option("--nonce", required=True, help="The member of its nonce.")
 @click.option("--deadline", default="", help="The member of its deadline in unix milliseconds, if it has one.")
-@click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only")
-@click.option("--route", type=click.Choice(PINNABLE), default=RELAYER)
+@click.option("--signer-rule", type=click.Choice(["trader-only", "trader-or-delegate"]), default="trader-only",
+              help="Who may sign it.")  # fmt: skip
+@click.option("--route", type=click.Choice(PINNABLE), default=RELAYER, help="The service that it is sent to.")
 @json_option
 @click.pass_obj
 def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_json: bool, **members: str) -> None:
-    r"""Pin the struct whose EIP-712 encodeType text is ENCODE_TYPE, after an exact Yes.
+    r"""Pin the struct whose EIP-712 encodeType text is ENCODE_TYPE, after the whole word Yes.
 
     It is then checked like the structs of the catalogue, but shown raw and marked as such; a plan asks for it with the
     action custom and gives every member's raw value.

@@ -19,4 +19,7 @@ def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int
         return [now, Observed("time", "watch", f"agrees within {statement['uncertainty_s']} s")]
     if valid_ms is not None:
         return [now, Observed("time", "watch", f"agreed within {valid_ms // 1000} s, in the last 24 hours")]
-    return [now, Observed("time", "watch", "no valid confirmation today; `sign` needs one", LOOK, advice())]
+    return [
+        now,
+        Observed("time", "watch", "nobody has compared it with a watch today; `sign` needs that", LOOK, advice()),
+    ]

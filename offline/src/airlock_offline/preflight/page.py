@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from airlock_shared.host.machine import (
     disk_line,
     home_line,
     library_lines,
+    page_lines,
 )
 from airlock_shared.host.observed import (
     FAULT,
@@ -37,6 +39,7 @@ from airlock_shared.host.observed import (
 )
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.records import NamedTuple
+from airlock_shared.text.safe import WIDTH, safe_again, wrapped
 from airlock_shared.units import utc_text
 
 TRUST = "bring deployment.json from the online machine, and run: airlock-offline trust deployment.json"
@@ -110,6 +113,27 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }
     return PreflightResult(lines, report, production)
+
+
+def told_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the page of a report as the transcript keeps it."""
+    kind = "PRODUCTION" if report["production"] else "REHEARSAL"
+    yield f"preflight of airlock-offline {report['airlock']}, {report['time_utc']}, {kind}"
+    yield from page_lines(_lines_of(report))
+
+
+def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is refused, and which lines need a person: they stand some screens above."""
+    yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
+    if look := ", ".join(line.what for line in _lines_of(report) if line.verdict == LOOK):
+        yield from wrapped(safe_again(f"LOOK at: {look}. Know the reason for each before you go on."), WIDTH)
+
+
+def _lines_of(report: Mapping[str, Any]) -> list[Observed]:
+    return [
+        Observed(line["group"], line["what"], line["found"], line["verdict"], line["do"], line["check"])
+        for line in report["lines"]
+    ]
 
 
 def _installed(told: PreflightInputs) -> list[Observed]:

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,11 +35,12 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_online.readback.expectations import Expectation, expectation_lines
-from airlock_shared.cli.console import INPUT, explain, rows, say, show
+from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
+from airlock_shared.cli.console import INPUT, explain, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
-from airlock_shared.errors import AirlockError, ExecutionFailed, ExitCode, UsageError
+from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
@@ -67,6 +68,7 @@ class Desk:
         self._stopping = threading.Event()
         self._step = ""
         self._told: list[ToldOutcome] = []
+        self._last: dict[str, list[str]] = {}
         self._routes: dict[str, str] = {}
         self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
@@ -125,7 +127,9 @@ class Desk:
                 show(json.dumps({"step": step, "digest": digest, **self.event_as_json(digest, event)}))
             else:
                 self._heading(step)
-                show("\n".join(event_lines(event, now_ms=now_ms(), route=self._route_of(digest))))
+                lines = list(event_lines(event, now_ms=now_ms(), route=self._route_of(digest)))
+                self._last[step] = lines
+                show("\n".join(lines[:1] if led() else lines))  # where it is led, the last one comes to be read
 
     def _route_of(self, digest: str) -> str:
         """Return the route of a submission that has an event; what it was sent by does not change any more."""
@@ -165,6 +169,13 @@ class Desk:
             self._told.append(ToldOutcome(step, outcome.state.value, len(outcome.anomalies), code))
         return code
 
+    def show_last(self) -> None:
+        """Show the last event of each order in full, a screen at a time, where a ceremony is led."""
+        lines = [row for step, rows_ in self._last.items() for row in (f"  {safe(step)}", *rows_)]
+        with suppress(Declined):  # nobody reads on; what was sent is sent
+            turn_page()
+            show_by_screens(lines, show)
+
     def tally(self) -> None:
         """Say, after several orders, how many ended how, and which of them need a person."""
         for line in tally_lines(self._told):
@@ -199,7 +210,7 @@ class Desk:
             show(f"    outcome: {outcome.state.value}")
             if outcome.reason:
                 show("\n".join(rows("      ", outcome.reason, limit=1000)))
-            if expectations:
+            if expectations and not (led() and error is None):  # where it is led, it is shown when people agree to it
                 show("\n".join(expectation_lines(expectations)))
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
@@ -335,5 +346,5 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
     why = safe(signed.why, limit=200)
     say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
-    say("  do:       if you still want it, sign it again on the offline machine, into another file")
+    say("  do:       if you still want it, sign it again on the air-gapped machine, into another file")
     return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED

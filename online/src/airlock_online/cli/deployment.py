@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group("deployment")
 def deployment() -> None:
-    """Fetch a venue's deployment, to be pinned on the offline machine."""
+    """Fetch a venue's deployment, to be pinned on the air-gapped machine."""
 
 
 def _service_options(command: F) -> F:
@@ -56,7 +56,7 @@ def _service_options(command: F) -> F:
 @click.option(
     "--venue-profile",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="A file of what this venue signs otherwise than Airlock ships it (docs/reference/venue-profile.md).",
+    help="A file that says where this venue's structs and calls differ from Airlock's (docs/reference/venue-profile.md).",
 )
 @json_option
 @click.pass_obj
@@ -73,7 +73,7 @@ def fetch(
 ) -> None:
     r"""Read GET /v2/meta and the pair catalogue, and write the deployment document.
 
-    Airlock trusts nothing in it until people have compared its fingerprint on the offline machine.
+    Airlock trusts nothing in it until people have compared its fingerprint on the air-gapped machine.
 
     \b
     Example:
@@ -103,4 +103,4 @@ def fetch(
     for line in deployment_lines(fetched):
         show(line)
     say(f"Wrote {safe(str(output))}")
-    say(f"Carry it to the offline machine: airlock-offline trust {safe(output.name)}")
+    say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")

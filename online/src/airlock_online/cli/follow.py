@@ -24,7 +24,7 @@ from airlock_shared.errors import ExitCode
 def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
     r"""Follow DIGEST, or everything without a known outcome, all at once. It sends nothing.
 
-    An outcome that came when nobody was told is told now.
+    Outcomes that nobody has seen yet are shown too.
 
     \b
     Example:

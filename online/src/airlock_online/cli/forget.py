@@ -19,11 +19,10 @@ from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_light,
 @json_option
 @click.pass_obj
 def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> None:
-    r"""Remove the copies of signatures that this machine has kept by light, once they can execute no more.
+    r"""Remove copies of signatures that can execute no more. This machine keeps one of whatever crossed by QR codes.
 
-    A signature is over when its deadline is surely past, or when its nonce is spent: by itself or by what replaced it,
-    as the journal says. Until then its copy stays. Every copy is named, and why it is removed or kept; the journal
-    stays as it is.
+    A signature can execute no more when its deadline is surely past, or when its nonce is spent, as the journal says.
+    Until then its copy stays. Each copy is named, with the reason. The journal stays as it is.
 
     \b
     Example:

@@ -15,7 +15,7 @@ from airlock_shared.text.safe import WIDTH
 
 # name -> its line in the list of commands; the module of the same name is imported only when it is used
 COMMANDS = {
-    "plan": "Show a ceremony plan with its fingerprint.",
+    "plan": "Write, check or show a ceremony plan.",
     "actions": "List the actions that a plan can ask for, with their fields.",
     "deployment": "Fetch a venue's deployment, to be pinned offline.",
     "ready": "Ask the builder whether it is ready.",

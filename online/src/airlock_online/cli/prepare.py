@@ -70,7 +70,7 @@ def prepare(
     as_json: bool,
     **fee_values: Any,
 ) -> None:
-    r"""Build every step of the plan in PLAN, check each payload as the offline machine will, and write the requests.
+    r"""Build every step of the plan in PLAN, check each payload as the air-gapped machine will, and write the requests.
 
     A payload that a check refuses is not written: exit code 3 and the check's id say why. A transaction's nonce, gas
     and fees come from the node, within the plan's max_fee_gwei_at_most. With --qr, the requests are shown as QR codes.
@@ -81,15 +81,17 @@ def prepare(
     With --signer, the document holds only that signer's steps and says so: use it when a step can be built only after
     another custodian's step is on the chain. Referral codes are read first; a warning says what is in the way.
 
-    With --steps, a range of the plan's steps is built and kept, by their numbers in `plan show`, and nothing is written:
-    a long plan is built in parts. The command without it then builds the rest and writes the requests.
+    With --steps, only these steps are built and kept, and no file is written: so a long plan is built in parts. `plan
+    show` has the numbers. The command without --steps then builds the rest and writes the requests.
 
     \b
     Example:
       airlock-online prepare plan.toml -o requests.json
     """
     if steps_range and (output is not None or qr or signer):
-        raise UsageError("--steps writes nothing: it builds and keeps", do="give it without -o, --qr and --signer")
+        raise UsageError(
+            "--steps writes no file: it builds payloads and keeps them", do="give it without -o, --qr and --signer"
+        )
     if not steps_range:
         require_output(output, qr=qr)
     plan = parse_plan(read_input(plan_file))
@@ -148,7 +150,7 @@ def _tell_kept(plan: Plan, steps: Sequence[str], payloads: KeptPayloads, *, as_j
     say(f"The payloads of {len(steps)} steps passed every check that this machine makes, and are kept.")
     if missing:
         say(f"Not kept yet: {len(missing)} of {len(plan.steps)} steps, the first of them {missing[0]}.")
-    say("When all of it is wanted: airlock-online prepare PLAN -o FILE")
+    say("To build the rest and write the requests: airlock-online prepare PLAN -o FILE")
 
 
 def keep(
@@ -208,7 +210,7 @@ def keep(
         say(line)
     say(f"Wrote {safe(file.name if led() else str(file))}")
     if not led():
-        say("Carry it to the offline machine, and compare the requests fingerprint there:")
+        say("Carry it to the air-gapped machine, and compare the requests fingerprint there:")
         say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:
         outgoing(home.folder, data, as_json=False)

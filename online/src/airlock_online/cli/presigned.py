@@ -125,4 +125,4 @@ def agree_to_presigned(delivery: Delivery, text: str, deployment: Deployment) ->
     for line in presigned_lines(presigned, deployment):
         for part in wrapped(line, WIDTH - 2):
             say(f"  {part}")
-    ask_yes("Is all of that meant?", piped=deployment.rehearsal)
+    ask_yes("Do you want all of this?", piped=deployment.rehearsal)

@@ -10,7 +10,7 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.console import json_option, led, show, show_json
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -36,7 +36,7 @@ def ready(home: OnlineHome, builder: str | None, name: str | None, as_json: bool
         show_json({"ok": readiness.ready, "components": readiness.components})
     else:
         show("ready" if readiness.ready else "not ready")
-        for name, value in readiness.components.items():
+        for name, value in () if led() and readiness.ready else readiness.components.items():
             show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
     if not readiness.ready:
         raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")

@@ -24,6 +24,7 @@ from airlock_online.readback.referral_lookup import (
     shown,
 )
 from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.console import finish, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -98,12 +99,11 @@ def look_before(
             continue
         seen = look(builder, deployment, home.config(), url, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled(seen), plan)
-        say(f"step {step}: referral code {safe(code_text(wish.code))}")
-        for line in (*code_lines(wish.code, "    "), *_seen_lines(seen, wish.trader, "    ")):
-            say(line)
+        told_first = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+        told_first += [*code_lines(wish.code, "    "), *_seen_lines(seen, wish.trader, "    ")]
         for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
-            for line in rows("    WARNING: ", warning):
-                say(line)
+            told_first += rows("    WARNING: ", warning)
+        show_by_screens(told_first)  # before anything has a deadline
         facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
         home.transcript.record("referral-read", facts | told, now_ms())

@@ -39,8 +39,8 @@ def report() -> None:
 @plan_option
 @click.option("--requests", "requests_file", type=INPUT, help="The requests, if not prepared on this machine.")
 @signatures_option
-@click.option("--transcript", "offline_transcript", type=INPUT, help="The offline machine's transcript.")
-@click.option("--screens", "screens_file", type=INPUT, help="The Ledger's pages, from the offline machine's report.")
+@click.option("--transcript", "offline_transcript", type=INPUT, help="The air-gapped machine's transcript.")
+@click.option("--screens", "screens_file", type=INPUT, help="The Ledger's pages, from the air-gapped machine's report.")
 @folder_option
 @json_option
 @click.pass_obj
@@ -57,8 +57,8 @@ def make_command(
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
 
     The folder has the signatures of ended steps. Any other signature is still secret, so the folder has only its
-    SHA-256. The report names what was not given. The artefacts of the offline machine's report hold its transcript and
-    the Ledger's pages. Make the report again, and it is the same.
+    SHA-256. The report names what was not given. The artefacts of the air-gapped machine's report hold its transcript and
+    the Ledger's pages. The same files give the same report.
 
     \b
     Example:

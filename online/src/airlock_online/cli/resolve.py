@@ -28,7 +28,7 @@ from airlock_shared.units import utc_text
 @click.option("--transaction", metavar="HASH", help="The transaction that executed DIGEST, verified by your own node.")
 @click.option("--search", is_flag=True, help="Look for DIGEST in full blocks of your own node, from its sending on.")
 @click.option(
-    "--note", metavar="TEXT", help="What is known of DIGEST otherwise; its state stays, `follow` stops waiting."
+    "--note", metavar="TEXT", help="What you know of DIGEST. Its state stays; `follow` no longer waits for it."
 )
 @click.option("--by", metavar="NAME", help="Who says so.")
 @json_option
@@ -47,8 +47,7 @@ def resolve(
 
     It asks each service once, and records each outcome that the answers prove.
 
-    What a person gives is verified before it is believed. A note changes no state: nothing is sent for it, and nothing
-    else is allowed by it.
+    What you give is verified. A note changes no state: it sends nothing, and it allows nothing.
 
     \b
     Example:
@@ -58,7 +57,7 @@ def resolve(
     ways = [name for name, value in given.items() if value is not None]
     if (ways and digest is None) or (note is None) != (by is None):
         raise UsageError(
-            "what is given is about one DIGEST, and a note has its author", do="give DIGEST, and --by with --note"
+            "these options are about one DIGEST, and a note needs its author", do="give DIGEST, and --by with --note"
         )
     reports, codes = [], []
     with open_desk(home, 0, as_json=as_json) as desk:

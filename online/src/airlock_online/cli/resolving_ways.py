@@ -30,7 +30,9 @@ class Ways:
 
     def __init__(self, desk: Desk, known: Submission, context: DeliveryContext) -> None:
         if known.state not in OPEN:
-            raise UsageError(f"{known.record.digest} is {known.state.value}", do="only what is open is resolved so")
+            raise UsageError(
+                f"{known.record.digest} is {known.state.value}", do="only open submissions are resolved so"
+            )
         self._desk, self._known, self._context = desk, known, context
 
     def take(

@@ -37,7 +37,7 @@ from airlock_shared.text.safe import safe
 @qr_option
 @restart_option
 @click.option("--eip7702", "eip7702", multiple=True, metavar="STEP=FILE",
-              help="The pre-signed EIP-7702 transaction of a market order: shown, asked, sent unchanged.")  # fmt: skip
+              help="A market order's pre-signed EIP-7702 transaction: shown, then sent unchanged after a Yes.")  # fmt: skip
 @click.option("--by-rpc", is_flag=True, help="Send transactions by your own node ([rpc] url, AIRLOCK_RPC).")
 @patience
 @json_option
@@ -55,12 +55,12 @@ def submit(
 ) -> None:
     r"""Deliver the signatures in SOURCE, each once, and follow them to their outcome.
 
-    Before anything is sent, two words of the signatures are typed from the screen of the machine that signed: by each
-    role of an open ceremony, else by whoever submits; once for a document.
+    Before anything is sent, it asks for two words of the signatures, which the machine that signed shows. In an open
+    ceremony each role types two, else whoever submits. It asks once for a document.
 
-    Each is in the journal before a byte is sent. An earlier submission is not sent again: it is followed. Exit code 9
-    when the outcome is not known yet; `airlock-online follow` continues. Each is sent after the one before it is
-    answered; all are followed at once. With --qr, SOURCE is a camera or pictures of the other machine's screen.
+    Each signature is in the journal before a byte is sent. What was submitted before is followed, and not sent again.
+    Signatures are sent one after the other, and followed all at once. Exit code 9: the outcome is not known yet;
+    `airlock-online follow` continues. With --qr, SOURCE is a camera or pictures of the other machine's screen.
 
     \b
     Example:
@@ -96,6 +96,8 @@ def submit(
         with working(f"Waiting for {len(jobs)} outcome{'s' if len(jobs) > 1 else ''}"):  # one word for all of them
             codes += run_parallel(jobs, in_turn=True)
         desk.tally()
+        if led() and not as_json:
+            desk.show_last()
     finish(worst(codes))
 
 

@@ -110,7 +110,7 @@ def _from_file(name: str) -> str:
         status = os.fstat(source.fileno())
         if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid():
             raise UsageError(
-                f"the key's file {safe(name, limit=200)} is not its owner's alone",
+                f"the key's file {safe(name, limit=200)} is open to others than its owner",
                 do=f"chmod 600 {safe(name, limit=200)}",
             )
         return source.read(MAX_BYTES).decode("ascii", "replace").strip()

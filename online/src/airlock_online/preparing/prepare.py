@@ -143,7 +143,7 @@ def planned_ask(step: Step, situation: Situation, builds: BuildPaths = _DOCUMENT
     told = situation.deployment.document["defaults"]
     if step.action.parameter(_SLIPPAGE) and _SLIPPAGE not in fields and _SLIPPAGE not in told:
         raise UsageError(
-            f"step {step.id}: this venue tells no default slippage, and none is assumed",
+            f"step {step.id}: this venue gives no default slippage, and Airlock assumes none",
             do=f'give {_SLIPPAGE} as a value in the step\'s fields, such as {_SLIPPAGE} = "0.5"',
         )
     return BuildRequest(path, fields)

@@ -32,7 +32,7 @@ _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDele
 def _permission(what: str, promised: str, may: object) -> Expectation:
     if type(may) is not bool:
         return Expectation(what, promised, "not told", None)
-    return Expectation(what, promised, "it may" if may else "it may not", may)
+    return Expectation(what, promised, promised if may else f"may not {promised.removeprefix('may ')}", may)
 
 
 def removed(scene: Scene) -> list[Expectation]:

@@ -76,11 +76,11 @@ _PAIR = (
     Parameter("pair", TEXT, "the pair by its name in the pinned deployment; or give pairIndex", required=False),
 )
 _TIMED = (
-    _sent("nonce", NONCE, "a number used once; if left out, the builder chooses one", required=False),
-    _sent("deadlineMs", UNIX_MS, "when the intent expires; if left out, the plan's limit", required=False),
+    _sent("nonce", NONCE, "a number used once; without it the builder chooses one", required=False),
+    _sent("deadlineMs", UNIX_MS, "when the intent expires; without it, at the plan's limit", required=False),
 )
 _OPENED = _sent(
-    "openTimestamp", UNIX_S, "when the position was opened; if left out, it is read from the chain", required=False
+    "openTimestamp", UNIX_S, "when the position was opened; without it, it is read from the chain", required=False
 )
 _SLIPPAGE = _sent("slippagePercent", PERCENT, "how far the fill may be from the price", required=False)
 _OPEN_PRICE = _sent("openPrice", PRICE, "the reference price: a value, or bounds for the builder's", required=False)
@@ -149,7 +149,7 @@ _ALL = (
            (_sent("trader", ADDRESS, "the account that the delegate may trade for"),
             _sent("delegate", ADDRESS, "the key that may trade"),
             Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"),
-            Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms, once accepted", required=False),
+            Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms that you have read and accepted", required=False),
             _POSSESSION, *_TIMED)),
 )  # fmt: skip
 

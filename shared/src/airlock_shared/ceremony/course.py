@@ -53,8 +53,9 @@ class Facts(NamedTuple):
     """What stands beside the transcript: names of files in the ceremony's folder, handed over, and brought from elsewhere.
 
     Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
-    this machine. ``digests`` are those that the newest signatures sign; ``challenges`` has the SHA-256 of what each step's
-    delegate key signs. ``clock_stated`` says that a watch was compared less than a day ago.
+    this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
+    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs. ``clock_stated`` says that a watch was
+    compared less than a day ago.
     """
 
     files: frozenset[str] = frozenset()
@@ -62,6 +63,7 @@ class Facts(NamedTuple):
     brought: frozenset[str] = frozenset()
     deployment: str = ""
     pinned: str = ""
+    names: Mapping[str, str] = {}
     requests: str = ""
     signatures: str = ""
     digests: tuple[str, ...] = ()
@@ -92,8 +94,17 @@ def newest(name: str, files: Iterable[str]) -> int:
 def course(plan: Plan, half: Half, entries: Iterable[Entry], facts: Facts) -> list[Stop]:
     """Return the stops of a machine in the order of the day. The first that is not done comes next."""
     whole = list(entries)
-    walked = _Walked(plan, half, facts, standing(whole, plan, half), section_of(whole, plan)[0])
-    return walked.online() if half == "online" else walked.offline()
+    stands = standing(whole, plan, half)
+    stops = _Walked(plan, half, facts, stands, section_of(whole, plan)[0]).stops()
+    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(stops):
+        return _Walked(plan, half, facts, standing((), plan, half), []).stops()  # it was given up: another one begins
+    return stops
+
+
+def _came_to_its_end(stops: list[Stop]) -> bool:
+    """Tell whether everything was done that stands before the end."""
+    names = [stop.name for stop in stops]
+    return all(stop.done for stop in stops[: names.index("end")])
 
 
 def next_stop(stops: Iterable[Stop]) -> Stop | None:
@@ -201,6 +212,10 @@ class _Walked(NamedTuple):
     stands: Standing
     section: list[Entry]
 
+    def stops(self) -> list[Stop]:
+        """Return the stops of the machine."""
+        return self.online() if self.half == "online" else self.offline()
+
     def online(self) -> list[Stop]:
         """Return the stops of the online machine."""
         facts = self.facts
@@ -213,7 +228,7 @@ class _Walked(NamedTuple):
         return [
             Stop("begin", self.plan.roles, "Say who holds each role.", self.begun),
             Stop("gather", (), "Put the deployment and the names together.",
-                 {DEPLOYMENT, PEOPLE} <= facts.files),
+                 {DEPLOYMENT, PEOPLE} <= facts.files and (prepared or facts.names == self.stands.names)),
             Stop("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
                  self.plan.deployment),
             Stop("hand", (), "Hand the deployment and the names over.",
@@ -345,6 +360,7 @@ class _Walked(NamedTuple):
                 continue
             file = f"proof-{step.id}.json"
             done = self.facts.challenges.get(step.id) in checked
-            yield Stop("take", (), f"Wait for the proof of the delegate key of step {step.id}.",
+            yield Stop("take", (), f"Wait for {file}, the proof of the delegate key of step {step.id}. It comes from the "
+                       "other machine, or somebody puts it into this ceremony's folder: delegate prove makes it.",
                        done or file in self.facts.files, step.id, brings=(file,))  # fmt: skip
             yield Stop("proof", (), f"Check the proof of the delegate key of step {step.id}.", done, step.id)

@@ -23,7 +23,7 @@ STATED, CONTRADICTED = "clock-stated", "clock-contradicted"
 """The transcript's events for a statement that the clock keeps, and for one that it does not."""
 
 COMMAND = "airlock-offline preflight --time {now} --uncertainty 60"
-_REFUSAL = "this machine's clock has no valid confirmation of the last 24 hours"
+_REFUSAL = "nobody has compared this machine's clock with a watch in the last 24 hours"
 
 
 class Uptime(NamedTuple):

@@ -137,7 +137,7 @@ _NO_HEAD = "none of this machine"
 
 @check(
     "PIN-HEAD", RECEIVED,
-    "the two machines do not have one past", "A machine that was set back, and has forgotten what it signed or sent.",
+    "the records of the two machines do not fit together", "A machine that was set back, and has forgotten what it did.",
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
 )  # fmt: skip

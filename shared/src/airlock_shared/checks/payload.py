@@ -76,7 +76,7 @@ def known_struct(situation: Situation, name: str) -> Intent | None:
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
 def struct_is_known(case: Received) -> Finding:
-    """The struct is one of the pinned deployment's venue, or was pinned on the offline machine."""
+    """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
     name = case.request.payload["primaryType"]
     return Finding(
         known_struct(case.situation, name) is not None, name, "a struct of the catalogue, or one pinned on this machine"

@@ -40,10 +40,10 @@ def led() -> bool:
 
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
-    click.echo(harmless(_filled(redact(text))), err=True)
+    click.echo(harmless(filled(redact(text))), err=True)
 
 
-def _filled(text: str) -> str:
+def filled(text: str) -> str:
     """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
     if len(text) <= WIDTH or "\n" in text:
         return text
@@ -95,7 +95,7 @@ def ask_yes(question: str, *, piped: bool) -> None:
     The word in another case, or with a blank or a stop beside it, is a slip: it is asked for again, a few times. Raises
     ``Declined`` for any other answer, or when nobody can answer.
     """
-    answer = yes_or_other(f"{_filled(question)}\n{_YES}", _YES, ask, piped=piped)
+    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, ask, piped=piped)
     if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 

@@ -100,7 +100,7 @@ def remove_copies(
         transcript.record(FORGOTTEN, {"files": _names(removed, folder), "digests": sorted(digests)}, at_ms)
         for path in removed:
             _remove(path)
-        say(f"Removed {len(removed)}, kept {len(kept)}. What you carried or copied yourself is yours to destroy.")
+        say(f"Removed {len(removed)}, kept {len(kept)}. Destroy the copies that you carried or made yourself.")
     else:
         say(
             f"Nothing to remove: {len(kept)} copies are kept."

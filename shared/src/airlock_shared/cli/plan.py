@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -72,8 +73,8 @@ def check_command(machine_faults: MachineFaults = _none) -> click.Command:
     def check(context: click.Context, file: Path, as_json: bool) -> None:
         r"""Explain every mistake of the plan in FILE, each by its line and column.
 
-        Exit code 2 when there is one. The other commands can read a plan without mistakes. Only people can tell whether
-        it says what they mean: plan show.
+        Exit code 2 when there is one. Only people can tell whether a plan without mistakes says what they mean: plan
+        show.
 
         \b
         Example:
@@ -172,10 +173,9 @@ def new_plan(output: Path, as_json: bool) -> None:
         known = _known()
         written = False
         while not written:
-            text = write_plan(ask_plan(People(_ask, say, _explained, answers), known))
+            text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
             plan = parse_plan(text.encode())
-            for line in plan_lines(plan):
-                say(line)
+            show_above_question(list(plan_lines(plan)))
             written = _is_to_be_written(output, answers)
     except KeyboardInterrupt:
         say("\nInterrupted. Nothing was written.")
@@ -185,8 +185,8 @@ def new_plan(output: Path, as_json: bool) -> None:
         show_json({**_as_json(plan), "file": str(output)})
     else:
         show(f"Wrote {safe(str(output))}")
-        say("Read it, then have everybody who takes part compare what this says, on a machine of their own:")
-        say(f"  plan show {safe(output.name)}")
+        say("Read it. Then have everybody who takes part compare what this shows, on a machine of their own:")
+        say(f"  {click.get_current_context().find_root().info_name} plan show {safe(output.name)}")
 
 
 def _ask(question: str) -> str:
@@ -206,6 +206,7 @@ def _is_to_be_written(output: Path, answers: GivenAnswers) -> bool:
             answers.restart()
             say("Not written. Your answers are kept: Enter takes each as it was. Ctrl-C discards them.")
             return False
+        say("Only the whole word Yes counts, with a capital Y and nothing else.")
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_shared.cli.console import INPUT, json_option, rows, say, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
@@ -73,7 +73,8 @@ def make_report(
         facts = {"folder": str(folder), "pdf": printed, "fingerprint": mark, "words": spoken(mark)}
         show_json({"ok": True, **facts, **_told(report.value)})
         return
-    show("\n".join(rows("Wrote ", safe(str(folder)))))
+    if not led():  # where it is led, its end says where everything is
+        show("\n".join(rows("Wrote ", safe(str(folder)))))
     _tell(report.value, mark)
 
 
@@ -146,7 +147,7 @@ def _tell(value: dict[str, Any], mark: str) -> None:
         show("REHEARSAL   nothing here is worth anything")
     if value["part"]:
         show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
-    show("complete    nothing is missing of what this report looks for" if value["complete"] else headline(value))
+    show("complete    nothing that this report looks for is missing" if value["complete"] else headline(value))
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:
             show("\n".join(rows(heading, sentence)))

@@ -69,6 +69,8 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
         yield from _sheets(path)
     elif suffix in VIDEOS:
         yield from _video(path)
+    elif not path.exists():
+        raise UsageError(f"{path} is not there", do="name a camera, or pictures of the other machine's screen")
     else:
         raise UsageError(
             f"{path} is of a kind that Airlock does not read",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airlock_shared.errors import Declined, PlanError
@@ -81,13 +81,15 @@ class GivenAnswers:
 class People(NamedTuple):
     """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
 
-    ``mistake`` shows why an answer cannot be used. ``answers`` keeps what was said; without it nobody goes back.
+    ``mistake`` shows why an answer cannot be used. ``answers`` keeps what was said; without it nobody goes back. ``show``
+    shows a list that may be longer than a screen; without it each line is told.
     """
 
     ask: Callable[[str], str]
     tell: Callable[[str], None]
     mistake: Callable[[PlanError], None]
     answers: GivenAnswers | None = None
+    show: Callable[[Sequence[str]], None] | None = None
 
 
 class Question(NamedTuple):
@@ -147,6 +149,15 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
+
+
+def tell_all(people: People, lines: Sequence[str]) -> None:
+    """Show a list that may be longer than a screen."""
+    if people.show is not None:
+        people.show(lines)
+        return
+    for line in lines:
+        people.tell(line)
 
 
 def _offered(question: Question, text: str) -> tuple[str, str]:

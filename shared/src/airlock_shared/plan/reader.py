@@ -56,10 +56,9 @@ def parse_plan(data: bytes) -> Plan:
     try:
         return _read_plan(table)
     except PlanError as error:
-        from airlock_shared.plan.toml_positions import nearest, places
+        from airlock_shared.plan.toml_positions import line_of
 
-        line = nearest(places(data.decode()), error.where)[1].name.line
-        error.where = f"{error.where}, line {line}".lstrip(", ")
+        error.where = f"{error.where}, line {line_of(data, error.where)}".lstrip(", ")
         raise
 
 
@@ -73,7 +72,9 @@ def read_toml(data: bytes) -> dict[str, Any]:
         if _MANY_DIGITS.search(data):
             repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
     except (ValueError, RecursionError, DocumentError) as error:
-        raise plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "") from error
+        from airlock_shared.plan.toml_positions import unreadable
+
+        raise unreadable(data, error) from error
     return table
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airlock_shared.catalogue.actions import Action, Parameter
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.examples import literal
 from airlock_shared.plan.known import Offered
 from airlock_shared.plan.model import Limits, Signer
@@ -29,12 +29,37 @@ def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, o
         if wanted is not None:
             question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
             value = _field(people, question, action, parameter, limits, required=wanted)
+            if parameter.unit is ADDRESS and isinstance(value, str):
+                value = surely_meant(people, parameter.name, value)
             if isinstance(value, datetime):
                 people.tell(f"    = {utc_text(int(value.timestamp()) * 1000)}")
             if value is not None:
                 fields[parameter.name] = value
     read_values(action, fields, "fields")
     return fields
+
+
+def surely_meant(people: People, name: str, address: str) -> str:
+    """Return an address with its checksum; one that was typed without is shown with it, and has to be compared.
+
+    Without capitals nothing tells a wrong digit. Raises as ``answer_to``, also ``Back`` to the question before.
+    """
+    checksummed = checksum_address(parse_address(address))
+    if address == checksummed:
+        return address
+
+    def read(text: str) -> None:
+        if text != "Yes":
+            raise plan_error("PLAN-ADDRESS", "not compared yet", "", got=text, expected="Yes, or < to type it again")
+
+    people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
+    people.tell(f"    {checksummed}")
+    answer_to(
+        people,
+        Question(f"{name}, as shown", "compare each digit with your source, then type Yes; < types it again"),
+        read,
+    )
+    return checksummed
 
 
 def _in_order(action: Action) -> list[Parameter]:

@@ -1,4 +1,4 @@
-"""Where each name and value of a TOML text stands, which Python's own reader does not tell.
+"""Where each name and value of a TOML text stands, which Python's own reader does not tell; and what is no TOML at all.
 
 For a text that ``tomllib`` has accepted: only outlines are read here (headers, keys, where a value ends), no value. A path
 is written as in the errors of a plan: ``steps[2].fields.price``. Source of the grammar: TOML 1.0.0.
@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from airlock_shared.errors import PlanError
+from airlock_shared.plan.values import plan_error
 from airlock_shared.records import NamedTuple
 
+_DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -48,6 +51,19 @@ def nearest(found: dict[str, TomlPosition], path: str) -> tuple[str, TomlPositio
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     start = Span(1, 1, 0)
     return path, found.get(path, TomlPosition(start, start))
+
+
+def line_of(data: bytes, path: str) -> int:
+    """Return the line at which a path of a plan's TOML stands, or the innermost table around it."""
+    return nearest(places(data.decode()), path)[1].name.line
+
+
+def unreadable(data: bytes, error: Exception) -> PlanError:
+    """Return the error of bytes that are no TOML; another document in a plan's place is called by its name."""
+    if found := _DOCUMENT.match(data):
+        what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
+        return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
+    return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 
 class _Scanner:

@@ -17,9 +17,9 @@ from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.known import NOTHING, KnownValues
 from airlock_shared.plan.model import APART, Signer
-from airlock_shared.plan.prompts import Back, GivenAnswers, People, Question, answer_to
+from airlock_shared.plan.prompts import Back, GivenAnswers, People, Question, answer_to, tell_all
 from airlock_shared.plan.reader import FORMAT, FORMAT_WITH_PROFILE, read_limits, read_roles, read_signer, read_text
-from airlock_shared.plan.step_questions import ask_fields
+from airlock_shared.plan.step_questions import ask_fields, surely_meant
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.wire.members import NAME
@@ -39,8 +39,12 @@ def ask_plan(people: People, known: KnownValues = NOTHING) -> dict[str, Any]:
     ``known`` is offered where it fits. With ``people.answers`` from an earlier call, what was answered is not asked again.
     """
     answers = people.answers or GivenAnswers()
-    tell = people.tell
-    people = people._replace(answers=answers, tell=lambda line: None if answers.replays else tell(line))
+    tell, show = people.tell, people.show
+    people = people._replace(
+        answers=answers,
+        tell=lambda line: None if answers.replays else tell(line),
+        show=show and (lambda lines: None if answers.replays else show(lines)),
+    )
     answers.begin()
     people.tell("Enter takes the value in [ ]. Type ? for an example, < to go back. Ctrl-C ends.")
     people.tell("Nothing is written before the end, after you have seen the plan.")
@@ -133,9 +137,8 @@ def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
 def _action(people: People, *, more: bool) -> Action | None:
     """Ask for the next step's action; None when there is to be no further one."""
     people.tell("")
-    for action in () if more else ACTIONS.values():
-        for row in textwrap.wrap(f"    {action.name:<26} {action.title}", WIDTH, subsequent_indent=" " * 31):
-            people.tell(row)
+    listed = [f"    {action.name:<26} {action.title}" for action in (() if more else ACTIONS.values())]
+    tell_all(people, [row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
     name, none = ("action of the next step", "none") if more else ("action", None)
     meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
     question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS))
@@ -192,7 +195,7 @@ def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_
     if name not in signers:
         good: dict[str, Any] = {"address": f"0x{'11' * 20}", "path": DEFAULT_PATH}
         for member, meaning, default in (
-            ("address", "its address, with upper and lower case as the wallet shows it (EIP-55)", None),
+            ("address", "its address, with capitals as the wallet shows it (EIP-55)", None),
             ("path", "its derivation path", DEFAULT_PATH),
             ("delegate_of", "the account for which this key acts as a delegate; none: it signs for its own", "none"),
         ):
@@ -201,15 +204,11 @@ def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_
             if member == "path":
                 default = known.paths.get(good["address"], default)
             example = example_at(f"signers.{name}.{member}").partition(" = ")[2].strip('"')
-            value = answer_to(
-                people,
-                Question(
-                    f"{name}: {member}", meaning, example, default, known=() if member == "path" else known.addresses
-                ),
-                _member_reader(name, member, good),
-            )
+            offered = () if member == "path" else known.addresses
+            question = Question(f"{name}: {member}", meaning, example, default, known=offered)
+            value = answer_to(people, question, _member_reader(name, member, good))
             if value != "none":
-                good[member] = value
+                good[member] = value if member == "path" else surely_meant(people, question.name, value)
         signers[name] = good
     return read_signer(name, signers[name])
 

@@ -24,7 +24,7 @@ from airlock_shared.report.rows import UNWITNESSED, Row, plain, warnings_of
 from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
-FORMAT = "airlock/report@2"
+FORMAT = "airlock/report@3"
 
 
 def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:

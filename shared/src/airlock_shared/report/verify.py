@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
-from airlock_shared.report import first_form
+from airlock_shared.report import first_form, second_form
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
 from airlock_shared.report.evidence.reading import read_evidence
@@ -56,7 +56,10 @@ class _Form(NamedTuple):
 
 
 _TODAY = _Form(lambda value: value, page)
-_FORMS = {first_form.FORMAT: _Form(first_form.first_form, earlier_page)}
+_FORMS = {
+    first_form.FORMAT: _Form(first_form.first_form, earlier_page),
+    second_form.FORMAT: _Form(second_form.second_form, page),
+}
 """The forms of reports that are filed. What is made has today's."""
 
 

@@ -48,8 +48,11 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
         version = max(DEFAULT_VERSION, densities_of(transfer)[0])
+        untold = transfer._replace(
+            fingerprint=""
+        )  # nobody types its words: those of each document stand on the terminal
         with working("Drawing the codes"):
-            write_new(path, page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+            write_new(path, page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
     say(f"Show the page {safe('/'.join(path.resolve().parts[-3:]))}")  # its folder, and the ceremony's
     if as_json:
@@ -67,7 +70,7 @@ def scan_hand_over(
 ) -> None:
     r"""Read what the other machine's page shows, from a camera or pictures, and write its files, never over others.
 
-    Only files that are waited for are written. What is compared, is compared afterwards.
+    It writes only the files that are waited for. People compare them at the next stops.
 
     \b
     Example:
@@ -118,7 +121,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="show the newest page of the other machine")  # fmt: skip
+                         do="show the other machine's newest page, and take pictures of other pages away")  # fmt: skip
 
 
 BY_LIGHT = (codes, scan_hand_over)

@@ -28,17 +28,15 @@ from airlock_shared.cli.ceremony.compare import DOCUMENTS, compare, fingerprint_
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course import course_command
 from airlock_shared.cli.ceremony.end import end, show_ceremony
+from airlock_shared.cli.ceremony.naming import ask_names, names_given
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.console import INPUT, ask, ask_yes, explain, json_option, led, plan_option, rows, say, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import APART, Plan
+from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped
-
-_SLIPS = 3
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")
@@ -64,14 +62,13 @@ def begin(
         --role signer="Ada Lovelace" --role witness="Mary Somerville"
     """
     plan = plan_with_roles(plan_file)
-    names = _names(given)
+    if led() and place.deployment_file is not None:
+        place.deployment(plan.deployment)  # nobody is asked for names where it could not go on
+    names = names_given(given)
     if people_file is not None:
         names = parse_people(read_input(people_file, max_bytes=MAX_BYTES), plan) | names
     check_people(names, plan)
-    for role in plan.roles:
-        if role not in names:
-            names[role] = _ask_name(role, plan, names)
-    names = {role: names[role] for role in plan.roles}
+    names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
     check_people(names, plan)
     stands = place.standing(plan)
     if stands.is_open and stands.names != names:
@@ -80,59 +77,26 @@ def begin(
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
-        own_words = (
-            () if people_file is not None or led() else fingerprint_lines("plan", plan.fingerprint)
-        )  # typed before shown
-        for line in (*own_words, *people_lines(names)):
+        hidden = people_file is not None or led()  # typed before shown
+        for line in () if hidden else fingerprint_lines("plan", plan.fingerprint):
+            say(line)
+        typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
+        for line in () if typed else people_lines(names):
             say(line)
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
-        if people_file is None and not (
-            led() and not given
-        ):  # typed a moment ago, and each answers for themselves later
+        if people_file is None and not typed:
             ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
         place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
-        say("Begun.")
+        if not led():
+            say("Begun.")
     if as_json:
         facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
         show_json(facts | {"head": place.transcript.head()})
 
 
-def _names(given: tuple[str, ...]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for argument in given:
-        role, equals, name = argument.partition("=")
-        if not equals or role in names:
-            raise UsageError(
-                f"{argument!r} is not ROLE=NAME, once for a role", do='such as --role signer="Ada Lovelace"'
-            )
-        names[role] = name
-    return names
-
-
 def _in_words(names: dict[str, str]) -> str:
     return ", ".join(f"{role} {name or 'nobody'}" for role, name in names.items())
-
-
-def _ask_name(role: str, plan: Plan, given: dict[str, str]) -> str:
-    """Return the name that is typed for a role; one that cannot be is asked again, a few times, and then refused.
-
-    Raises ``UsageError`` when nobody can type.
-    """
-    if not at_a_terminal():
-        lacking = [name for name in plan.roles if name not in given]
-        raise UsageError(f"nobody is named as {', '.join(lacking)}",
-                         do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
-    nobody = "" if plan.requires_witness and role in APART else " (empty: nobody)"
-    for _ in range(_SLIPS):
-        name = ask(f"Who is the {role}?{nobody} ", piped=False).strip()
-        try:
-            check_people(given | {role: name}, plan)
-        except Refusal as error:
-            say(explain(error))
-        else:
-            break
-    return name
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")

@@ -10,10 +10,10 @@ import click
 
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
-from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, wrong_words
+from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.status import record_lines
+from airlock_shared.cli.ceremony.status import record_lines, word_lines
 from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, type_words
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import (
@@ -34,6 +34,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
+from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import safe
 
 DOCUMENTS = ("deployment", "requests", "signatures")
@@ -77,7 +78,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     if station in BY_TYPING:
         _introduce(station, file)
     else:
-        _show_record(station, compared, here.compares)
+        _show_record(place, plan, station, compared)
     for role in roles:
         if role in confirmed:
             continue
@@ -135,23 +136,27 @@ def _own_lines(plan: Plan, station: str, compared: str) -> Iterator[str]:
     """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
     if station == "plan":
         yield from plan_lines(plan, words=False)
-    lines = list(fingerprint_lines(station, compared))
-    yield from (lines[0], *lines[-2:]) if led() else lines
+    yield from word_lines(station, compared) if led() else fingerprint_lines(station, compared)
 
 
 def _introduce(station: str, file: Path | None) -> None:
     """Say what is asked for. A deployment's lines are read before its words are typed, for they are what is agreed to."""
     if station == "deployment" and file is not None:
         show_by_screens(list(deployment_lines(with_venue(parse_deployment(read_input(file))), words=False)), say)
-        say("Compare each line with what the venue publishes. If one differs, stop here: Ctrl-C.")
+        say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if not (led() and station in ("deployment", "requests")):  # where it is led, it was said at the plan
         say(FIND_THEM)
 
 
-def _show_record(station: str, compared: str, compares: str) -> None:
-    for line in () if led() else rows("", compares):
+def _show_record(place: CeremonyMachine, plan: Plan, station: str, compared: str) -> None:
+    """Show what stands on record for a station, also when it was shown on another day: that is what people agree to."""
+    for line in () if led() else rows("", STATIONS[station].compares):
         say(line)
-    if station == "address" or (station == "seal" and not led()):  # where it is led, the head stands just above
+    show_by_screens(list(place.shows(station, section_of(place.transcript.entries(), plan)[0])))
+    if station == "seal" and led():
+        say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
+        say(f"           {grouped(compared[32:])}")
+    elif station in ("address", "seal"):
         for line in record_lines(compared):
             say(line)
 

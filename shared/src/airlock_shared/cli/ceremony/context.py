@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import Standing, standing
+from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
@@ -16,8 +17,15 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.records import NamedTuple
 
 
+def _nothing(_station: str, _entries: Sequence[Entry]) -> Iterable[str]:
+    return ()
+
+
 class CeremonyMachine(NamedTuple):
-    """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses."""
+    """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses.
+
+    ``shows`` gives the lines that stand on record for a station, from the entries of the ceremony: what is agreed to there.
+    """
 
     half: Half
     transcript: TranscriptFile
@@ -26,6 +34,7 @@ class CeremonyMachine(NamedTuple):
     rehearses: Callable[[], bool]
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
+    shows: Callable[[str, Sequence[Entry]], Iterable[str]] = _nothing
 
     def standing(self, plan: Plan) -> Standing:
         """Return how the ceremony of a plan stands here."""

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.course import DEPLOYMENT, Facts, course, newest, numbered, stop_as_json
+from airlock_shared.ceremony.course import DEPLOYMENT, PEOPLE, Facts, course, newest, numbered, stop_as_json
+from airlock_shared.ceremony.people import MAX_BYTES, parse_people
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
@@ -18,6 +19,7 @@ from airlock_shared.cli.console import INPUT, json_option, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
@@ -78,12 +80,23 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         brought=_names(crossing) if crossing else frozenset(),
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
+        names=_people(folder, plan, files),
         requests=parse_requests(requests)[2] if requests else "",
         signatures=mark,
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
         clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
     )
+
+
+def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
+    """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
+    if PEOPLE not in files:
+        return {}
+    try:
+        return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_BYTES), plan)
+    except AirlockError:
+        return {}
 
 
 def _names(folder: Path) -> frozenset[str]:

@@ -8,9 +8,21 @@ import click
 
 from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
 from airlock_shared.ceremony.sections import ENDED
+from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines
-from airlock_shared.cli.console import advice, ask_yes, explain, finish, json_option, plan_option, say, show, show_json
+from airlock_shared.cli.console import (
+    advice,
+    ask_yes,
+    explain,
+    finish,
+    json_option,
+    led,
+    plan_option,
+    say,
+    show,
+    show_json,
+)
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Plan
 
@@ -80,6 +92,8 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         told = ["COMPLETE"] if short and stands.complete else standing_lines(stands, plan, place.half)
         for line in (*told, *hash_lines("transcript head, to write down", head)):
             show(line)
+        if led():
+            turn_page()  # the head is written down by hand
     if not stands.complete:
         say(explain(incomplete))
         finish(incomplete.exit_code)

@@ -32,13 +32,14 @@ from airlock_shared.ceremony.course import (
     scanning,
     showing,
 )  # fmt: skip
+from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.records import NamedTuple
-from airlock_shared.text.fingerprint_words import spoken_rows
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
@@ -143,7 +144,8 @@ def run_command() -> click.Command:
         It stops where the other machine is needed, and waits. Start it on both machines. After Ctrl-C, or on another
         day, the same command goes on where it stood. Each stop is a command that you can also give yourself. The
         documents of the ceremony are kept beside the plan, in plan.ceremony. With --qr each hand-over is a page of
-        codes, and is read by this machine's camera, or from a folder of its name with pictures, such as requests.
+        codes. This machine's camera reads it. Or SOURCE is a folder, and the pictures go into a folder in it, such as
+        requests.
 
         \b
         Example:
@@ -191,7 +193,7 @@ def _walk(lead: _Lead) -> None:
     shown: set[str] = set()
     while (stop := next_stop((told := lead.course()).stops)) is not None:
         if stop == done_before:
-            raise UsageError(f"stop {stop.name} {stop.of} was done, and is still to do",
+            raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
         who = f"{', '.join(stop.by)}: " if stop.by else ""
@@ -205,7 +207,8 @@ def _walk(lead: _Lead) -> None:
         done_before = stop
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     say()
-    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and the report: {safe(lead.place.folder)}")
+    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and report:")
+    say(f"  {safe(lead.place.folder)}")
 
 
 def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
@@ -213,9 +216,11 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
     if stop.name == "take":
         _show_words(told, shown)
         if lead.light:
-            if not _wait([] if _CAMERA.fullmatch(lead.light) else [Path(_pictures(lead, stop))], _here(lead, stop)):
+            pictures = _pictures(lead, stop)
+            waited = [] if _CAMERA.fullmatch(lead.light) else [Path(pictures)]
+            if not _wait(waited, _here(lead, stop), what=f"pictures in {'/'.join(Path(pictures).parts[-2:])}"):
                 return
-            _require(lead.child(scanning(stop, lead.place, _pictures(lead, stop))))
+            _require(lead.child(scanning(stop, lead.place, pictures)))
             return
         source = lead.folder if crossing is None else crossing
         if _wait([source / name for name in stop.brings], _here(lead, stop)) and crossing is not None:
@@ -231,8 +236,8 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
             _require(lead.child(carrying(stop, lead.place.folder, str(crossing))))
         _note(lead, stop.brings)
     else:
-        if stop.name == "seal":
-            _show_words(told, shown)
+        if stop.name == "seal" and _show_words(told, shown):
+            turn_page()
         _require(lead.child(command_of(stop, lead.place)))
         if stop.name == "ready":
             _note(lead, (WAS_READY,))
@@ -264,7 +269,8 @@ def _note(lead: _Lead, names: Sequence[str]) -> None:
 def _require(code: int) -> None:
     """End the command with the exit code of a child that did not end with 0, and say how to go on."""
     if code:
-        say("The ceremony stops here. Give the same command again to go on where it stood.")
+        if code != ExitCode.INTERRUPTED:  # that child has said it
+            say("The ceremony stops here. Give the same command again to go on where it stood.")
         finish(_code_of(code))
 
 
@@ -278,8 +284,10 @@ def _here(lead: _Lead, stop: Stop) -> list[Path]:
     return [lead.folder / name for name in stop.brings]
 
 
-def _wait(paths: list[Path], by_hand: Sequence[Path] = ()) -> bool:
+def _wait(paths: list[Path], by_hand: Sequence[Path] = (), what: str = "") -> bool:
     """Wait until every path is there, and return True; False once somebody put what is waited for there by hand.
+
+    ``what`` is said in place of the path's name.
 
     Raises ``UsageError`` where nobody waits with us, because there is no terminal.
     """
@@ -290,9 +298,8 @@ def _wait(paths: list[Path], by_hand: Sequence[Path] = ()) -> bool:
             return False
         if not at_a_terminal():
             raise UsageError(f"{missing[0]} is not there yet", do="bring it from the other machine")
-        _progress(
-            f"waiting for {safe(missing[0].name)} from the other machine, {monotonic() - began:.0f} s; Ctrl-C stops"
-        )
+        said = safe(what) if what else f"{safe(missing[0].name)} from the other machine"
+        _progress(f"waiting for {said}, {monotonic() - began:.0f} s; Ctrl-C stops")
         sleep(_LOOK_AGAIN_S)
     _progress("")
     return True
@@ -304,16 +311,19 @@ def _progress(text: str) -> None:
         paint(f"\r\x1b[K{next(iter(wrapped(text, 78)), '') if text else ''}", err=True, end="")
 
 
-def _show_words(told: _Course, shown: set[str]) -> None:
-    """Show the words of what this machine made, once, so that they are there while others type two of them."""
+def _show_words(told: _Course, shown: set[str]) -> bool:
+    """Show the words of what this machine made, once, so that they are there while others type two of them.
+
+    Tell whether there were any.
+    """
     new = {name: mark for name, mark in told.made_here.items() if mark not in shown}
     shown.update(new.values())
     if new:
         say("Two words of each are typed on the other machine:")
     for name, mark in new.items():
-        first, second = spoken_rows(mark)
-        say(f"  {name:<11} {first}")
-        say(f"  {'':<11} {second}")
+        for line in word_lines(name, mark):
+            say(line)
+    return bool(new)
 
 
 def _tell_course(lead: _Lead, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from airlock_shared.ceremony.roles import Standing
 from airlock_shared.cli.console import rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.plan.model import Plan
+from airlock_shared.text.fingerprint_words import spoken_rows
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import HEX_32
@@ -40,9 +41,16 @@ def hash_lines(label: str, digits: str) -> Iterator[str]:
     yield from islice(fingerprint_lines("", digits), 1, None)
 
 
+def word_lines(label: str, fingerprint: str) -> Iterator[str]:
+    """Yield the words of a fingerprint behind a label, in two rows, as both machines of a led ceremony show them."""
+    for row in spoken_rows(fingerprint):
+        yield f"  {label:<11} {row}"
+        label = ""
+
+
 def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     """Yield how a ceremony stands on a machine: people, stations with who confirmed when, exceptions, what is missing."""
-    yield f"ceremony {plan.id} on the {half} machine"
+    yield f"ceremony {plan.id} on the {'air-gapped' if half == 'offline' else half} machine"
     yield f"begun {_time(stands.begun_ms)}, ended {_time(stands.ended_ms)}"
     yield from fingerprint_lines("plan", plan.fingerprint)
     yield "roles"

@@ -71,13 +71,13 @@ def nearest(known: Iterable[Explanation], name: str) -> list[str]:
 
 def _of_check(check: str, info: Info) -> Explanation:
     family = check.partition("-")[0]
-    meaning = f"Refuses: {info.refusal}. Protects from: {info.protects}"
+    meaning, do = f"Refuses: {info.refusal}. Protects from: {info.protects}", info.do
     if family == "PLAN":
-        meaning += f" If the mistake is in the plan, the exit code is {int(PlanError.exit_code)}."
+        do += f" If the mistake is in the plan, the exit code is {int(PlanError.exit_code)}."
     if family == "TIME":
-        meaning += f" If only time stops a signing, the exit code is {int(Expired.exit_code)}."
+        do += f" If only time stops a signing, the exit code is {int(Expired.exit_code)}."
     of_documents = family in ("DOC", "QR", "REPORT") and check != "REPORT-MATCH"
     code = DocumentError.exit_code if of_documents else Refusal.exit_code
     if check == "SIGNER-DEVICE":
         code = DeviceError.exit_code
-    return Explanation(check, "check", meaning, info.do, code)
+    return Explanation(check, "check", meaning, do, code)
