@@ -18,6 +18,7 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
@@ -91,7 +92,7 @@ def fetch(
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
     document = document if records is None else add_device_metadata(document, records)
     data = to_json(document if profile is None else add_venue_profile(document, profile))
-    fetched = parse_deployment(data)
+    fetched = with_venue(parse_deployment(data))
     write_new(output, data)
     home.keep_deployment(fetched, data)
     if as_json:
