@@ -85,6 +85,20 @@ def test_a_struct_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledg
     assert [asked.fields["kind"] for asked in desk.venue.asked if asked.path == "/submit"] == ["CancelReq"]
 
 
+@pytest.mark.parametrize("contract", ["vault", "usd"])
+def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_it_is_fetched(
+    tmp_path: Path, contract: str
+) -> None:
+    with second_venue(TRADER, types=TYPES) as running:
+        made = Desk(tmp_path, running)
+        made.profile = OWN | {"calls": OWN["calls"] | {"depositLp": OWN["calls"]["depositLp"] | {"contract": contract}}}
+        ended = made.fetch()
+        assert (ended.code, "no contract of this deployment" in " ".join(ended.err.split())) == (4, True), ended.err
+        assert not made.path("deployment.json").exists()
+        made.profile = OWN
+        assert (ended := made.fetch()).code == 0, ended.err
+
+
 def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None:
     with second_venue(TRADER, types=TYPES) as running:
         made = Desk(tmp_path, running)

@@ -32,7 +32,7 @@ from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, patched, whole
 
 DESK_PATHS = ("m/44'/60'/1'/0/0", "m/44'/60'/0'/0/1")
-FOLDERS = ("requests", "transactions")
+FOLDERS = ("requests", "transactions", "authorizations")
 ENDS = {0, 3, 4, 7}
 """The exit codes of a document that was signed, refused, not readable, or too late."""
 
@@ -117,7 +117,7 @@ class World:
 
 @contextmanager
 def _device() -> Iterator[Any]:
-    ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True))
+    ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True, smart_accounts=True))
     yield SimpleNamespace(
         app=lambda: open_app(ledger),
         look=lambda app, need: None,

@@ -255,7 +255,7 @@ def test_every_line_of_what_is_signed_has_the_mark_of_who_decided_it(folder: str
     for step in plan(folder).steps:
         sections = _sections(good(step, folder), folder)
         head, *others = sections
-        assert _marks(sections[head][3:]) == ({"✓"} if folder == "requests" else {"✓", "·"})
+        assert _marks(sections[head][3:]) == ({"✓", "·"} if folder == "transactions" else {"✓"})
         assert _marks(sections[head][3:5]) == {"✓"}, "the signer is the plan's"
         for heading in others:
             if heading.startswith(("DECIDED", "FIXED")):

@@ -15,6 +15,7 @@ import pytest
 from airlock_offline.signing import sign_item
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.second_opinion import compare
+from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete
@@ -57,7 +58,10 @@ def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
             item.update(copy.deepcopy(brought) | own)
         ended = world.sign(_bytes(made), folder)
         require_complete(ended, [item["step"] for item in made["requests"]])
-        assert ended.results is not None
+        crossing = {brought["action"], *(item["action"] for item in crossed)}
+        if ended.results is None:  # an authorization's payload is a form of its own, and such a document is not read
+            assert (ended.code, AUTHORIZATION in crossing, kept) == (4, True, OF_AN_ITEM)
+            continue
         assert {ended.results[item["step"]] for item in crossed} == {"refused"}
         assert ended.code == 3
 
