@@ -136,9 +136,11 @@ def try_mutant(mutant: Mutant, pristine: Path, left_out: Sequence[str]) -> Finis
     """Return how its tests end, without those left out, in a copy in which the mutant was applied."""
     with tempfile.TemporaryDirectory(prefix="airlock-mutant-") as name:
         copy = Path(name) / "workspace"
-        shutil.copytree(pristine, copy)
+        shutil.copytree(pristine, copy, copy_function=os.link)  # two thousand files, of which one changes
         path = copy / mutant.file
-        path.write_text(path.read_text().replace(mutant.old, mutant.new))
+        text = path.read_text()
+        path.unlink()
+        path.write_text(text.replace(mutant.old, mutant.new))
         forget_compiled(path)
         return run_tests(copy, mutant.tests, "-x", *(f"--deselect={test}" for test in left_out))
 
