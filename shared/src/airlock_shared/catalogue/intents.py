@@ -54,7 +54,7 @@ def _intent(
         )
         for path, kind in zip(paths, words, strict=True)
     )
-    account = path_of(fields, "trader", "referee", "referrer")
+    account = path_of(fields, "trader") or path_of(fields, "referee") or path_of(fields, "referrer")
     nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
     return Intent(name, SHIPPED[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
 

@@ -149,14 +149,14 @@ def leaf(message: dict[str, object], path: str) -> object:
     return leaf(message[struct], name)  # type: ignore[arg-type]
 
 
-def path_of(fields: tuple[Field, ...], *kinds: str) -> str:
-    """Return the path of the first leaf of one of these kinds; empty when there is none."""
+def path_of(fields: tuple[Field, ...], kind: str) -> str:
+    """Return the path of the first leaf of a kind; empty when there is none."""
     known = _places.get(id(fields))
     if known is None or known[0] is not fields:
         if len(_places) >= _PLACES_KEPT:
             _places.clear()
         known = _places[id(fields)] = fields, {each.kind: each.path for each in reversed(fields)}
-    return next((path for kind in kinds if (path := known[1].get(kind))), "")
+    return known[1].get(kind, "")
 
 
 _places: dict[int, tuple[tuple[Field, ...], dict[str, str]]] = {}
@@ -164,7 +164,7 @@ _places: dict[int, tuple[tuple[Field, ...], dict[str, str]]] = {}
 _PLACES_KEPT = 256
 
 
-def value_of(fields: tuple[Field, ...], message: dict[str, object], *kinds: str) -> object:
-    """Return the value of the first leaf of one of these kinds, as it is signed; None when there is none."""
-    path = path_of(fields, *kinds)
+def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -> object:
+    """Return the value of the first leaf of a kind, as it is signed; None when there is none."""
+    path = path_of(fields, kind)
     return leaf(message, path) if path else None

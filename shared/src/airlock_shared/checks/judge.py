@@ -103,18 +103,15 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
     """Run every check over an item; ``signed`` is its signature, where there is one."""
     received = Received(request, situation)
     is_intent = request.transaction is None and request.action != AUTHORIZATION
-    examined = _intent(received) if is_intent else _transaction(received)
-    checks, findings = list(examined.verdicts.checks), list(examined.verdicts.findings)
-    case = examined.case if examined.case is not None and examined.case.digest else None
-    if signed is not None:
-        checks += SIG_CHECKS
-        findings += _signature(case, signed)
-    checks += nonces.CHECKS
-    findings += _nonces(case, known.used)
-    checks.append(key_is_proved)
-    planned = examined.planned
-    findings.append(NOT_REACHED if planned is None else key_is_proved.run(Claim(planned.step, situation, known.proofs)))
-    return Examined(received, planned, examined.named, examined.read, examined.case, Verdicts(checks, findings))
+    _, planned, named, read, case, (checks, findings) = _intent(received) if is_intent else _transaction(received)
+    ready = case if case is not None and case.digest else None
+    sig_checks, sig_findings = ((), ()) if signed is None else (SIG_CHECKS, _signature(ready, signed))
+    proved = NOT_REACHED if planned is None else key_is_proved.run(Claim(planned.step, situation, known.proofs))
+    verdicts = Verdicts(
+        (*checks, *sig_checks, *nonces.CHECKS, key_is_proved),
+        [*findings, *sig_findings, *_nonces(ready, known.used), proved],
+    )
+    return Examined(received, planned, named, read, case, verdicts)
 
 
 BEFORE_MESSAGE = payload.BEFORE_MESSAGE
@@ -122,6 +119,8 @@ AFTER_MESSAGE = (
     *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
     *text_warnings.CHECKS,
 )  # fmt: skip
+_INTENT_CHECKS = BEFORE_MESSAGE + payload.MSG_CHECKS + AFTER_MESSAGE
+_WELL_READ, _WELL_SIGNED = (WELL_FORMED,) * len(payload.MSG_CHECKS), (WELL_FORMED,) * len(SIG_CHECKS)
 
 
 def _intent(received: Received) -> Examined:
@@ -129,18 +128,17 @@ def _intent(received: Received) -> Examined:
     planned = agreement.plan_item(received, received.request.payload["primaryType"])
     findings = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
     read: ReadIntent | None = None
-    if named is None or not all(finding is not None and finding.ok for finding in findings):
+    if named is None or [finding for finding in findings if finding is None or not finding.ok]:
         findings += [NOT_REACHED] * len(payload.MSG_CHECKS)
     else:
         try:
             read = payload.read_intent(named, planned.step if planned is not None else None)
-            findings += [WELL_FORMED] * len(payload.MSG_CHECKS)
+            findings += _WELL_READ
         except Refusal as refusal:
             findings += _refused(payload.MSG_CHECKS, refusal)
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
     findings += _run(AFTER_MESSAGE, (received, planned, named, read, case))
-    checks = BEFORE_MESSAGE + payload.MSG_CHECKS + AFTER_MESSAGE
-    return Examined(received, planned, named, read, case, Verdicts(checks, findings))
+    return Examined(received, planned, named, read, case, Verdicts(_INTENT_CHECKS, findings))
 
 
 def _transaction(received: Received) -> Examined:
@@ -188,7 +186,7 @@ def _signature(case: Case | None, signed: Signed) -> Sequence[Finding | None]:
         check_signature(case, signed)
     except Refusal as refusal:
         return _refused(SIG_CHECKS, refusal)
-    return [WELL_FORMED] * len(SIG_CHECKS)
+    return _WELL_SIGNED
 
 
 _ALONE = Finding(None, "", "every item of the document", "", "nonces are judged together with the whole document")

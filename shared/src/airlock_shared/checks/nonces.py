@@ -193,7 +193,8 @@ class UsedNonces:
 
         What has the nonce of a replacement that the plan names executes in its place or not at all.
         """
-        known = _before(use, self._steps.get((use.chain_id, use.ceremony, use.step), ()))
+        same_step = self._steps.get((use.chain_id, use.ceremony, use.step))
+        known = _before(use, same_step) if same_step else ()
         return [other for other in known if not (use.replaces and use.shares_nonce(other))]
 
     def claim(self, use: Use) -> str | None:

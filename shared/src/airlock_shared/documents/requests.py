@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from airlock_shared.documents.services import AUTHORIZATION
+from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import (
@@ -143,40 +144,45 @@ def _read_signing_heads(heads: dict[str, Any]) -> None:
 
 def read_item(value: Any, where: str = "item") -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, where, _ITEM, {"delegation": dict, "transaction": dict})
-    read_matching(value["step"], f"{where}.step", NAME, "a step's id")
-    read_matching(value["endpoint"], f"{where}.endpoint", _ENDPOINT, "a path")
-    transaction = _read_transaction(value["transaction"], where) if "transaction" in value else None
+    try:
+        return _read_item(value)
+    except DocumentError as error:
+        raise error.at(where) from None
+
+
+def _read_item(value: Any) -> Request:
+    read_members(value, "", _ITEM, {"delegation": dict, "transaction": dict})
+    read_matching(value["step"], "step", NAME, "a step's id")
+    read_matching(value["endpoint"], "endpoint", _ENDPOINT, "a path")
+    transaction = _read_transaction(value["transaction"]) if "transaction" in value else None
     if value["action"] == AUTHORIZATION:
-        read_members(value["payload"], f"{where}.payload", _AUTHORIZATION)
+        read_members(value["payload"], "payload", _AUTHORIZATION)
     elif transaction is None:
-        read_members(value["payload"], f"{where}.payload", _PAYLOAD, {"meta": dict})
+        read_members(value["payload"], "payload", _PAYLOAD, {"meta": dict})
     else:
-        read_some(value["payload"], f"{where}.payload", _UNSIGNED)
-    read_members(value["fields"], f"{where}.fields", dict.fromkeys(value["fields"], str))
-    route = read_members(
-        value["route"], f"{where}.route", {"to": str}, {"order_type": int, "reason": str, "replaces": str}
-    )
+        read_some(value["payload"], "payload", _UNSIGNED)
+    read_members(value["fields"], "fields", dict.fromkeys(value["fields"], str))
+    route = read_members(value["route"], "route", {"to": str}, {"order_type": int, "reason": str, "replaces": str})
     if "replaces" in route:
-        read_matching(route["replaces"], f"{where}.route.replaces", ENTITY_ID, "the id of a stored trigger")
-    signer = read_members(value["signer"], f"{where}.signer", {"address": str, "path": str})
+        read_matching(route["replaces"], "route.replaces", ENTITY_ID, "the id of a stored trigger")
+    signer = read_members(value["signer"], "signer", {"address": str, "path": str})
     if delegation := value.get("delegation"):
         read_members(
             delegation,
-            f"{where}.delegation",
+            "delegation",
             {"isEnabled": bool, "expiry": int},
             {"canSignIntents": bool, "canDelegatedAction": bool},
         )
     return Request(
         value["step"], value["action"], value["endpoint"], value["fields"], value["payload"], route["to"],
         route.get("order_type"), route.get("reason", ""), signer["address"],
-        read_matching(signer["path"], f"{where}.signer.path", DERIVATION_PATH, "a derivation path"), delegation,
+        read_matching(signer["path"], "signer.path", DERIVATION_PATH, "a derivation path"), delegation,
         transaction, route.get("replaces", ""),
     )  # fmt: skip
 
 
-def _read_transaction(value: Any, where: str) -> Transaction:
-    read_members(value, f"{where}.transaction", dict.fromkeys(Transaction._fields, int))
+def _read_transaction(value: Any) -> Transaction:
+    read_members(value, "transaction", dict.fromkeys(Transaction._fields, int))
     return Transaction(**value)
 
 

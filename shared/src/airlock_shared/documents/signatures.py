@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
@@ -78,13 +78,20 @@ def read_header(value: Any) -> SignaturesHeader:
 
 def read_item(value: Any, where: str = "item") -> Signed:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
+    try:
+        return _read_item(value)
+    except DocumentError as error:
+        raise error.at(where) from None
+
+
+def _read_item(value: Any) -> Signed:
     signed = type(value) is dict and value.get("result") == "signed"
-    read_members(value, where, _SIGNED if signed else _NOT_SIGNED)
-    read_matching(value["step"], f"{where}.step", NAME, "a step's id")
-    read_matching(value["result"], f"{where}.result", _RESULT, "a known result")
+    read_members(value, "", _SIGNED if signed else _NOT_SIGNED)
+    read_matching(value["step"], "step", NAME, "a step's id")
+    read_matching(value["result"], "result", _RESULT, "a known result")
     if signed:
-        read_matching(value["digest"], f"{where}.digest", _DIGEST, "32 bytes in hex")
-        read_matching(value["signature"], f"{where}.signature", _SIGNATURE, "bytes in hex")
+        read_matching(value["digest"], "digest", _DIGEST, "32 bytes in hex")
+        read_matching(value["signature"], "signature", _SIGNATURE, "bytes in hex")
     return Signed(**value)
 
 

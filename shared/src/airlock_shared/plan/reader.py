@@ -44,7 +44,7 @@ LIMITS = (
 DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
-_MANY_DIGITS = re.compile(rb"[0-9A-Fa-f_]{1000}")
+_MANY_DIGITS = re.compile(rb"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{1000}")
 _FIELDS = {name: tuple(p.name for p in action.parameters) for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

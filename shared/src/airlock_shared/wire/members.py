@@ -55,7 +55,7 @@ def read_members(
     if missing := [name for name in required if name not in value]:
         raise _wrong(where, "members are missing", repr(list(value))[:120], repr(missing))
     name = next(name for name in value if types[name] is not known[name])
-    raise _wrong(f"{where}.{name}", "of the wrong type", types[name].__name__, known[name].__name__)
+    raise _wrong(f"{where}.{name}".lstrip("."), "of the wrong type", types[name].__name__, known[name].__name__)
 
 
 def read_some(value: Any, where: str, required: Mapping[str, type]) -> Any:
