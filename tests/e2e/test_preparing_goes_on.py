@@ -255,7 +255,7 @@ def test_what_is_kept_and_was_damaged_is_asked_for_again(
     builder.most = 1000
     ended = desk.online("prepare", desk.plan, "-o", desk.requests)
     assert ended.code == 0, ended.err
-    assert "What was kept for cancel-0 is of no use any more" in ended.err
+    assert "The kept payload of cancel-0 can no longer be used" in ended.err
     assert sorted(builder.answered.values()) == [1, 1, 2]
     assert len(parse_requests(desk.requests.read_bytes())[1]) == 3
 
@@ -276,7 +276,7 @@ def test_what_is_kept_and_altered_with_its_seal_is_judged_as_anything_that_comes
     builder.most = 1000
     ended = desk.online("prepare", desk.plan, "-o", desk.requests)
     assert ended.code == 0, ended.err
-    assert "What was kept for cancel-0 is of no use any more" in ended.err
+    assert "The kept payload of cancel-0 can no longer be used" in ended.err
 
 
 def test_another_plan_uses_nothing_that_was_kept_for_this_one(tmp_path: Path, builder: LimitedBuilder) -> None:
@@ -356,4 +356,4 @@ def test_what_is_no_range_of_the_plan_is_refused_before_anything_is_asked(
 def test_a_range_writes_no_requests(tmp_path: Path, builder: LimitedBuilder, more: tuple[str, str]) -> None:
     desk = PreparingDesk(tmp_path, builder, 3)
     ended = desk.online("prepare", desk.plan, "--steps", "1-2", *more)
-    assert (ended.code, builder.asked, "it builds and keeps" in " ".join(ended.err.split())) == (2, 0, True), ended.err
+    assert (ended.code, builder.asked, "keeps them" in " ".join(ended.err.split())) == (2, 0, True), ended.err

@@ -308,7 +308,7 @@ def test_a_position_is_increased_in_coins(desk: Desk, ledger: Ledger) -> None:
 
 def test_an_order_that_nobody_gives_a_slippage_is_not_built(desk: Desk) -> None:
     ended = desk.prepare("increase-coin", INCREASE)
-    assert (ended.code, "tells no default slippage" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert (ended.code, "gives no default slippage" in " ".join(ended.err.split())) == (2, True), ended.err
     assert "/v2/intents/increase-coin" not in desk.venue.paths("POST")
 
 

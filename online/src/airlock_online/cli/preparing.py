@@ -87,7 +87,7 @@ def _usable(step: Step, situation: Situation, sources: Sources, payloads: KeptPa
         accepted(examine(step, situation, sources, None, kept.asked, kept.payload))
     except Refusal as refusal:
         why = f"{refusal.check} ({refusal.what})"
-        say(f"What was kept for {step.id} can no longer be used: {why}. It is asked for again.")
+        say(f"The kept payload of {step.id} can no longer be used: {why}. It is asked for again.")
         payloads.forget(step.id)
         return None
     return kept
