@@ -20,7 +20,6 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.text.safe import safe
 
 Member = Any
-KIN = {OPENED: (OPENED, OPENED_MS)}
 
 
 def struct_of(delivery: Delivery) -> Intent:
@@ -56,8 +55,10 @@ def _named(
 def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     """Return what was signed by the paths of the shipped struct, whatever the venue calls its members."""
     message, fields = members_of(delivery), struct_of(delivery).fields
-    kinds = {each.path: each.kind for each in CATALOGUE[delivery.primary_type].fields}
-    found = {path: value_of(fields, message, *KIN.get(kind, (kind,))) for path, kind in kinds.items()}
+    found = {each.path: value_of(fields, message, each.kind) for each in CATALOGUE[delivery.primary_type].fields}
+    for each in CATALOGUE[delivery.primary_type].fields:
+        if each.kind == OPENED and found[each.path] is None:
+            found[each.path] = value_of(fields, message, OPENED_MS)
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
