@@ -31,8 +31,9 @@ _DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def blind_ledger() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
+def open_ledger() -> Iterator[Ledger]:
+    """Start a software Ledger that signs transactions with data, and authorizations."""
+    started = start_ledger("--blind-signing", "--smart-accounts")
     yield started
     stop_ledger(started)
 
@@ -57,11 +58,11 @@ def _moved(value: Any, by_ms: int) -> Any:
 
 
 def test_requests_altered_at_random_are_signed_or_refused_by_the_installed_command(
-    tmp_path: Path, blind_ledger: Ledger
+    tmp_path: Path, open_ledger: Ledger
 ) -> None:
     print(f"AIRLOCK_ALTERED_SEED={SEED}")
     fresh, home, output = tmp_path / "fresh", tmp_path / "home", tmp_path / "out.json"
-    emulator = ("--emulator", blind_ledger.port)
+    emulator = ("--emulator", open_ledger.port)
     now_ms = time.time_ns() // 1_000_000
     OfflineHome(fresh).pin(parse_deployment(rehearsal_text().encode()), rehearsal_text().encode(), now_ms)
     watch = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now_ms // 1000))

@@ -39,6 +39,11 @@ def read(said: bytes, end: str = "") -> tuple[list[list[str]], list[str]]:
     return list(texts_of(["x.png"], told.append, saying(said, end))), told
 
 
+def words(path: Path) -> Path:
+    path.write_text("words")
+    return path
+
+
 def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path) -> None:
     picture(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n")
@@ -52,7 +57,8 @@ def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path)
     ("make", "error", "said"),
     [
         (lambda folder: folder / "none.png", UsageError, "cannot be opened"),
-        (lambda folder: folder / "none.txt", UsageError, "of a kind that Airlock does not read"),
+        (lambda folder: folder / "none.txt", UsageError, r"none\.txt is not there; name a camera"),
+        (lambda folder: words(folder / "a.txt"), UsageError, "of a kind that Airlock does not read"),
         (lambda _: "camera:77", UsageError, "camera 77|OpenCV"),
     ],
 )
