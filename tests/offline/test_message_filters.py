@@ -13,8 +13,8 @@ from airlock_offline.ledger.apdu import Ins, ethereum_apdu
 from airlock_offline.ledger.commands.message_filters import FiltersRefused, NoDate, ToldMessage
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
-from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer
-from airlock_offline.ledger.status_words import FiltersMissing
+from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer, WrongApp
+from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.documents.message_filters import FieldFilter, MessageFilters
 from airlock_shared.documents.token_metadata import read_token_metadata
@@ -342,13 +342,13 @@ def test_widths_that_the_app_refuses_are_told_before_anything_is_sent() -> None:
 
 
 class Answers:
-    """A device that answers 9000 and these bytes to one instruction, and as the software Ledger to all others."""
+    """A device that answers this to one instruction, and as the software Ledger to all others."""
 
-    def __init__(self, ins: Ins, data: bytes) -> None:
-        self._device, self._ins, self._data = Desk().device, ins, data
+    def __init__(self, ins: Ins, data: bytes, sw: int = 0x9000) -> None:
+        self._device, self._ins, self._answer = Desk().device, ins, (data, sw)
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        return (self._data, 0x9000) if apdu[1] == self._ins else self._device.exchange(apdu)
+        return self._answer if apdu[1] == self._ins else self._device.exchange(apdu)
 
     def close(self) -> None:
         pass
@@ -359,6 +359,14 @@ def test_an_answer_that_is_none_is_named(ins: Ins, data: bytes) -> None:
     typed_data, _ = read_typed_data(typed(PERMIT))
     with pytest.raises(WrongAnswer, match="how to show the message"):
         EthereumApp(Answers(ins, data)).sign_typed_data(PATH, typed_data, told_of(PERMIT))
+
+
+@pytest.mark.parametrize("ins", [Ins.EIP712_FILTER, Ins.TOKEN])
+@pytest.mark.parametrize(("sw", "error"), [(0x5515, Locked), (0x6D00, NotSupported), (0x6E00, WrongApp)])
+def test_what_is_no_refusal_of_a_filter_keeps_its_own_name(ins: Ins, sw: int, error: type[Exception]) -> None:
+    typed_data, _ = read_typed_data(typed(PERMIT))
+    with pytest.raises(error):
+        EthereumApp(Answers(ins, b"", sw)).sign_typed_data(PATH, typed_data, told_of(PERMIT))
 
 
 def test_a_token_that_is_another_one_than_the_message_names_is_refused() -> None:

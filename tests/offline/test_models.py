@@ -140,3 +140,12 @@ def test_a_model_is_known_by_its_product_alone() -> None:
     assert len(products) == sum(model.offered for model in MODELS.values())
     assert {product: model_of_product(product << 8 | 0x11) for product in products} == products
     assert model_of_product(0xA011) == ""
+
+
+@pytest.mark.parametrize("model", ["nanosp", "nanox"])
+def test_a_long_message_is_listed_to_its_end(model: str) -> None:
+    """The app keeps a personal message whole, and no 379 characters of it (tests/speculos/test_every_kind.py)."""
+    message = b"".join(b"word%03d " % number for number in range(100)) + b"the end."
+    pages = review_pages(MESSAGE, message_fields(message, model), model)
+    shown = "".join(line for page in pages[1:-1] for line in page[1:])
+    assert shown.replace(" ", "") == message.decode().replace(" ", "")

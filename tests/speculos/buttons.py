@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,19 @@ if TYPE_CHECKING:
 SWITCHES = {"raw_messages": "Raw messages", "blind_signing": "Blind signing", "smart_accounts": "Smart accounts"}
 _HOME, _SETTINGS, _BACK = "app is ready", "App settings", "Back"
 _WARNING, _PAUSE = "Blind signing ahead", "press both to skip"
-_REPORTS = ("signed", "rejected", "verified", "cancelled")
+_REPORT = re.compile(
+    r"(?:Message|Transaction|Operation|Address)(?: verification)? (?:signed|rejected|verified|cancelled)"
+)
 _REFUSED = "Blind signing must"
 _TAKES = ("Sign ", "Accept risk and", "Confirm")
 _PUTS_BACK = ("Reject", "Cancel")
+_BACK_TO_SAFETY = "Back to safety"
+
+
+def is_report(texts: Page) -> bool:
+    """Tell whether a page only reports; it may stand over the home screen, of which Speculos still tells."""
+    over = texts[texts.index(_HOME) + 1 :] if _HOME in texts else texts
+    return _REPORT.fullmatch(" ".join(over)) is not None
 
 
 class Buttons:
@@ -38,9 +48,10 @@ class Buttons:
         while (page := app.page()) != [_BACK]:
             if page[0] in left:
                 left.remove(page[0])
-                app.press("both")
-                app.wait_for_another(page)
-                page = app.page()
+                while (turned := app.page()) == page:  # a press that comes while a page is drawn is lost
+                    app.press("both")
+                    app.wait_for_another(page)
+                page = turned
             app.press("right")
             app.wait_for_another(page)
         if left:
@@ -60,12 +71,12 @@ class Buttons:
     def act(self, page: Page, manner: str) -> Callable[[], None] | None:
         """Return what to press on a page of a request; None on one that only reports."""
         texts = [text.strip() for text in page]
-        if _REFUSED in texts or (len(texts) == 1 and texts[0].endswith(_REPORTS)):
+        if _REFUSED in texts or is_report(texts):
             return None
         both, right = (lambda: self._app.press("both")), (lambda: self._app.press("right"))
         if texts[0] == _WARNING:
             return right if manner == "reject-at-warning" else both
-        if len(texts) == 1 and texts[0].startswith(_PUTS_BACK):
+        if texts == [_BACK_TO_SAFETY] or (len(texts) <= 2 and texts[0].startswith(_PUTS_BACK)):
             return both
         if texts[-1] == _PAUSE:
             return both if manner == "approve-skip" else right

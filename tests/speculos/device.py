@@ -124,14 +124,17 @@ class RealApp:
         return joined(found)
 
     def page(self) -> Page:
-        """Return the page once it holds still."""
+        """Return the page once it holds still. Raises ``TimeoutError`` when nothing comes."""
         before: Page = []
-        while True:
+        end = time.monotonic() + _REQUEST_S
+        while time.monotonic() < end:
             page = [event["text"] for event in self.events()]
             if page and page == before:
                 return page
             before = page
             time.sleep(_POLL_S)
+        message = "the screen shows nothing that holds still"
+        raise TimeoutError(message)
 
     def page_now(self) -> Page:
         """Return what is on the screen at this moment."""

@@ -50,7 +50,9 @@ class Touching:
         if not self.is_home(app.page_now()):
             app.tap(*self._places.middle)
         app.wait_until(self.is_home)
-        app.tap(*self._places.settings)
+        while self.is_home(home := app.page()):  # a touch that comes while a page is drawn is lost
+            app.tap(*self._places.settings)
+            app.wait_for_another(home)
         app.wait_until(lambda page: SWITCHES["blind_signing"] in page)
         left = {SWITCHES[name] for name in wanted}
         seen: list[Page] = []

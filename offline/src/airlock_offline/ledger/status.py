@@ -6,6 +6,7 @@ from airlock_shared.errors import Declined, DeviceError
 
 SW_OK = 0x9000
 SW_DATA = 0x6A80
+SW_ORDER = 0x6980
 SW_PARAMETER = 0x6A00  # also: an EIP-712 flow that was left half-way; the app clears it while answering
 
 

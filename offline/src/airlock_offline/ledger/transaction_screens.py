@@ -16,8 +16,8 @@ from airlock_offline.ledger.typed_data_screens import (
     Review,
     ScreenField,
     button_field_pages,
+    drawn,
     review_pages,
-    shown_string,
 )
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
 from airlock_shared.catalogue.eip1559 import value_wei
@@ -199,12 +199,12 @@ MESSAGE = Review(
 
 
 def message_fields(message: bytes, model: str) -> list[ScreenField]:
-    """Return the field of a personal message: its text, or lower-case hex when it is not printable ASCII."""
+    """Return the field of a personal message, whole: its text, or lower-case hex when it is not printable ASCII."""
     is_text = all(0x20 <= byte <= 0x7E or byte in _SPACES for byte in message)
     text = message if is_text else b"0x" + message.hex().encode()
     if isinstance(screen_of(model).layout, Buttons):
         text = bytes(0x20 if byte in _SPACES else byte for byte in text)
-    return [ScreenField("Message", shown_string(text, model))]
+    return [ScreenField("Message", drawn(text.decode("ascii")))]
 
 
 _SPACES = b" \t\n\v\f\r"

@@ -111,8 +111,12 @@ def shown_string(value: bytes, model: str) -> str:
     """Return a string, given as its UTF-8 bytes, as the device shows it: cut, and without what it does not draw."""
     text = value.decode("latin-1")  # one character a byte: the device counts bytes
     unmarked = len(text) >= UNSHORTENED_FROM and not screen_of(model).marks_every_cut
-    kept = text[:SHOWN_CHARACTERS] if unmarked else _cut(text)
-    return "".join(character for character in kept if " " <= character <= "~" or character == "\n")
+    return drawn(text[:SHOWN_CHARACTERS] if unmarked else _cut(text))
+
+
+def drawn(text: str) -> str:
+    """Return a text without what the device does not draw."""
+    return "".join(character for character in text if " " <= character <= "~" or character == "\n")
 
 
 def _cut(text: str) -> str:

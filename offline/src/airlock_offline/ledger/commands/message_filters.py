@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from airlock_offline.ledger.apdu import P1_FIRST, P2_SIGN_FIELDS, Apdu, Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.not_shown import notes_of
-from airlock_offline.ledger.status import SW_OK, wrong_answer
+from airlock_offline.ledger.status import SW_DATA, SW_OK, SW_ORDER, SW_PARAMETER, wrong_answer
 from airlock_offline.ledger.transaction_screens import network, token_amount
 from airlock_offline.ledger.typed_data import (
     FieldsFlow,
@@ -41,6 +41,7 @@ from airlock_shared.records import NamedTuple
 P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
 P2_OF = {DATETIME: 0xFC, TOKEN: 0xFD, AMOUNT: 0xFE, RAW: 0xFF}
 AMOUNT_LABEL = 25  # AMOUNT_JOIN_NAME_LENGTH: the app cuts what is longer
+_REFUSALS = (SW_PARAMETER, SW_DATA, SW_ORDER)  # of what the device is told; a locked one, say, answers something else
 LATEST_S = 253_402_300_799  # the end of the year 9999
 
 _SETTING = (
@@ -88,9 +89,9 @@ class ToldMessage(NamedTuple):
 
     def takes(self, apdu: Apdu, reply: bytes, sw: int) -> bool:
         """Tell whether this answers what the device is told, and not a value. Raises ``FiltersRefused``, ``WrongAnswer``."""
-        if apdu.ins not in (Ins.EIP712_FILTER, Ins.TOKEN):
+        if apdu.ins not in (Ins.EIP712_FILTER, Ins.TOKEN) or sw not in (SW_OK, *_REFUSALS):
             return False
-        if sw != SW_OK:
+        if sw in _REFUSALS:
             what = "the record of the token" if apdu.ins == Ins.TOKEN else "a message filter"
             raise FiltersRefused(
                 f"the Ledger does not accept {what} for {self.filters.struct} (status {sw:04x}): its signature, or what it "
