@@ -12,7 +12,7 @@ import pytest
 import airlock_shared
 from airlock_shared.checks import agreement, authorization, payload, text_warnings, times, transaction
 from airlock_shared.checks import judge as judge_module
-from airlock_shared.checks.case import Check, Finding, Named
+from airlock_shared.checks.case import Check, Found, Named
 from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
 from airlock_shared.checks.signature import SIG_CHECKS
@@ -93,10 +93,10 @@ def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(chec
     assert info.do.endswith((".", "happen."))
 
 
-def _always_passing(original: Callable[[Any], Finding | None]) -> Callable[[Any], Finding]:
-    def passes(item: Any) -> Finding:
+def _always_passing(original: Callable[[Any], Found | None]) -> Callable[[Any], Found]:
+    def passes(item: Any) -> Found:
         original(item)
-        return Finding(True, "", "")
+        return True, "", ""
 
     return passes
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.checks.case import verdict_of
 from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
@@ -177,9 +178,8 @@ def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
     ],
 )
 def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str], said: str) -> None:
-    found = steps_are_planned.run(Steps(steps, ["a", "b", "c"]))
-    assert found is not None
-    assert (found.ok, found.where) == (not said, said)
+    found = verdict_of(steps_are_planned, steps_are_planned.run(Steps(steps, ["a", "b", "c"])))
+    assert (found.result, found.where) == ("refused" if said else "pass", said)
 
 
 def test_one_contract_for_both_domains_is_refused_even_when_the_contracts_agree() -> None:

@@ -47,7 +47,7 @@ def header(heads: dict[str, str], *, created_ms: int = NOW_MS, own_head: str = H
 def passes(told: Header, own: OwnRecord | None) -> bool | None:
     found = head_is_known.run(Told(told, plan(), own))
     assert found is not None
-    return found.ok
+    return found[0]
 
 
 def test_any_head_of_this_machine_is_known_and_no_other() -> None:
@@ -105,7 +105,7 @@ def test_a_plan_that_replaces_what_was_signed_here_knows_this_machine(replaced: 
     steps = {**agreed.steps, first: agreed.steps[first]._replace(replaced_digest=replaced)}
     found = head_is_known.run(Told(header({}), agreed._replace(steps=steps), own_record(ENTRIES)))
     assert found is not None
-    assert found.ok is (replaced == DIGEST)
+    assert found[0] is (replaced == DIGEST)
 
 
 def test_a_machine_that_signs_nothing_judges_it_not() -> None:

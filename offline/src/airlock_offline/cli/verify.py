@@ -16,7 +16,7 @@ from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.case import Check, Finding, Situation, Verdict, verdict_of
+from airlock_shared.checks.case import Check, Found, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
@@ -206,7 +206,7 @@ def _rows(verdicts: Verdicts) -> list[dict[str, object]]:
     return list(map(_row, verdicts.checks, verdicts.findings))
 
 
-def _row(check: Check, finding: Finding | None) -> dict[str, object]:
+def _row(check: Check, finding: Found | None) -> dict[str, object]:
     if finding is not None and finding[0]:  # nearly all are: they need no verdict in between
         got, expected = finding[1], finding[2]
         got = got() if callable(got) else got

@@ -254,7 +254,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
 def _late_by(case: Case, station: SigningDesk) -> Check | None:
     clock = station.clock(station.state.transcript.entries())
     stated = time_is_stated.run(clock)
-    if stated is None or not stated.ok:
+    if stated is None or not stated[0]:
         return time_is_stated
     return late_by(case._replace(situation=_at(clock, case.situation)))
 

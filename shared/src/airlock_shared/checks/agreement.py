@@ -16,6 +16,7 @@ from airlock_shared.checks.case import (
     CallCase,
     Case,
     Finding,
+    Found,
     IntentCase,
     Named,
     Planned,
@@ -34,28 +35,28 @@ from airlock_shared.units import raw_text
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
-def step_exists(case: Received) -> Finding:
+def step_exists(case: Received) -> Found:
     """The item is a step of the plan."""
     steps = case.situation.plan.steps
-    return Finding(case.request.step in steps, case.request.step, lambda: f"one of the plan's {len(steps)} steps")
+    return case.request.step in steps, case.request.step, lambda: f"one of the plan's {len(steps)} steps"
 
 
 @check(
     "PLAN-ACTION", PLANNED,
     "the action is not that of the plan's step", "A delegate registration in place of a close.", PLAN,
 )  # fmt: skip
-def action_is_planned(case: Planned) -> Finding:
+def action_is_planned(case: Planned) -> Found:
     """The item's action and its struct or function are those of its step."""
     action = case.step.action
     same = case.request.action == action.name and case.came == action.result
-    return Finding(same, lambda: f"{case.request.action}: {case.came}", lambda: f"{action.name}: {action.result}")
+    return same, lambda: f"{case.request.action}: {case.came}", lambda: f"{action.name}: {action.result}"
 
 
 @check(
     "PLAN-REQUEST", PLANNED,
     "the request to the builder differs from the plan", "A request altered on the online machine.", REBUILD,
 )  # fmt: skip
-def request_is_planned(case: Planned) -> Finding:
+def request_is_planned(case: Planned) -> Found:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
 
     That holds too for the stored price trigger which the intent would take the place of. Of a custom step the plan decides
@@ -73,7 +74,7 @@ def request_is_planned(case: Planned) -> Finding:
     if "deadlineMs" in got and "deadlineMs" not in expected:
         got = {name: value for name, value in got.items() if name != "deadlineMs"}
     same = (got == expected or step.action.name == CUSTOM) and endpoint == (step.action.path or endpoint)
-    return Finding(
+    return (
         same,
         lambda: {"endpoint": endpoint, "fields": got},
         lambda: {"endpoint": step.action.path, "fields": expected},
@@ -95,7 +96,7 @@ def agree(planned: Planned, read: Read) -> Case:
     return CallCase(request, situation, step, read.call, decisions)
 
 
-def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
+def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Found:
     for decision in [decision for decision in case.decisions if not decision.ok]:
         if decision.decided_by in deciders:
             got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
@@ -104,20 +105,20 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
     def count() -> str:
         return f"{sum(decision.decided_by in deciders for decision in case.decisions)} fields"
 
-    return Finding(True, count, count)
+    return True, count, count
 
 
 @check(
     "PLAN-FIELD", AGREED,
     "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
 )  # fmt: skip
-def fields_are_planned(case: Case) -> Finding:
+def fields_are_planned(case: Case) -> Found:
     """Every field that the plan decides is as the plan says, and what must be zero is zero."""
     return _first_wrong(case, ("plan", "fixed"))
 
 
 @check("PLAN-UNDECIDED", AGREED, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)
-def nothing_is_undecided(case: Case) -> Finding:
+def nothing_is_undecided(case: Case) -> Found:
     """No field is left without anybody who decides it."""
     return _first_wrong(case, ("nobody",))
 
@@ -126,24 +127,24 @@ def nothing_is_undecided(case: Case) -> Finding:
     "PLAN-LIMIT", AGREED,
     "the builder's value is outside the plan's limit", "A price tolerance or a text that people did not agree to.", PLAN,
 )  # fmt: skip
-def choices_are_limited(case: Case) -> Finding:
+def choices_are_limited(case: Case) -> Found:
     """What the builder chose keeps the plan's limits."""
     return _first_wrong(case, ("builder",))
 
 
 @check("SIGNER-RULE", NAMED, "signerRule is not the one for this struct", "A delegate registering delegates.", STOP)
-def rule_is_ours(case: Named) -> Finding:
+def rule_is_ours(case: Named) -> Found:
     """``signerRule`` is what our own table says of this struct, whatever the payload says."""
     got, expected = case.request.payload["signerRule"], case.intent.signer_rule
-    return Finding(got == expected, got, expected)
+    return got == expected, got, expected
 
 
 @check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
-def signer_is_planned(case: Planned) -> Finding:
+def signer_is_planned(case: Planned) -> Found:
     """The signer and its derivation path are those of the plan's step."""
     signer = case.step.signer
     address = checksum_address(signer.address)
-    return Finding(
+    return (
         case.request.signer == address and case.request.path == signer.path,
         lambda: f"{case.request.signer} {case.request.path}",
         lambda: f"{address} {signer.path}",
@@ -157,7 +158,7 @@ def signer_is_planned(case: Planned) -> Finding:
     "In the plan, the signer must be the trader itself, or have delegate_of = the trader. Correct the plan; if it is "
     "right, find out who altered the payload.",
 )  # fmt: skip
-def signer_may_sign(case: IntentCase) -> Finding:
+def signer_may_sign(case: IntentCase) -> Found:
     """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
     intent, signer = case.intent, case.step.signer
     trader = leaf(case.message, intent.trader)
@@ -169,7 +170,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
         account = checksum_address(trader) if type(trader) is bytes else ""
         return f"{account} or its delegate, where one may sign"
 
-    return Finding(ok, lambda: checksum_address(signer.address), expected)
+    return ok, lambda: checksum_address(signer.address), expected
 
 
 @check(
@@ -178,7 +179,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
     "A signature that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
-def delegation_is_live(case: IntentCase) -> Finding | None:
+def delegation_is_live(case: IntentCase) -> Found | None:
     """A delegate's registration was read, is enabled, and has not run out (expiry in unix seconds)."""
     if case.step.signer.address == leaf(case.message, case.intent.trader):
         return None
@@ -186,17 +187,17 @@ def delegation_is_live(case: IntentCase) -> Finding | None:
 
 
 @check("ORDER-ROUTE", NAMED, *ROUTE)
-def route_is_ours(case: Named) -> Finding:
+def route_is_ours(case: Named) -> Found:
     """The item goes where our own table sends this struct."""
     got, expected = case.request.route, case.intent.route
-    return Finding(got == expected, got, expected)
+    return got == expected, got, expected
 
 
 @check(
     "ORDER-TYPE", READ,
     "the order type does not fit this struct and pair", "An intent decoded as another one.", REBUILD,
 )  # fmt: skip
-def order_type_fits(case: ReadIntent) -> Finding | None:
+def order_type_fits(case: ReadIntent) -> Found | None:
     """The batched market's order type is the one for this struct and this pair (specification, "Supported order types")."""
     intent, got = case.intent, case.request.order_type
     if intent.order_types is None:
@@ -204,18 +205,18 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     number = value_of(case.fields, case.message, PAIR)
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     if pair is None:
-        return Finding(False, f"pair {number}", "a pair of the pinned deployment")
+        return False, f"pair {number}", "a pair of the pinned deployment"
     expected = intent.order_types[pair.pnl]
     if expected < 0:
-        return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
+        return False, got, f"no increase exists on the PnL pair {pair.name}"
     if got == expected:
-        return Finding(True, got, expected)
+        return True, got, expected
     kind = "PnL" if pair.pnl else "ordinary"
-    return Finding(False, got, f"{expected}, for {pair.name}, an {kind} pair")
+    return False, got, f"{expected}, for {pair.name}, an {kind} pair"
 
 
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
-def open_type_fits(case: ReadIntent) -> Finding | None:
+def open_type_fits(case: ReadIntent) -> Found | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
     got = value_of(case.fields, case.message, OPEN_TYPE)
     if got is None:
@@ -224,7 +225,7 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     enum = case.situation.deployment.enums.get("openOrderType", {})
     expected = enum.get("market_pnl" if pair and pair.pnl else "market")
-    return Finding(expected is not None and got == expected, got, expected)
+    return expected is not None and got == expected, got, expected
 
 
 PLAN_CHECKS = (

@@ -20,7 +20,7 @@ from airlock_shared.checks.case import (
     STOP,
     CallCase,
     Check,
-    Finding,
+    Found,
     Info,
     Planned,
     ReadCall,
@@ -54,10 +54,10 @@ def read_call(case: Received) -> Decoded:
     "AUTH-CHAIN", RECEIVED,
     "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Finding:
+def chain_is_pinned(case: Received) -> Found:
     """The chain id is the pinned one; 0, which is good on every chain, is refused."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
-    return Finding(got == expected != 0, got, expected)
+    return got == expected != 0, got, expected
 
 
 @check(
@@ -67,36 +67,36 @@ def chain_is_pinned(case: Received) -> Finding:
     "Nothing of the plan can change that: a release of the Ethereum app that knows the contract is missing. Another wallet "
     "may sign the authorization; submit --eip7702 reads it, and asks before it is sent.",
 )  # fmt: skip
-def contract_is_known(case: ReadCall) -> Finding:
+def contract_is_known(case: ReadCall) -> Found:
     """The contract is on the list of the Ledger's app, which shows its name in the address's place."""
     contract = case.message["contract"]
     known = ", ".join(f"{checksum_address(each)} ({name})" for each, name in LEDGER_CONTRACTS.items())
-    return Finding(contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}")
+    return contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}"
 
 
 @check(
     "AUTH-ORDER", PLANNED,
     "not for a market order of this account", "An account that is given away for nothing that the plan asks for.", PLAN,
 )  # fmt: skip
-def order_is_of_the_account(case: Planned) -> Finding:
+def order_is_of_the_account(case: Planned) -> Found:
     """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
     wanted, giver = case.step.values.get("order"), case.step.signer.address
     name = wanted.text if wanted is not None else ""
     order = case.situation.plan.steps.get(name)
     expected = "a market order of the plan, signed by or for " + checksum_address(giver)
     if order is None:
-        return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
+        return False, f"{name or 'no order'}, which is no step of the plan", expected
     intent, trader = structs_of(case.situation.deployment).get(order.action.primary_type), order.values.get("trader")
     accounts = {order.signer.address, *([trader.raw] if isinstance(trader, Exact) else [])}
     ok = intent is not None and intent.order_types is not None and giver in accounts
-    return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)
+    return ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected
 
 
-def route_is_market(case: Received) -> Finding:
+def route_is_market(case: Received) -> Found:
     """An authorization goes to the batched market, as a part of its order's request."""
     request = case.request
     ok = request.route == BATCHED_MARKET and request.order_type is None
-    return Finding(ok, request.route, BATCHED_MARKET)
+    return ok, request.route, BATCHED_MARKET
 
 
 def complete(case: CallCase) -> CallCase:

@@ -177,11 +177,10 @@ RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
 
 
 class Finding(NamedTuple):
-    """What a check found.
+    """What a check found, where there is more to say than :data:`Found` says.
 
-    ``ok`` is None for what this machine could not judge; ``what`` then says why. ``got`` and ``expected`` are plain
-    values, or functions that make one: a text that nobody reads is never made. ``form``: the two differ in nothing but
-    how the same value is written.
+    ``ok`` is None for what this machine could not judge; ``what`` then says why. ``form``: what came and what was expected
+    differ in nothing but how the same value is written.
     """
 
     ok: bool | None
@@ -191,6 +190,9 @@ class Finding(NamedTuple):
     what: str = ""
     form: bool = False
 
+
+Found = tuple[bool | None, object, object] | Finding
+"""Whether it is so, what came, what was expected: plain values, or functions that make a text when somebody reads it."""
 
 NOT_REACHED = Finding(None, "", "")
 """Stands for a check whose stage the item did not come to."""
@@ -228,13 +230,13 @@ class Check(NamedTuple):
 
     id: str
     stage: int
-    run: Callable[[Any], Finding | None]
+    run: Callable[[Any], Found | None]
     info: Info
 
 
 def check(
     name: str, stage: int, refusal: str, protects: str, do: str
-) -> Callable[[Callable[[Any], Finding | None]], Check]:
+) -> Callable[[Callable[[Any], Found | None]], Check]:
     """Return what makes a function a check, with its description beside it."""
     return lambda run: Check(name, stage, run, Info(refusal, protects, do))
 
@@ -251,13 +253,13 @@ class Verdict(NamedTuple):
     do: str = ""
 
 
-def verdict_of(check: Check, finding: Finding | None) -> Verdict:
+def verdict_of(check: Check, finding: Found | None) -> Verdict:
     """Return what a check found, made to be read."""
     if finding is None:
         return Verdict(check.id, "not-applicable")
     if finding is NOT_REACHED:
         return Verdict(check.id, "not-reached")
-    ok, got, expected, where, what, form = finding
+    ok, got, expected, where, what, form = Finding(*finding)
     got, expected = got() if callable(got) else got, expected() if callable(expected) else expected
     if ok:
         return Verdict(check.id, "pass", got, expected)

@@ -17,6 +17,7 @@ from airlock_shared.checks.case import (
     Case,
     Check,
     Finding,
+    Found,
     Named,
     Planned,
     Read,
@@ -128,7 +129,7 @@ def _intent(received: Received) -> Examined:
     planned = agreement.plan_item(received, received.request.payload["primaryType"])
     findings = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
     read: ReadIntent | None = None
-    if named is None or [finding for finding in findings if finding is None or not finding.ok]:
+    if named is None or [finding for finding in findings if finding is None or not finding[0]]:
         findings += [NOT_REACHED] * len(payload.MSG_CHECKS)
     else:
         try:
@@ -152,7 +153,7 @@ def _transaction(received: Received) -> Examined:
     step = situation.plan.steps.get(request.step)
     try:
         read = ReadCall(request, situation, step, transaction.read_call(received))
-        found: list[Finding | None] = [WELL_FORMED] * len(transaction.CALL_CHECKS)
+        found: list[Found | None] = [WELL_FORMED] * len(transaction.CALL_CHECKS)
     except Refusal as refusal:
         found = _refused(transaction.CALL_CHECKS, refusal)
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown call")
@@ -169,17 +170,17 @@ def _transaction(received: Received) -> Examined:
 _Stages = tuple[Received, Planned | None, Named | None, Read | None, Case | None]
 
 
-def _run(checks: Iterable[Check], stages: _Stages) -> list[Finding | None]:
+def _run(checks: Iterable[Check], stages: _Stages) -> list[Found | None]:
     return [run(stage) if (stage := stages[needs]) is not None else NOT_REACHED for _, needs, run, _ in checks]
 
 
-def _refused(checks: Sequence[Check], refusal: Refusal) -> list[Finding | None]:
+def _refused(checks: Sequence[Check], refusal: Refusal) -> list[Found | None]:
     """Return the findings of checks that one reading answers for: what it refused, and what it did not come to."""
     finding = Finding(False, refusal.got, refusal.expected, refusal.where, refusal.what)
     return [finding if check.id == refusal.check else NOT_REACHED for check in checks]
 
 
-def _signature(case: Case | None, signed: Signed) -> Sequence[Finding | None]:
+def _signature(case: Case | None, signed: Signed) -> Sequence[Found | None]:
     if case is None:
         return [NOT_REACHED] * len(SIG_CHECKS)
     try:
@@ -192,7 +193,7 @@ def _signature(case: Case | None, signed: Signed) -> Sequence[Finding | None]:
 _ALONE = Finding(None, "", "every item of the document", "", "nonces are judged together with the whole document")
 
 
-def _nonces(case: Case | None, used: nonces.UsedNonces | None) -> Sequence[Finding | None]:
+def _nonces(case: Case | None, used: nonces.UsedNonces | None) -> Sequence[Found | None]:
     if case is None:
         return [NOT_REACHED] * len(nonces.CHECKS)
     if used is None:

@@ -16,6 +16,7 @@ from airlock_shared.checks.case import (
     STOP,
     Check,
     Finding,
+    Found,
     Info,
     Named,
     ReadIntent,
@@ -75,29 +76,28 @@ def known_struct(situation: Situation, name: str) -> Intent | None:
     "TYPES-KNOWN", RECEIVED,
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
-def struct_is_known(case: Received) -> Finding:
+def struct_is_known(case: Received) -> Found:
     """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
     name = case.request.payload["primaryType"]
-    return Finding(
-        known_struct(case.situation, name) is not None, name, "a struct of the catalogue, or one pinned on this machine"
-    )
+    known = known_struct(case.situation, name) is not None
+    return known, name, "a struct of the catalogue, or one pinned on this machine"
 
 
 @check(
     "TYPES-INTENT", RECEIVED,
     "the payload's name is not that of its type", "A label that hides the type.", STOP,
 )  # fmt: skip
-def intent_is_primary_type(case: Received) -> Finding:
+def intent_is_primary_type(case: Received) -> Found:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
     payload = case.request.payload
-    return Finding(payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"])
+    return payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"]
 
 
 @check(
     "TYPES-PINNED", NAMED,
     "the type definition is not the pinned one", "A field renamed, retyped, moved or added.", STOP,
 )  # fmt: skip
-def types_are_pinned(case: Named) -> Finding:
+def types_are_pinned(case: Named) -> Found:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
@@ -123,24 +123,24 @@ def _listed_types(encode_type: str) -> dict[str, Any]:
     "DOMAIN-FIELDS", RECEIVED,
     "the domain has other fields than the four", "A domain that binds the signature to less, or to something else.", STOP,
 )  # fmt: skip
-def domain_fields(case: Received) -> Finding:
+def domain_fields(case: Received) -> Found:
     """The domain has exactly the four fields."""
     domain = case.request.payload["domain"]
-    return Finding(domain.keys() == _DOMAIN_SET, lambda: list(domain), _DOMAIN_NAMES)
+    return domain.keys() == _DOMAIN_SET, lambda: list(domain), _DOMAIN_NAMES
 
 
 @check("DOMAIN-NAME", NAMED, "the domain's name is not the pinned one", "An intent for another application.", STOP)
-def domain_name(case: Named) -> Finding:
+def domain_name(case: Named) -> Found:
     """The domain's name is the pinned one."""
     got, expected = case.request.payload["domain"].get("name"), _pinned(case).name
-    return Finding(type(got) is str and got == expected, got, expected)
+    return type(got) is str and got == expected, got, expected
 
 
 @check(
     "DOMAIN-VERSION", NAMED,
     "the domain's version is not the pinned one", "An intent for another contract version.", STOP,
 )  # fmt: skip
-def domain_version(case: Named) -> Finding:
+def domain_version(case: Named) -> Found:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
     same = type(got) is str and got == expected
@@ -153,11 +153,11 @@ def domain_version(case: Named) -> Finding:
     "An intent that executes on another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
 )  # fmt: skip
-def domain_chain(case: Named) -> Finding:
+def domain_chain(case: Named) -> Found:
     """The domain's chain id is the pinned one, as an integer or a decimal string."""
     got, expected = case.request.payload["domain"].get("chainId"), _pinned(case).chain_id
     try:
-        return Finding(read_integer(got) == expected, got, expected)
+        return read_integer(got) == expected, got, expected
     except Refusal:
         in_hex = type(got) is str and _CHAIN_IN_HEX.fullmatch(got) is not None and int(got, 16) == expected
         return Finding(False, got, expected, form=in_hex)
@@ -169,14 +169,14 @@ def domain_chain(case: Named) -> Finding:
     "An intent for another contract, or a trading intent under the referral domain.",
     STOP,
 )  # fmt: skip
-def domain_contract(case: Named) -> Finding:
+def domain_contract(case: Named) -> Found:
     """The verifying contract is the pinned one of this struct's domain; the other domain's is refused like any other."""
     got, expected = case.request.payload["domain"].get("verifyingContract"), _pinned(case).contract
     try:
         same = type(got) is str and parse_address(got) == expected
     except Refusal:
         same = False
-    return Finding(same, got, lambda: checksum_address(expected))
+    return same, got, lambda: checksum_address(expected)
 
 
 def name_struct(item: Received) -> Named | None:
@@ -217,7 +217,7 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     "DIGEST-MATCH", READ,
     "the payload's digest is not that of its message", "A digest of a message that is not the one shown.", STOP,
 )  # fmt: skip
-def digest_matches(case: ReadIntent) -> Finding:
+def digest_matches(case: ReadIntent) -> Found:
     """The digest recomputed under the pinned domain is the payload's."""
     got, expected = case.request.payload["digest"], "0x" + case.hashes.digest.hex()
     same = got == expected or got.lower() == expected
@@ -228,7 +228,7 @@ def digest_matches(case: ReadIntent) -> Finding:
     "ENC-MATCH", READ,
     "encodedIntent is not the encoding of the message", "Executing something that was not signed.", STOP,
 )  # fmt: skip
-def encoding_matches(case: ReadIntent) -> Finding:
+def encoding_matches(case: ReadIntent) -> Found:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
     got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent, case.message).hex()
     same = got == expected or got.lower() == expected

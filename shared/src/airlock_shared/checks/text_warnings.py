@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_shared.catalogue.kinds import leaf
-from airlock_shared.checks.case import AGREED, Case, Finding, check
+from airlock_shared.checks.case import AGREED, Case, Finding, Found, check
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import CODE
 
@@ -13,7 +13,7 @@ from airlock_shared.units import CODE
     "a referral code that is not plain ASCII", "A code that reads like another one.",
     "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
 )  # fmt: skip
-def code_is_plain(case: Case) -> Finding | None:
+def code_is_plain(case: Case) -> Found | None:
     """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
     field = next((field for field in case.fields if field.unit is CODE), None)
     raw = leaf(case.message, field.path) if field is not None else None

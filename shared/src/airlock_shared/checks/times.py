@@ -7,7 +7,19 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 from __future__ import annotations
 
 from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, value_of
-from airlock_shared.checks.case import PLAN, READ, REBUILD, Case, Check, Finding, IntentCase, Read, ReadIntent, check
+from airlock_shared.checks.case import (
+    PLAN,
+    READ,
+    REBUILD,
+    Case,
+    Check,
+    Finding,
+    Found,
+    IntentCase,
+    Read,
+    ReadIntent,
+    check,
+)
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 
@@ -16,14 +28,14 @@ SIGN_AGE_AT_MOST_MS = 30 * 60_000
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
-def units_are_right(case: Read) -> Finding:
+def units_are_right(case: Read) -> Found:
     """Deadlines and sign stamps are milliseconds, a delegate's expiry and open times seconds, by their magnitude."""
     for field in case.fields:
         if field.unit is UNIX_MS or field.unit is UNIX_S:
             value = leaf(case.message, field.path)
             if type(value) is int and looks_like_seconds(value) != (field.unit is UNIX_S):
                 return Finding(False, value, f"a time in {field.unit.name}", field.path)
-    return Finding(True, "as declared", "as declared")
+    return True, "as declared", "as declared"
 
 
 def _latest_ms(case: Read | IntentCase) -> int:
@@ -43,14 +55,14 @@ def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
 
 
 @check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", REBUILD)
-def deadline_is_ahead(case: ReadIntent) -> Finding | None:
+def deadline_is_ahead(case: ReadIntent) -> Found | None:
     """The deadline leaves at least the plan's ``remaining_at_least``."""
     deadline_ms = _deadline_ms(case)
     if deadline_ms is None:
         return None
     left = deadline_ms - _latest_ms(case)
     least = case.situation.plan.limits.remaining_at_least_ms
-    return Finding(
+    return (
         left >= least,
         lambda: f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
         lambda: f"at least {span_text(least // 1000)} left",
@@ -58,7 +70,7 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
 
 
 @check("TIME-HORIZON", READ, "the deadline is too far away", "A signature that can be kept and used later.", REBUILD)
-def deadline_is_near(case: ReadIntent) -> Finding | None:
+def deadline_is_near(case: ReadIntent) -> Found | None:
     """The deadline is no further away than the plan's ``deadline_at_most``; without that, the plan must fix it."""
     deadline_ms, most = _deadline_ms(case), case.situation.plan.limits.deadline_at_most_ms
     fixed = case.step is not None and type(case.step.values.get("deadlineMs")) is Exact
@@ -66,7 +78,7 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
         return None
     most = most or 0
     left = deadline_ms - case.situation.now_ms
-    return Finding(
+    return (
         left <= most + _ahead_ms(case),
         lambda: f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
         lambda: f"at most {span_text(most // 1000)} from now",
@@ -77,14 +89,14 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
     "TIME-STAMP", READ,
     "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", REBUILD,
 )  # fmt: skip
-def stamp_is_fresh(case: ReadIntent) -> Finding | None:
+def stamp_is_fresh(case: ReadIntent) -> Found | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
     value = value_of(case.fields, case.message, SIGNED_AT)
     if type(value) is not int:
         return None
     age = case.situation.now_ms - value
     ok = -_ahead_ms(case) <= age and _latest_ms(case) - value <= SIGN_AGE_AT_MOST_MS
-    return Finding(
+    return (
         ok,
         lambda: f"{utc_text(value)}, {span_text(age // 1000)} old",
         lambda: f"not in the future, at most {span_text(SIGN_AGE_AT_MOST_MS // 1000)} old",
@@ -92,23 +104,23 @@ def stamp_is_fresh(case: ReadIntent) -> Finding | None:
 
 
 @check("TIME-EXPIRY", READ, "the delegate's expiry is past", "A registration that does nothing.", PLAN)
-def expiry_is_ahead(case: Read) -> Finding | None:
+def expiry_is_ahead(case: Read) -> Found | None:
     """A delegate's expiry (unix seconds) is in the future."""
     value = value_of(case.fields, case.message, EXPIRY)
     if type(value) is not int:
         return None
-    return Finding(value * 1000 > _latest_ms(case), lambda: utc_text(value * 1000), "in the future")
+    return value * 1000 > _latest_ms(case), lambda: utc_text(value * 1000), "in the future"
 
 
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
-def position_is_past(case: ReadIntent) -> Finding | None:
+def position_is_past(case: ReadIntent) -> Found | None:
     """The position's open time is not in the future."""
     seconds = value_of(case.fields, case.message, OPENED)
     opened_ms = seconds * 1000 if type(seconds) is int else value_of(case.fields, case.message, OPENED_MS)
     if type(opened_ms) is not int:
         return None
     latest_ms = case.situation.now_ms + _ahead_ms(case)
-    return Finding(opened_ms <= latest_ms, lambda: utc_text(opened_ms), "in the past")
+    return opened_ms <= latest_ms, lambda: utc_text(opened_ms), "in the past"
 
 
 def late_by(case: Case) -> Check | None:
@@ -121,10 +133,10 @@ def late_by(case: Case) -> Check | None:
         if deadline_ms is not None and deadline_ms <= _latest_ms(case):
             return deadline_is_ahead
         stamp = stamp_is_fresh.run(case)
-        if stamp is not None and not stamp.ok:
+        if stamp is not None and not stamp[0]:
             return stamp_is_fresh
     expiry = expiry_is_ahead.run(case)
-    return expiry_is_ahead if expiry is not None and not expiry.ok else None
+    return expiry_is_ahead if expiry is not None and not expiry[0] else None
 
 
 CHECKS = (
@@ -139,11 +151,11 @@ EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
 
 
-def registration_is_live(case: Case | Read, permission: str) -> Finding:
+def registration_is_live(case: Case | Read, permission: str) -> Found:
     """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
     read = case.request.delegation or {}
     expiry_s = read.get("expiry", 0)
     live = read.get("isEnabled") is True and read.get(permission, True) is True
     latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
     live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
-    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
+    return live, read, "enabled, with this permission, expiry (unix seconds) in the future"

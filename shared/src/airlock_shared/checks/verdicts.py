@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.checks.case import NOT_REACHED, Check, Finding, Verdict, verdict_of
+from airlock_shared.checks.case import NOT_REACHED, Check, Found, Verdict, verdict_of
 from airlock_shared.errors import ExitCode, Refusal
 from airlock_shared.records import NamedTuple
 
@@ -13,7 +13,7 @@ class Verdicts(NamedTuple):
     """One finding for each check that was to run."""
 
     checks: Sequence[Check]
-    findings: Sequence[Finding | None]
+    findings: Sequence[Found | None]
 
     def all(self) -> list[Verdict]:
         """Return every verdict."""

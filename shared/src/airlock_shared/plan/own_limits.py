@@ -37,8 +37,7 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
     """Yield which of a step's values break the plan's limits (``PLAN-OWN-LIMIT``) or mean nothing (``PLAN-FIELD``)."""
     for name, value in values.items():
-        highest = _highest(value)
-        if name in _NEVER_ZERO and highest is not None and highest <= 0:
+        if name in _NEVER_ZERO and (highest := _highest(value)) is not None and highest <= 0:
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
         if name == "slippagePercent" and not isinstance(value, AsSigned):  # of a venue's own leaf we know nothing

@@ -44,7 +44,7 @@ LIMITS = (
 DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
-_MANY_DIGITS = re.compile(rb"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{1000}")
+_MANY_DIGITS = re.compile(rb"0[xob][0-9A-Fa-f_]{1000}")
 _FIELDS = {name: tuple(p.name for p in action.parameters) for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -246,9 +246,9 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
     signer = signer_of(step, where, signers)
-    fields = step.get("fields")
-    require_known(fields, f"{where}.fields", _FIELDS[name])
-    return Step(step_id, action, signer, read_values(action, fields, f"{where}.fields"), replaced)
+    fields, place = step.get("fields"), f"{where}.fields"
+    require_known(fields, place, _FIELDS[name])
+    return Step(step_id, action, signer, read_values(action, fields, place), replaced)
 
 
 def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:

@@ -54,7 +54,10 @@ def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str,
     for parameter in action.parameters:
         name = parameter.name
         if name in fields or parameter.default:
-            values[name] = _read_value(parameter, fields.get(name, parameter.default), f"{where}.{name}")
+            try:
+                values[name] = _read_value(parameter, fields.get(name, parameter.default), name)
+            except PlanError as error:
+                raise error.at(where) from error.__cause__
         elif parameter.required:
             raise plan_error("PLAN-FIELD", "the field is missing", f"{where}.{name}", expected=parameter.meaning)
     if ("pair" in values) == ("pairIndex" in values) and action.parameter("pair"):
@@ -79,7 +82,7 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
         return Exact(read_address(value, where), text)
     if parameter.name == "amountUsdc" and value == "unlimited":
         return Exact(UNLIMITED, "unlimited")
-    if unit.is_amount:
+    if unit.decimals is not None:
         return Exact(read_amount(value, unit, where), text)
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
