@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -295,16 +296,19 @@ def test_a_count_of_another_chain_says_nothing_of_a_transaction(path: Path) -> N
 
 @pytest.fixture
 def frozen(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DeliveringMachine]:
-    """Yield a desk whose database has stopped, in the middle of everything."""
+    """Yield a desk whose database has stopped, in the middle of everything; who waits for it for 20 s meets it again."""
     monkeypatch.setattr(engine, "TRANSACTION_S", 1)
     with delivering_machine(postgres_url) as desk:
         desk.world.journal.prepare(record())
         with desk.world.journal._engine.connect() as connection:
             backend = connection.scalar(text("SELECT pg_backend_pid()"))
         os.kill(backend, signal.SIGSTOP)
+        waking = threading.Timer(20, os.kill, (backend, signal.SIGCONT))
+        waking.start()
         try:
             yield desk
         finally:
+            waking.cancel()
             os.kill(backend, signal.SIGCONT)
 
 
