@@ -61,7 +61,7 @@ def test_plain_pieces_do_not_come_to_pythons_reader() -> None:
         seen.append(text)
         return tomllib.loads(text)
 
-    assert read_tables(plan([PLAIN.format(n=n) for n in range(100)]), read) is not None
+    assert read_tables(plan([(DATED if n % 9 == 4 else PLAIN).format(n=n) for n in range(100)]), read) is not None
     assert seen == [HEAD.removesuffix("\n")]
 
 
@@ -111,6 +111,19 @@ ODD = {
     "two values": 'id = "a" "b"\n',
     "no end of the line": 'id = "a"',
     "dates": "a = 2099-03-31\nb = 07:32:00\nc = 2099-03-31T00:00:00\n",
+    "times": "a = 2099-03-31T23:59:59Z\nfields = { b = 2096-02-29T00:00:00Z, c = { d = 0001-01-01T00:00:00Z } }\n",
+    "a time in a text": 'id = "2099-03-31T00:00:00Z"\nfields = { a = "2099-03-31T00:00:00Z" }\n',
+    "a time with a zone": "a = 2099-03-31T00:00:00+01:00\n",
+    "a time with a fraction": "a = 2099-03-31T00:00:00.5Z\n",
+    "a time in small letters": "a = 2099-03-31t00:00:00z\n",
+    "a time with a blank": "a = 2099-03-31 00:00:00Z\n",
+    "no such day": "a = 2099-02-29T00:00:00Z\n",
+    "no such month": "fields = { a = 2099-13-01T00:00:00Z }\n",
+    "no such year": "a = 0000-01-01T00:00:00Z\n",
+    "the hour 24": "a = 2099-03-31T24:00:00Z\n",
+    "the second 60": "a = 2099-03-31T23:59:60Z\n",
+    "a time and more": "a = 2099-03-31T00:00:00Z1\n",
+    "a time as a name": "2099-03-31T00:00:00Z = 1\n",
     "a name of digits": '1 = "a"\n-1 = "b"\n',
     "four deep": "fields = { a = { b = { c = { d = 1 } } } }\n",
 }
@@ -152,7 +165,8 @@ def test_a_refusal_names_the_line_of_the_whole() -> None:
 
 
 MARKS = ['"', "'", '"""', "'''", "\\", "=", " = ", ",", ", ", "{", "{ ", "}", " }", "[", "[[", "]]", "\n", "\r\n", "#", ".",
-         "\n[[steps]]\n", "\n [x]\n", "\t", "0", "-", "true", "id", 'id = "a"', "\0", "\x7f", "é"]  # fmt: skip
+         "\n[[steps]]\n", "\n [x]\n", "\t", "0", "-",
+         "true", "2099-03-31T00:00:00Z", "id", 'id = "a"', "\0", "\x7f", "é"]  # fmt: skip
 
 
 def test_alterations_are_read_as_in_the_whole() -> None:

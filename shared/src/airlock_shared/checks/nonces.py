@@ -55,9 +55,10 @@ class Use(NamedTuple):
     deadline_ms: int | None
     replaces: str = ""
 
-    def places(self) -> set[Key]:
+    def places(self) -> tuple[Key, ...]:
         """Return the places in which the contract may mark the nonce as used."""
-        return {(self.chain_id, self.contract, account, self.nonce) for account in (self.signer, self.trader)}
+        own = self.chain_id, self.contract, self.signer, self.nonce
+        return (own,) if self.trader == self.signer else (own, (*own[:2], self.trader, self.nonce))
 
     def shares_nonce(self, other: Use) -> bool:
         """Tell whether the chain executes one of the two at most, whichever account the contract keeps nonces under."""

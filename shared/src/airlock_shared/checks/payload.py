@@ -102,7 +102,7 @@ def types_are_pinned(case: Named) -> Found:
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
     same = types == (_listed_types(text) if DOMAIN_TYPE in types else types_of_text(text))
-    return Finding(same, "as pinned" if same else types, text, form=not same and _differs_in_form(types, text))
+    return (True, "as pinned", text) if same else Finding(False, types, text, form=_differs_in_form(types, text))
 
 
 def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
@@ -213,15 +213,19 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 
 
+def _in_hex(got: str, value: bytes) -> Found:
+    expected = "0x" + value.hex()
+    same = got == expected or got.lower() == expected
+    return (True, got, expected) if same else Finding(False, got, expected, form="0x" + got.lower() == expected)
+
+
 @check(
     "DIGEST-MATCH", READ,
     "the payload's digest is not that of its message", "A digest of a message that is not the one shown.", STOP,
 )  # fmt: skip
 def digest_matches(case: ReadIntent) -> Found:
     """The digest recomputed under the pinned domain is the payload's."""
-    got, expected = case.request.payload["digest"], "0x" + case.hashes.digest.hex()
-    same = got == expected or got.lower() == expected
-    return Finding(same, got, expected, form=not same and "0x" + got.lower() == expected)
+    return _in_hex(case.request.payload["digest"], case.hashes.digest)
 
 
 @check(
@@ -230,9 +234,7 @@ def digest_matches(case: ReadIntent) -> Found:
 )  # fmt: skip
 def encoding_matches(case: ReadIntent) -> Found:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
-    got, expected = case.request.payload["encodedIntent"], "0x" + encoding_of(case.intent, case.message).hex()
-    same = got == expected or got.lower() == expected
-    return Finding(same, got, expected, form=not same and "0x" + got.lower() == expected)
+    return _in_hex(case.request.payload["encodedIntent"], encoding_of(case.intent, case.message))
 
 
 _ONE_SPELLING = "A value with several spellings, which two programs could read differently."

@@ -15,12 +15,13 @@ from airlock_shared.units import CODE
 )  # fmt: skip
 def code_is_plain(case: Case) -> Found | None:
     """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
-    field = next((field for field in case.fields if field.unit is CODE), None)
-    raw = leaf(case.message, field.path) if field is not None else None
-    if field is None or type(raw) is not bytes:
+    coded = [field for field in case.fields if field.unit is CODE]
+    raw = leaf(case.message, coded[0].path) if coded else None
+    if type(raw) is not bytes:
         return None
     from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
 
+    field = coded[0]
     wanted = case.step.values.get(field.rule.parameter)
     in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")
 

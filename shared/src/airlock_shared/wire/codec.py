@@ -169,34 +169,33 @@ def form_of(value: Any, max_depth: int = MAX_DEPTH) -> tuple[bytes, int]:
 
     Raises as :func:`to_cbor`, and ``DocumentError("DOC-DEPTH")`` for a value nested deeper than ``max_depth``.
     """
-    form = bytearray()
+    form: list[bytes] = []
     try:
         members = _encode(value, form, max_depth)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
-    return bytes(form), members
+    return b"".join(form), members
 
 
-def _encode(value: Any, form: bytearray, levels: int) -> int:
+def _encode(value: Any, form: list[bytes], levels: int) -> int:
     kind, members = type(value), 0
     if kind is str:
         text = value.encode()
-        form += _TEXT_HEADS[len(text)] if len(text) < len(_TEXT_HEADS) else cbor_head(_TEXT, len(text))
-        form += text
+        form += (_TEXT_HEADS[len(text)] if len(text) < 128 else cbor_head(_TEXT, len(text)), text)
     elif kind is dict:
         if not levels:
             raise _too_deep()
         head, names = _map_order(tuple(value))
-        form += head
+        form.append(head)
         members = len(names)
         for name, name_form in names:
             member = value[name]
             if type(member) is str:  # most are; written here, they cost no call
                 text = member.encode()
                 size = len(text)
-                form += b"%b%b%b" % (name_form, _TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size), text)
+                form += (name_form, _TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size), text)
                 continue
-            form += name_form
+            form.append(name_form)
             if name == _REPEATED and type(member) is dict:
                 members += _repeated(member, form, levels - 1)
             else:
@@ -204,19 +203,19 @@ def _encode(value: Any, form: bytearray, levels: int) -> int:
     elif kind is list:
         if not levels:
             raise _too_deep()
-        form += cbor_head(ARRAY, len(value))
+        form.append(cbor_head(ARRAY, len(value)))
         for member in value:
             members += _encode(member, form, levels - 1)
     elif kind is bool or value is None:
-        form += _SIMPLE[value]
+        form.append(_SIMPLE[value])
     elif kind is int and -(1 << 64) <= value < 1 << 64:
-        form += cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
+        form.append(cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value))
     elif kind is int:
         number = value if value >= 0 else -1 - value
         digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
-        form += cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
+        form += (cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE), cbor_head(BYTES, len(digits)), digits)
     elif kind is float and isfinite(value):  # rare: in a builder's ``meta``
-        form += _shortest_float(value)
+        form.append(_shortest_float(value))
     else:
         message = f"not a value of JSON: {kind.__name__}"
         raise TypeError(message)
@@ -241,7 +240,7 @@ _REPEATED = "types"
 _known_forms: dict[tuple[tuple[str, ...], int], tuple[dict[str, Any], bytes, int]] = {}
 
 
-def _repeated(value: dict[str, Any], form: bytearray, levels: int) -> int:
+def _repeated(value: dict[str, Any], form: list[bytes], levels: int) -> int:
     """Encode a map; its form is kept from the last equal one of the same names when all its leaves are texts.
 
     A text equals nothing but a text, so that equal values have one form; a number would equal a fraction or a flag.
@@ -249,11 +248,11 @@ def _repeated(value: dict[str, Any], form: bytearray, levels: int) -> int:
     place = tuple(value), levels
     known = _known_forms.get(place)
     if known is not None and known[0] == value:
-        form += known[1]
+        form.append(known[1])
         return known[2]
     start = len(form)
     members = _encode(value, form, levels)
-    own = bytes(form[start:])
+    own = b"".join(form[start:])
     if len(_known_forms) < _FORMS_KEPT and len(own) <= _FORM_AT_MOST and _texts_alone(value):
         _known_forms[place] = copy.deepcopy(value), own, members
     return members

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -79,7 +80,8 @@ def _require_bounded(text: str, key_parts: int, brackets: int) -> None:
 # ---- many plain tables ----------------------------------------------------------------------------------------------
 
 _KEY = r"[A-Za-z0-9_-]++ = "
-_SCALAR = r'(?:"[^"\\=,{\x00-\x1f\x7f]*+"|0|-?[1-9][0-9]{0,17}+|true|false)'
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+_SCALAR = rf'(?:"[^"\\=,{{\x00-\x1f\x7f]*+"|{_TIME}|0|-?[1-9][0-9]{{0,17}}+|true|false)'
 _TABLE = rf"\{{ {_KEY}{_SCALAR}(?:, {_KEY}{_SCALAR})*+ \}}"
 _MEMBER = rf"{_KEY}(?:{_SCALAR}|{_TABLE})"
 _LINE = rf"{_KEY}(?:{_SCALAR}|\{{ {_MEMBER}(?:, {_MEMBER})*+ \}})"
@@ -123,8 +125,19 @@ def _as_json(pieces: list[str]) -> list[dict[str, Any]]:
     """Return the tables of plain pieces: none of the marks that are changed here is in one of their texts."""
     lines = '},{"'.join([piece.rstrip("\n") for piece in pieces]).replace("\n", ',"')
     lines = lines.replace("{ ", '{"').replace(", ", ',"').replace(" = ", '":')
-    tables: list[dict[str, Any]] = json.loads(f'[{{"{lines}}}]') if pieces else []
+    timed, times = re.subn(f'":({_TIME})', r'":"\\n\1"', lines)  # no text of these pieces has a line break
+    tables: list[dict[str, Any]] = json.loads(f'[{{"{timed}}}]') if pieces else []
+    for table in tables if times else ():
+        _read_times(table)
     return tables
+
+
+def _read_times(table: dict[str, Any]) -> None:
+    for name, value in table.items():
+        if type(value) is dict:
+            _read_times(value)
+        elif type(value) is str and value.startswith("\n"):
+            table[name] = datetime.fromisoformat(value[1:])
 
 
 def _members(table: dict[str, Any]) -> int:

@@ -32,10 +32,8 @@ from airlock_shared.wire.members import other_format
 
 MAX_ITEM_BYTES = 256 << 10
 MAX_ITEMS = 20_000
-_CHUNK_BYTES = 64 << 10
-_LONGEST_LITERAL = len(
-    "-Infinity"
-)  # what Python's reader looks at as one piece; a cut in it is told by where it begins
+_CHUNK_BYTES = 512 << 10
+_LONGEST_LITERAL = len("-Infinity")  # Python's reader looks at it as one piece; a cut in it is told by where it begins
 
 
 class BatchReader:
