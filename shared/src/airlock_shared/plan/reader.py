@@ -15,15 +15,7 @@ from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import limit_faults, value_faults
-from airlock_shared.plan.values import (
-    LINE,
-    plan_error,
-    read_address,
-    read_amount,
-    read_values,
-    require_known,
-    utc_form,
-)
+from airlock_shared.plan.values import LINE, plan_error, read_address, read_amount, read_values, require_known, utc_form
 from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
@@ -45,7 +37,7 @@ DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
 _MANY_DIGITS = re.compile(rb"0[xob][0-9A-Fa-f_]{1000}")
-_FIELDS = {name: tuple(p.name for p in action.parameters) for name, action in ACTIONS.items()}
+_FIELDS = {name: {p.name: p for p in action.parameters} for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -6,6 +6,7 @@ A field is decided by one value (``Exact``) or, when it is an amount, by inclusi
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,7 +40,7 @@ def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     return error
 
 
-def require_known(table: Any, where: str, known: tuple[str, ...]) -> None:
+def require_known(table: Any, where: str, known: Collection[str]) -> None:
     """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, ``PLAN-FIELD`` for a name that is not known."""
     if type(table) is not dict:
         raise plan_error("PLAN-FORM", "not a table", where)
