@@ -20,7 +20,7 @@ def uptime() -> Uptime | None:
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return None
     try:
-        boot_id = BOOT_ID.read_text(encoding="ascii").strip()
+        boot_id = BOOT_ID.read_text(encoding="utf-8").strip()
     except OSError:
         return None
     return Uptime(boot_id, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000)

@@ -12,7 +12,6 @@ from airlock_offline.confinement.enforced import UNCONFINED
 from airlock_shared.catalogue.shipped import FIRST, SHIPPED
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
-from airlock_shared.documents.signatures import Signed, read_item
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
@@ -20,6 +19,7 @@ from airlock_shared.wire.codec import parse_json
 
 if TYPE_CHECKING:
     from airlock_shared.catalogue.intents import Intent
+    from airlock_shared.documents.signatures import Signed
 
 SETTINGS_FILE = "config.toml"
 HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
@@ -138,7 +138,11 @@ class OfflineHome:
     def signed(self, digest: str) -> Signed | None:
         """Return the signature that was made over a digest before, or None."""
         path = self._signed_path(digest)
-        return read_item(parse_json(read_input(path)), "signature kept") if path.exists() else None
+        if not path.exists():
+            return None
+        from airlock_shared.documents.signatures import read_item
+
+        return read_item(parse_json(read_input(path)), "signature kept")
 
     def keep_signed(self, signed: Signed) -> None:
         """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""

@@ -25,7 +25,7 @@ from airlock_shared.checks.verdicts import NotJudged, Verdicts
 from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show, show_row
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
-from airlock_shared.documents import requests, signatures
+from airlock_shared.documents import requests
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import AirlockError, DocumentError, ExitCode
@@ -75,6 +75,8 @@ def verify(
             deployment = state.require_pinned(header.deployment_name)
         signed: BatchReader | None = None
         if signatures_file is not None:
+            from airlock_shared.documents import signatures
+
             signed_source = files.enter_context(open_input(signatures_file))
             signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
             signatures.read_header(signed.header)
@@ -102,6 +104,8 @@ def _items(
 ) -> Iterator[tuple[str, Verdicts]]:
     """Yield each item's step and verdicts; with signatures, the two documents are read side by side."""
     answers = iter(signed) if signed is not None else None
+    if answers is not None:
+        from airlock_shared.documents import signatures
     for number, item in enumerate(reader, start=1):
         request = requests.read_item(item, f"item {number}")
         answer = None

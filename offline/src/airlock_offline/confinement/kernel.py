@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import cache
 
 _PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h
 
@@ -19,6 +20,7 @@ def call(number: int, *arguments: object) -> int:
     return _checked(_library().syscall(ctypes.c_long(number), *given))
 
 
+@cache
 def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(None, use_errno=True)
     library.syscall.restype = ctypes.c_long

@@ -34,7 +34,6 @@ Key = tuple[int, bytes, bytes, int]
 
 _MEMBERS = {"digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str, "nonce": str,
             "ceremony": str, "step": str}  # fmt: skip
-_NUMBER = re.compile(r"[0-9]{1,78}", re.ASCII)
 
 
 class Use(NamedTuple):
@@ -117,7 +116,7 @@ def read_use(data: dict[str, Any]) -> Use:
     replaces = data.get("replaces", "")
     if replaces:
         read_some(data, "signed", {"replaces": str})
-    read_matching(data["nonce"], "signed.nonce", _NUMBER, "a number")
+    read_matching(data["nonce"], "signed.nonce", re.compile(r"[0-9]{1,78}", re.ASCII), "a number")
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(data["digest"], data["chain_id"], contract, parse_address(data["signer"]), parse_address(data["trader"]),
                int(data["nonce"]), data["ceremony"], data["step"], deadline_ms, replaces)  # fmt: skip

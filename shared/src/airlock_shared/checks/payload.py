@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _DOMAIN_SET = frozenset(_DOMAIN_NAMES)
-_CHAIN_IN_HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
 
 
 def definitions(intent: Intent) -> Definitions:
@@ -159,7 +158,7 @@ def domain_chain(case: Named) -> Found:
     try:
         return read_integer(got) == expected, got, expected
     except Refusal:
-        in_hex = type(got) is str and _CHAIN_IN_HEX.fullmatch(got) is not None and int(got, 16) == expected
+        in_hex = type(got) is str and re.fullmatch("0x[0-9a-fA-F]{1,16}", got) is not None and int(got, 16) == expected
         return Finding(False, got, expected, form=in_hex)
 
 

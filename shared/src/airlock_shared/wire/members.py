@@ -17,12 +17,12 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 ENTITY_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 """The id that the core API gave a stored price trigger."""
 
-_FORMAT = re.compile(r"airlock/([a-z-]{1,40})@([0-9]{1,4})", re.ASCII)
+_FORMAT = r"airlock/([a-z-]{1,40})@([0-9]{1,4})"
 
 
 def other_format(found: object, needed: str, what: str, do: str = "check which file this is") -> DocumentError:
     """Return the error of a document in another format than the one needed; of a newer version it says what to update."""
-    told, wanted = (_FORMAT.fullmatch(str(name)) for name in (found, needed))
+    told, wanted = (re.fullmatch(_FORMAT, str(name)) for name in (found, needed))
     if told and wanted and told[1] != wanted[1]:
         what = f"this is a {told[1]} document; a {wanted[1]} document is needed"
     elif told and wanted and int(told[2]) > int(wanted[2]):
