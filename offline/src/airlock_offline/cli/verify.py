@@ -15,7 +15,6 @@ import click
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Check, Found, Situation, Verdict, verdict_of
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -32,7 +31,7 @@ from airlock_shared.errors import AirlockError, DocumentError, ExitCode
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.text.safe import safe, safe_again
+from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 from airlock_shared.wire.stream import BatchReader
 
 
@@ -85,9 +84,12 @@ def verify(
         situation = Situation(
             plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.custom_structs(deployment)
         )
-        proofs = proved(entries) if entries else None
-        own = own_record(entries) if entries else None
-        known = Known(clock, nonces_of(entries), proofs, own, people_of(entries, plan) if entries else None)
+        proofs, own, people = None, None, None
+        if entries:
+            from airlock_shared.ceremony.sections import people_of
+
+            proofs, own, people = proved(entries), own_record(entries), people_of(entries, plan)
+        known = Known(clock, nonces_of(entries), proofs, own, people)
         report = _report_json if as_json else _report_text
         report(reader, signed, situation, known, judge_header(header, situation, known))
 
@@ -146,7 +148,8 @@ def _report_text(
     for line in part_lines(situation.plan, _part(reader)):
         say(line)
     for line in unjudged.lines():
-        say(line)
+        first, *rest = wrapped(safe_again(line), WIDTH - 2)
+        say("\n".join([first, *(f"  {row}" for row in rest)]))
     say(f"items {len(steps)}, refusals {wrong}")
     for line in fingerprint_lines("requests", reader.fingerprint):
         say(line)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli import keyboard
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
 from airlock_shared.text.secrets import redact
@@ -47,6 +45,8 @@ def filled(text: str) -> str:
     """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
     if len(text) <= WIDTH or "\n" in text:
         return text
+    import textwrap
+
     return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
@@ -76,6 +76,8 @@ def ask(question: str, *, piped: bool) -> str:
     Answers come from a terminal; ``piped`` says that this is a rehearsal, where a pipe may answer too. Raises ``Declined``
     when nobody can answer.
     """
+    from airlock_shared.cli import keyboard
+
     keyboard.forget_typed()
     click.echo(harmless(redact(question)), err=True, nl=False)
     if not (piped or keyboard.at_a_terminal()):

@@ -26,10 +26,8 @@ DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
 
-_LIKE_A_TYPE = re.compile(
-    r"(?:u?int|bytes?|u?fixed)[0-9]*(?:x[0-9]+)?|address|bool|string|function|mapping|tuple|array|struct|enum|contract|payable",
-    re.ASCII,
-)
+_LIKE_A_TYPE = re.compile(r"(?:u?int|bytes?|u?fixed)[0-9]*(?:x[0-9]+)?", re.ASCII)
+_TYPE_WORDS = frozenset("address bool string function mapping tuple array struct enum contract payable".split())
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
 
 
@@ -61,7 +59,7 @@ def read_types(types: Value) -> Definitions:
     for name, members in types.items():
         if not _IDENTIFIER.fullmatch(name):
             raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
-        if _LIKE_A_TYPE.fullmatch(name):
+        if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
             raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
                           expected="a name that no reader takes for a type")  # fmt: skip
         if "$" in name:

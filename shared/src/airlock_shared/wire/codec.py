@@ -6,7 +6,6 @@ space, escapes or the channel. Long documents are read item by item, by :mod:`ai
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import re
@@ -205,7 +204,9 @@ def _encode(value: Any, form: list[bytes], levels: int) -> int:
             raise _too_deep()
         form.append(cbor_head(ARRAY, len(value)))
         for member in value:
-            members += _encode(member, form, levels - 1)
+            pieces: list[bytes] = []
+            members += _encode(member, pieces, levels - 1)
+            form.append(b"".join(pieces))  # a long list is thousands of items, not thousands of times their pieces
     elif kind is bool or value is None:
         form.append(_SIMPLE[value])
     elif kind is int and -(1 << 64) <= value < 1 << 64:
@@ -254,7 +255,7 @@ def _repeated(value: dict[str, Any], form: list[bytes], levels: int) -> int:
     members = _encode(value, form, levels)
     own = b"".join(form[start:])
     if len(_known_forms) < _FORMS_KEPT and len(own) <= _FORM_AT_MOST and _texts_alone(value):
-        _known_forms[place] = copy.deepcopy(value), own, members
+        _known_forms[place] = json.loads(json.dumps(value)), own, members
     return members
 
 
