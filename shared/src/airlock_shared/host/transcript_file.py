@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -89,8 +90,6 @@ def _alone(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"{folder} cannot be opened: {error.strerror}", do="check its permissions") from error
     try:
-        import fcntl
-
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
