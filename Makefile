@@ -23,7 +23,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate clean \
+.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate differential clean \
         speculos offline-kit online-bundle left-out
 
 help: ## Show this list
@@ -107,6 +107,9 @@ lint: $(VENVS)/dev/.done $(VENVS)/kit/.done ## Run ruff, mypy and import-linter
 
 mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a test notices (SEED=...: a tenth of them)
 	@$(VENVS)/dev/bin/python tests/mutation/run.py $(if $(SEED),--tenth "$(SEED)")
+
+differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant?
+	@$(VENVS)/dev/bin/python tests/differential/run.py $(DIFFERENTIAL)
 
 check: lint test ## Run everything that CI runs
 
