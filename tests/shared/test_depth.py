@@ -33,7 +33,7 @@ def test_a_raised_recursion_limit_does_not_let_a_deep_text_end_the_process(
 ) -> None:
     program = f"""
 import sys
-from airlock_shared.wire.stream import read_batch
+from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError
 sys.setrecursionlimit({limit})

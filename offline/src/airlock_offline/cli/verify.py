@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
-from io import BytesIO
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.checks.case import Check, Found, Situation, Verdict, verdict_of
+from airlock_shared.ceremony.sections import people_of
+from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import INPUT, error_as_json, explain, finish, json_option, rows, say, show, show_row
+from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show, show_json, show_row
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.options import qr_option, restart_option
-from airlock_shared.documents import requests
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import FORMAT, Request, parse_requests
+from airlock_shared.documents.signatures import Signed, parse_signatures
 from airlock_shared.documents.transcript import proved
-from airlock_shared.errors import AirlockError, DocumentError, ExitCode
-from airlock_shared.host.files import open_input, read_input
+from airlock_shared.errors import DocumentError, ExitCode
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.records import NamedTuple
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
-from airlock_shared.wire.stream import BatchReader
 
 
 @click.command("verify")
@@ -64,101 +62,90 @@ def verify(
       airlock-offline verify requests.json --plan plan.toml
     """
     plan = parse_plan(read_input(plan_file))
-    with ExitStack() as files:
-        document = files.enter_context(_opened(state, source, restart=restart) if qr else open_input(source))
-        reader = BatchReader(document, format_name=requests.FORMAT, list_name=requests.LIST)
-        header = requests.read_header(reader.header)
-        if deployment_file is not None:
-            deployment = with_venue(parse_deployment(read_input(deployment_file)))
-        else:
-            deployment = state.require_pinned(header.deployment_name)
-        signed: BatchReader | None = None
-        if signatures_file is not None:
-            from airlock_shared.documents import signatures
-
-            signed_source = files.enter_context(open_input(signatures_file))
-            signed = BatchReader(signed_source, format_name=signatures.FORMAT, list_name=signatures.LIST)
-            signatures.read_header(signed.header)
-        entries = state.transcript.entries()
-        clock = clock_of(entries, now_ms(), uptime())
-        situation = Situation(
-            plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.custom_structs(deployment)
-        )
-        proofs, own, people = None, None, None
-        if entries:
-            from airlock_shared.ceremony.sections import people_of
-
-            proofs, own, people = proved(entries), own_record(entries), people_of(entries, plan)
-        known = Known(clock, nonces_of(entries), proofs, own, people)
-        report = _report_json if as_json else _report_text
-        report(reader, signed, situation, known, judge_header(header, situation, known))
+    data = _scanned(state, source, restart=restart) if qr else read_input(source)
+    header, items, fingerprint = parse_requests(data)
+    if deployment_file is not None:
+        deployment = with_venue(parse_deployment(read_input(deployment_file)))
+    else:
+        deployment = state.require_pinned(header.deployment_name)
+    answers = _answers(items, signatures_file)
+    entries = state.transcript.entries()
+    clock = clock_of(entries, now_ms(), uptime())
+    custom = state.custom_structs(deployment)
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, custom)
+    known = Known(
+        clock,
+        nonces_of(entries),
+        proved(entries) if entries else None,
+        own_record(entries) if entries else None,
+        people_of(entries, plan) if entries else None,
+    )
+    judged = Judged(
+        judge_header(header, situation, known),
+        {item.step: judge_item(item, situation, known, answers.get(item.step)).verdicts for item in items},
+        judge_steps([item.step for item in items], situation, header.signer),
+    )
+    report = _report_json if as_json else _report_text
+    report(judged, plan, header.signer, fingerprint)
 
 
-def _opened(state: OfflineHome, source: Path, *, restart: bool) -> BinaryIO:
+class Judged(NamedTuple):
+    """The verdicts on the document, on each item by its step, and on the items' order."""
+
+    header: Verdicts
+    items: dict[str, Verdicts]
+    steps: Verdicts
+
+    def not_judged(self) -> NotJudged:
+        """Return what this machine could not judge."""
+        unjudged = NotJudged()
+        unjudged.of_document(self.header)
+        for verdicts in self.items.values():
+            unjudged.of_item(verdicts)
+        return unjudged
+
+
+def _scanned(state: OfflineHome, source: Path, *, restart: bool) -> bytes:
     """Return the document that a camera or pictures show."""
     from airlock_shared.cli.qr.file_or_light import incoming
 
-    return BytesIO(incoming(state.home, source, requests.FORMAT, "verify", known=state.pins, qr=True, restart=restart))
+    return incoming(state.home, source, FORMAT, "verify", known=state.pins, qr=True, restart=restart)
 
 
-def _items(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known
-) -> Iterator[tuple[str, Verdicts]]:
-    """Yield each item's step and verdicts; with signatures, the two documents are read side by side."""
-    answers = iter(signed) if signed is not None else None
-    if answers is not None:
-        from airlock_shared.documents import signatures
-    for number, item in enumerate(reader, start=1):
-        request = requests.read_item(item, f"item {number}")
-        answer = None
-        if answers is not None:
-            answer = signatures.read_item(next(answers, None), f"signature {number}")
-            if answer.step != request.step:
-                raise DocumentError("DOC-COUNT", "the signatures are not those of the requests", got=answer.step,
-                                    expected=request.step, do="give the signatures of this document")  # fmt: skip
-            answer = answer if answer.result == "signed" else None
-        yield request.step, judge_item(request, situation, known, answer).verdicts
-    if answers is not None:
-        for _ in answers:
-            raise DocumentError("DOC-COUNT", "there are more signatures than requests", do="check which file this is")
+def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str, Signed]:
+    """Return the signatures by their steps. Raises ``DocumentError("DOC-COUNT")`` for those of another document."""
+    if signatures_file is None:
+        return {}
+    _, answers, _ = parse_signatures(read_input(signatures_file))
+    if [answer.step for answer in answers] != [item.step for item in items]:
+        raise DocumentError(
+            "DOC-COUNT", "the signatures are not those of the requests", do="give the signatures of this document"
+        )
+    return {answer.step: answer for answer in answers if answer.result == "signed"}
 
 
-def _report_text(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
-) -> None:
-    steps, wrong = [], len(header.refused())
-    unjudged = NotJudged()
-    unjudged.of_document(header)
-    for verdict in header.refused():
+def _report_text(judged: Judged, plan: Plan, part: str, fingerprint: str) -> None:
+    for verdict in judged.header.refused():
         show(_line("document", verdict))
-    for step, verdicts in _items(reader, signed, situation, known):
-        steps.append(step)
-        passed, others = verdicts.tally()
-        stopped = verdicts.refused() if others else []
-        wrong += len(stopped)
+    for step, verdicts in judged.items.items():
+        stopped = verdicts.refused()
         word = "REFUSED" if stopped else "pass   "
-        show_row(f"{word}  {safe(step)}: {passed} checks passed, {len(stopped)} refused")
-        if others:
-            unjudged.of_item(verdicts)
+        show_row(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
         for verdict in stopped:
             show(_line(f"  {safe(step)}", verdict))
-    for verdict in judge_steps(steps, situation, _part(reader)).refused():
-        wrong += 1
+    for verdict in judged.steps.refused():
         show(_line("document", verdict))
-    for line in part_lines(situation.plan, _part(reader)):
+    for line in part_lines(plan, part):
         say(line)
-    for line in unjudged.lines():
+    for line in judged.not_judged().lines():
         first, *rest = wrapped(safe_again(line), WIDTH - 2)
         say("\n".join([first, *(f"  {row}" for row in rest)]))
-    say(f"items {len(steps)}, refusals {wrong}")
-    for line in fingerprint_lines("requests", reader.fingerprint):
+    everything = (judged.header, *judged.items.values(), judged.steps)
+    wrong = sum(len(verdicts.refused()) for verdicts in everything)
+    say(f"items {len(judged.items)}, refusals {wrong}")
+    for line in fingerprint_lines("requests", fingerprint):
         say(line)
     finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
-
-
-def _part(reader: BatchReader) -> str:
-    """Return the name of the signer whose part of the plan the document is; empty for the whole plan."""
-    return requests.read_header(reader.header).signer
 
 
 def _line(place: str, verdict: Verdict) -> str:
@@ -170,60 +157,33 @@ def _line(place: str, verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _report_json(
-    reader: BatchReader, signed: BatchReader | None, situation: Situation, known: Known, header: Verdicts
-) -> None:
-    """Write one JSON document piece by piece, so that a long batch is never in memory.
-
-    Where the requests break inside, the same document ends with the ``error`` that every other command's would hold.
-    """
-    steps: list[str] = []
-    ok, unjudged = not header.hinder(), NotJudged()
-    unjudged.of_document(header)
-    show(f'{{"document": {json.dumps(_rows(header))},\n"items": [')
-    try:
-        for step, verdicts in _items(reader, signed, situation, known):
-            item_ok = not verdicts.hinder()
-            unjudged.of_item(verdicts)
-            ok = ok and item_ok
-            row = {"step": step, "ok": item_ok, "checks": _rows(verdicts)}
-            sys.stdout.write(("," if steps else "") + json.dumps(row) + "\n")
-            steps.append(step)
-    except AirlockError as error:
-        say(explain(error))
-        show("],\n" + json.dumps(error_as_json(error))[1:])
-        finish(error.exit_code)
-    part = _part(reader)
-    order = judge_steps(steps, situation, part)
-    ok = ok and not order.hinder()
-    end = {
-        "steps": _rows(order)[0],
-        "not_judged": unjudged.as_json(),
-        "signer": part,
-        "fingerprint": reader.fingerprint,
-        "words": spoken(reader.fingerprint),
-        "ok": ok,
-    }
-    show("],\n" + json.dumps(end)[1:])
+def _report_json(judged: Judged, _plan: Plan, part: str, fingerprint: str) -> None:
+    everything = (judged.header, *judged.items.values(), judged.steps)
+    ok = not any(verdicts.hinder() for verdicts in everything)
+    show_json(
+        {
+            "document": _rows(judged.header),
+            "items": [
+                {"step": step, "ok": not verdicts.hinder(), "checks": _rows(verdicts)}
+                for step, verdicts in judged.items.items()
+            ],
+            "steps": _rows(judged.steps)[0],
+            "not_judged": judged.not_judged().as_json(),
+            "signer": part,
+            "fingerprint": fingerprint,
+            "words": spoken(fingerprint),
+            "ok": ok,
+        }
+    )
     finish(ExitCode.DONE if ok else ExitCode.REFUSED)
 
 
 def _rows(verdicts: Verdicts) -> list[dict[str, object]]:
     """Return every verdict as the result holds it."""
-    return list(map(_row, verdicts.checks, verdicts.findings))
+    return list(map(_row, verdicts.all()))
 
 
-def _row(check: Check, finding: Found | None) -> dict[str, object]:
-    if finding is not None and finding[0]:  # nearly all are: they need no verdict in between
-        got, expected = finding[1], finding[2]
-        got = got() if callable(got) else got
-        expected = expected() if callable(expected) else expected
-        got = got if type(got) in _JSON_TYPES else str(got)
-        expected = expected if type(expected) in _JSON_TYPES else str(expected)
-        return {"check": check[0], "result": "pass", "got": got, "expected": expected}
-    if finding is None:
-        return {"check": check[0], "result": "not-applicable", "got": "", "expected": ""}
-    verdict = verdict_of(check, finding)
+def _row(verdict: Verdict) -> dict[str, object]:
     row: dict[str, object] = {"check": verdict.check, "result": verdict.result}
     for name, value in (("got", verdict.got), ("expected", verdict.expected)):
         row[name] = value if type(value) in _JSON_TYPES else str(value)

@@ -15,6 +15,7 @@ from typing import Any
 from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
+from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import (
     DERIVATION_PATH,
@@ -26,7 +27,6 @@ from airlock_shared.wire.members import (
     read_members,
     read_some,
 )
-from airlock_shared.wire.stream import read_batch
 
 FORMAT = "airlock/requests@1"
 LIST = "requests"

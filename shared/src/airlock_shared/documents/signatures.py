@@ -10,9 +10,9 @@ from typing import Any
 
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.records import NamedTuple
+from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
-from airlock_shared.wire.stream import read_batch
 
 FORMAT = "airlock/signatures@1"
 LIST = "signatures"

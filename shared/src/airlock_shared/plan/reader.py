@@ -26,7 +26,7 @@ FORMAT, FORMAT_WITH_PROFILE = FORMATS = (
     "airlock/plan@2",
 )  # a profile's fee or own call; an authorization
 MAX_BYTES = 4 << 20
-MAX_STEPS = 10_000
+MAX_STEPS = 1000
 MAX_ROLES = 20
 CEREMONY_MEMBERS = ("id", "title", "deployment", "roles", "witness")
 STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")

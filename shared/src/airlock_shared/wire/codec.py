@@ -1,27 +1,24 @@
 """Documents that cross the gap: strict JSON in a file, deterministic CBOR on a screen, one fingerprint for both.
 
 The fingerprint is SHA-256 over the deterministic CBOR form (RFC 8949, section 4.2.1), so it does not depend on white
-space, escapes or the channel. Long documents are read item by item, by :mod:`airlock_shared.wire.stream`.
+space, escapes or the channel. A batch document is read by :mod:`airlock_shared.wire.batch`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import struct
 import sys
-from collections.abc import Callable
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 from airlock_shared.errors import DocumentError
 
-MAX_DOCUMENT_BYTES = 64 << 20
+MAX_DOCUMENT_BYTES = 8 << 20
 MAX_DEPTH = 24
 SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflows a thread's stack
-SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = " \t\r\n"  # RFC 8259, section 2
 
 
 def damaged(check: str, what: str, **details: str) -> DocumentError:
@@ -49,24 +46,7 @@ def _constant(text: str) -> object:
     raise damaged("DOC-NUMBER", f"{text} is not JSON")
 
 
-def strict_decoder(
-    on_fraction: Callable[[], None] = lambda: None, *, members_are_counted: bool = False
-) -> json.JSONDecoder:
-    """Return a JSON decoder that refuses what two parsers could read differently.
-
-    ``on_fraction`` is called for each number with a fraction or an exponent. Where the caller counts the members itself,
-    the decoder does not look for one that appears twice.
-    """
-
-    def read_float(text: str) -> float:
-        on_fraction()
-        return _float(text)
-
-    hook = None if members_are_counted else _pairs
-    return json.JSONDecoder(object_pairs_hook=hook, parse_float=read_float, parse_constant=_constant)
-
-
-_decoder = strict_decoder()
+_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=_float, parse_constant=_constant)
 
 
 def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: int = MAX_DEPTH) -> Any:
@@ -77,33 +57,27 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
     """
     if len(data) > max_bytes:
         raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
-    text = _utf8(data)
-    start = SPACE.match(text).end()  # type: ignore[union-attr]
-    value, end = parse_at(_decoder, text, start)
-    if SPACE.fullmatch(text, end) is None:
+    try:
+        text = data.decode().strip(_SPACE)
+    except UnicodeDecodeError as error:
+        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+    value, end = _decode(text)
+    if end < len(text):
         raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
     check_depth(value, max_depth)
     return value
 
 
-def _utf8(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
-
-
-def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at ``start``, and where it ends. Raises as :func:`parse_json`.
+def _decode(text: str) -> tuple[Any, int]:
+    """Return the JSON value at the beginning of a text, and where it ends.
 
     Python 3.11's JSON reader recurses in C, and the recursion limit is all that keeps a deep text from ending the process.
     The limit is global, and a library may have raised it (eth-account does, when it is imported): not while this reads.
     """
     limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(limit, SAFE_RECURSION_LIMIT))
     try:
-        if limit > SAFE_RECURSION_LIMIT:
-            sys.setrecursionlimit(SAFE_RECURSION_LIMIT)
-        return decoder.raw_decode(text, start)
+        return _decoder.raw_decode(text)
     except json.JSONDecodeError as error:
         raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
     except RecursionError as error:
@@ -111,8 +85,7 @@ def parse_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int
     except ValueError as error:  # an integer of thousands of digits
         raise damaged("DOC-NUMBER", "a number is too long") from error
     finally:
-        if limit > SAFE_RECURSION_LIMIT:
-            sys.setrecursionlimit(limit)
+        sys.setrecursionlimit(limit)
 
 
 def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
@@ -160,67 +133,37 @@ def to_cbor(value: Any) -> bytes:
 
     Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
     """
-    return form_of(value, sys.maxsize)[0]
-
-
-def form_of(value: Any, max_depth: int = MAX_DEPTH) -> tuple[bytes, int]:
-    """Return the deterministic CBOR form of a JSON value, and how many members its objects have in all.
-
-    Raises as :func:`to_cbor`, and ``DocumentError("DOC-DEPTH")`` for a value nested deeper than ``max_depth``.
-    """
-    form: list[bytes] = []
     try:
-        members = _encode(value, form, max_depth)
+        return _form(value)
     except UnicodeEncodeError as error:
         raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
-    return b"".join(form), members
 
 
-def _encode(value: Any, form: list[bytes], levels: int) -> int:
-    kind, members = type(value), 0
+def _form(value: Any) -> bytes:
+    kind = type(value)
     if kind is str:
         text = value.encode()
-        form += (_TEXT_HEADS[len(text)] if len(text) < 128 else cbor_head(_TEXT, len(text)), text)
-    elif kind is dict:
-        if not levels:
-            raise _too_deep()
-        head, names = _map_order(tuple(value))
-        form.append(head)
-        members = len(names)
-        for name, name_form in names:
-            member = value[name]
-            if type(member) is str:  # most are; written here, they cost no call
-                text = member.encode()
-                size = len(text)
-                form += (name_form, _TEXT_HEADS[size] if size < 128 else cbor_head(_TEXT, size), text)
-                continue
-            form.append(name_form)
-            if name == _REPEATED and type(member) is dict:
-                members += _repeated(member, form, levels - 1)
-            else:
-                members += _encode(member, form, levels - 1)
-    elif kind is list:
-        if not levels:
-            raise _too_deep()
-        form.append(cbor_head(ARRAY, len(value)))
-        for member in value:
-            pieces: list[bytes] = []
-            members += _encode(member, pieces, levels - 1)
-            form.append(b"".join(pieces))  # a long list is thousands of items, not thousands of times their pieces
-    elif kind is bool or value is None:
-        form.append(_SIMPLE[value])
-    elif kind is int and -(1 << 64) <= value < 1 << 64:
-        form.append(cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value))
-    elif kind is int:
+        return cbor_head(_TEXT, len(text)) + text
+    if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
+        if not all(type(name) is str for name in value):
+            message = "a member's name is no text"
+            raise TypeError(message)
+        names = sorted((_form(name), name) for name in value)
+        return cbor_head(MAP, len(value)) + b"".join(form + _form(value[name]) for form, name in names)
+    if kind is list:
+        return cbor_head(ARRAY, len(value)) + b"".join(map(_form, value))
+    if kind is bool or value is None:
+        return _SIMPLE[value]
+    if kind is int and -(1 << 64) <= value < 1 << 64:
+        return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
+    if kind is int:
         number = value if value >= 0 else -1 - value
         digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
-        form += (cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE), cbor_head(BYTES, len(digits)), digits)
-    elif kind is float and isfinite(value):  # rare: in a builder's ``meta``
-        form.append(_shortest_float(value))
-    else:
-        message = f"not a value of JSON: {kind.__name__}"
-        raise TypeError(message)
-    return members
+        return cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
+    if kind is float and isfinite(value):  # rare: in a builder's ``meta``
+        return _shortest_float(value)
+    message = f"not a value of JSON: {kind.__name__}"
+    raise TypeError(message)
 
 
 def _shortest_float(value: float) -> bytes:
@@ -235,56 +178,12 @@ def _shortest_float(value: float) -> bytes:
     return b"\xfb" + struct.pack(">d", value)
 
 
-_REPEATED = "types"
-"""The one large member that most items of a batch have in common."""
-
-_known_forms: dict[tuple[tuple[str, ...], int], tuple[dict[str, Any], bytes, int]] = {}
-
-
-def _repeated(value: dict[str, Any], form: list[bytes], levels: int) -> int:
-    """Encode a map; its form is kept from the last equal one of the same names when all its leaves are texts.
-
-    A text equals nothing but a text, so that equal values have one form; a number would equal a fraction or a flag.
-    """
-    place = tuple(value), levels
-    known = _known_forms.get(place)
-    if known is not None and known[0] == value:
-        form.append(known[1])
-        return known[2]
-    start = len(form)
-    members = _encode(value, form, levels)
-    own = b"".join(form[start:])
-    if len(_known_forms) < _FORMS_KEPT and len(own) <= _FORM_AT_MOST and _texts_alone(value):
-        _known_forms[place] = json.loads(json.dumps(value)), own, members
-    return members
-
-
-_FORMS_KEPT, _FORM_AT_MOST = 64, 8192
-
-
-def _texts_alone(value: Any) -> bool:
-    if type(value) is dict:
-        return all(map(_texts_alone, value.values()))
-    return all(map(_texts_alone, value)) if type(value) is list else type(value) is str
-
-
 def cbor_head(major: int, number: int) -> bytes:
     """Return the head of a CBOR item in its shortest form: a major type and its length or value (section 3)."""
     if number < 24:
         return bytes((major | number,))
     size = 0 if number < 1 << 8 else 1 if number < 1 << 16 else 2 if number < 1 << 32 else 3
     return bytes((major | 24 + size,)) + number.to_bytes(1 << size, "big")
-
-
-_TEXT_HEADS = [cbor_head(_TEXT, length) for length in range(128)]
-
-
-@lru_cache(maxsize=64)  # the same few sets of names come with every item
-def _map_order(names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
-    """Return a map's head, and its names in the bytewise order of their forms (section 4.2.1), each with its form."""
-    forms = [(name, str.encode(name)) for name in names]
-    ordered = sorted((cbor_head(_TEXT, len(text)) + text, name) for name, text in forms)
-    return cbor_head(MAP, len(names)), [(name, form) for form, name in ordered]
 
 
 def fingerprint(value: Any) -> str:

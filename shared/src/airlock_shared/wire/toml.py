@@ -6,23 +6,41 @@ before anything is parsed. Source of the grammar: TOML 1.0.0.
 
 from __future__ import annotations
 
+import re
+import tomllib
 from typing import Any
 
 MAX_KEY_PARTS = 24  # as deep as a document may be
 MAX_BRACKETS = 24
+_PIECE = re.compile(
+    r"""(?P<string>"{3}(?:[^"\\]++|\\.|"(?!""))*+(?:"{3,5})?+|'{3}(?:[^']++|'(?!''))*+(?:'{3,5})?+)"""
+    r"""|(?P<part>[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\[^\n])*+"?+|'[^'\n]*+'?+)"""
+    r"""|(?P<dot>[ \t]*+\.[ \t]*+)|(?P<open>[\[{])|(?P<close>[\]}])|\#[^\n]*+|[^A-Za-z0-9_.\[\]{}"'\#-]++|.""",
+    re.DOTALL,
+)
+"""Every start matches, so that the pass is linear; what the grammar has no place for, ``tomllib`` refuses anyway."""
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
     """Return the table of a TOML text in UTF-8. Raises ``ValueError`` with the reason in words."""
-    import tomllib
-
     text = data.decode()
-    try:
-        if text.count(".") < MAX_KEY_PARTS and text.count("[") + text.count("{") <= MAX_BRACKETS:
-            return tomllib.loads(text)  # a short one: there are not enough of them in the whole text
-        from airlock_shared.wire.long_toml import read_long
+    _require_bounded(text)
+    return tomllib.loads(text)
 
-        return read_long(text, tomllib.loads, MAX_KEY_PARTS, MAX_BRACKETS)
-    except RecursionError as error:
-        message = f"nested deeper than {MAX_BRACKETS} levels"
-        raise ValueError(message) from error
+
+def _require_bounded(text: str) -> None:
+    parts = depth = 0
+    for piece in _PIECE.finditer(text):
+        kind = piece.lastgroup
+        if kind == "dot":
+            parts += 1
+        elif kind != "part":
+            parts = 0
+            depth = max(depth + (kind == "open") - (kind == "close"), 0)
+        if parts >= MAX_KEY_PARTS:
+            line = text.count("\n", 0, piece.start()) + 1
+            message = f"a key of more than {MAX_KEY_PARTS} parts (at line {line})"
+            raise ValueError(message)
+        if depth > MAX_BRACKETS:
+            message = f"nested deeper than {MAX_BRACKETS} levels"
+            raise ValueError(message)
