@@ -151,8 +151,6 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock/kept-payload@1",
         "airlock/people@1",
         "airlock/plan@2",
-        "airlock/report@2",
-        "airlock/report@3",
         "airlock/venue-services@1",
         "airlock/venue-signed@1",
     },
