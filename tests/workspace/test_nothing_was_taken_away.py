@@ -23,8 +23,6 @@ BEFORE: dict[str, Any] = json.loads((ROOT / "tests/vectors/before/commands.json"
 SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
     "commands": {
-        "airlock-offline transcript void-seal",
-        "airlock-offline transcript void-seal --json",
         "airlock-offline report make --pdf",
         "airlock-offline explain",
         "airlock-offline explain --json",
