@@ -142,13 +142,10 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     },
     "exit_codes": set(),
     "formats": {
-        "airlock/deployment@2",
-        "airlock/deployment@3",
         "airlock/hand-over@1",
         "airlock/hardware-record@1",
         "airlock/kept-payload@1",
         "airlock/people@1",
-        "airlock/plan@2",
         "airlock/venue-services@1",
         "airlock/venue-signed@1",
     },
