@@ -31,7 +31,7 @@ MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
-_URL = re.compile(r"https?://[\x21-\x7e]{1,300}", re.ASCII)
+_URL = re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII)
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
