@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 _LEFT_OUT: Counter[str] = Counter()
-_SIGNALS = {
+_SIGNALS: dict[signal.Signals, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGHUP: lambda *_: None,  # these tests go on under nohup; what they start has the default
     signal.SIGTERM: signal.SIG_DFL,
