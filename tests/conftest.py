@@ -1,4 +1,5 @@
-"""What every part of the tests has: temporary files of its own, and a list of what it left out, and why, at its end.
+"""What every part of the tests has: signals and a umask that are set here, temporary files of its own, and a list of what
+it left out, and why, at its end.
 
 Where ``AIRLOCK_LEFT_OUT`` names a file, one line a reason is written to it: how many tests, a tab, the reason.
 """
@@ -6,14 +7,46 @@ Where ``AIRLOCK_LEFT_OUT`` names a file, one line a reason is written to it: how
 from __future__ import annotations
 
 import os
+import signal
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 _LEFT_OUT: Counter[str] = Counter()
+_SIGNALS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGHUP: lambda *_: None,  # these tests go on under nohup; what they start has the default
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGPIPE: signal.SIG_IGN,  # as Python itself has it
+}
+_UMASK = 0o022
+
+
+def pytest_configure() -> None:
+    """Set what would be inherited by every command that a test starts: from nohup, from a shell's background, from cron."""
+    for number, handler in _SIGNALS.items():
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    os.umask(_UMASK)
+    if wrong := _wrong_with(Path(os.devnull)):
+        pytest.exit(f"{os.devnull} {wrong}: put it right first (mknod -m 666 {os.devnull} c 1 3), or tests fail", 3)
+
+
+def _wrong_with(null: Path) -> str:
+    """Return what is wrong with the null device, which other users' programs open too; empty when nothing is."""
+    try:
+        mode = null.stat().st_mode
+    except OSError as error:
+        return f"cannot be looked at ({error.strerror})"
+    if not stat.S_ISCHR(mode):
+        return "is no device"
+    return "" if stat.S_IMODE(mode) == 0o666 else f"has the mode {stat.S_IMODE(mode):04o} instead of 0666"
 
 
 @pytest.fixture(scope="session", autouse=True)

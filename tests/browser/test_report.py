@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.qr.read import texts_in
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
 from airlock_shared.text.fingerprint_words import grouped
 from browser.chromium import Page
-from shared.report.day import HOSTILE, offline_files, online_files, part_files, signed
+from shared.report.day import HOSTILE, offline_files, online_files, part_files, played, signed
 
 WIDTHS = [1280, 768, 375]
-CLOSE = Path(__file__).parents[1] / "vectors/before/report/market-close-online"
 PAPERS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
 OVERFLOWING = """[...document.querySelectorAll('body *')].filter((e) => !e.closest('svg')
   && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.outerHTML.slice(0, 80))"""
@@ -39,7 +37,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for half, files in (("offline", offline_files()), ("online", online_files())):
         (folder / f"{half}.html").write_bytes(make(files, judge).html)
-    (folder / "close.html").write_bytes(make(read_folder(CLOSE)[2], judge).html)
+    (folder / "close.html").write_bytes(make(played(), judge).html)
     return {name: folder / f"{name}.html" for name in ("offline", "online", "close")}
 
 

@@ -50,9 +50,8 @@ def ledger() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-def plan(contract: str = KNOWN, nonce: int = 5, order: str = "step-1", version: int = 2) -> str:
-    newer = PLAN.replace("airlock/plan@1", f"airlock/plan@{version}")
-    return newer + GIVE.format(contract=contract, nonce=nonce, order=order)
+def plan(contract: str = KNOWN, nonce: int = 5, order: str = "step-1") -> str:
+    return PLAN + GIVE.format(contract=contract, nonce=nonce, order=order)
 
 
 def prepare(desk: Desk, text: str = "") -> FinishedCommand:
@@ -126,9 +125,8 @@ def test_without_an_authorization_in_the_plan_the_list_is_what_is_missing(desk: 
         (plan(contract=STORAGE), "AUTH-CONTRACT"),
         (plan(order="step-9"), "AUTH-ORDER"),
         (plan(order="give"), "AUTH-ORDER"),
-        (plan(version=1), "PLAN-FORM"),
     ],
-    ids=["another-contract", "no-such-step", "no-order", "an-older-plan"],
+    ids=["another-contract", "no-such-step", "no-order"],
 )
 def test_what_could_not_be_signed_is_told_by_plan_check_and_is_not_prepared(desk: Desk, text: str, check: str) -> None:
     ended = prepare(desk, text.replace("{number}", "1"))
@@ -231,7 +229,7 @@ def test_a_rehearsal_in_this_mode_goes_the_whole_way(tmp_path: Path, ledger: Led
         table = BothMachines(tmp_path, services)
         table.pin()
         plan_file = table.write_plan("market-close")
-        text = plan_file.read_text().replace("airlock/plan@1", "airlock/plan@2")
+        text = plan_file.read_text()
         order = tomllib.loads(text)["steps"][0]["id"]
         signer = tomllib.loads(text)["steps"][0]["signer"]
         give = GIVE.format(contract=KNOWN, nonce=0, order=order).replace('"treasury"', f'"{signer}"')

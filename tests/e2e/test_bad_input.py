@@ -96,7 +96,7 @@ def test_a_file_that_is_not_there_is_named(desk: BothMachines) -> None:
         ('deadline_at_most = "30m"', 'deadline_at_most = "soon"', "PLAN-FORM"),
         ('signer = "treasury"', 'signer = "nobody"', "PLAN-SIGNER"),
         ("[limits]", "[limitz]", "PLAN-FIELD"),
-        ('format = "airlock/plan@1"', 'format = "airlock/plan@3"', "PLAN-FORM"),
+        ('format = "airlock/plan@1"', 'format = "airlock/plan@2"', "PLAN-FORM"),
         ("0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", "0xdad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", "PLAN-ADDRESS"),
         ("[ceremony]", "[ceremony", "PLAN-FORM"),
     ],

@@ -22,8 +22,7 @@ FIELDS = TRANSACTIONS["limit-update"]
 
 
 def _plan(limit: str) -> str:
-    newer = PLAN.replace("airlock/plan@1", "airlock/plan@2")
-    return newer.replace("max_fee_gwei_at_most", f'native_fee_at_most = "{limit}"\nmax_fee_gwei_at_most', 1)
+    return PLAN.replace("max_fee_gwei_at_most", f'native_fee_at_most = "{limit}"\nmax_fee_gwei_at_most', 1)
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ AMOUNT = EXAMPLE["calls"]["depositLp"]["leaves"]["amount"]["label"]
 OWN: dict[str, Any] = PROFILE | {part: PROFILE[part] | EXAMPLE[part] for part in ("structs", "calls")}
 DEPOSIT = f'call = "depositLp"\namount = "2500000000"\nbeneficiary = "{TRADER}"\n'
 CANCEL = f'struct = "CancelReq"\ntrader = "{TRADER}"\norder = "77"\n'
-NEWER = PLAN.replace("airlock/plan@1", "airlock/plan@2")
 TYPES = OTHER._replace(structs=OTHER.structs | {"CancelReq": _CANCEL})
 
 
@@ -46,7 +45,7 @@ def ledger() -> Iterator[Ledger]:
 
 
 def _built(desk: Desk, fields: str, path: str, *sent: str, more: tuple[object, ...] = ()) -> FinishedCommand:
-    text = NEWER.format(trader=TRADER, action="custom", fields=fields, number=1)
+    text = PLAN.format(trader=TRADER, action="custom", fields=fields, number=1)
     desk.path("plan.toml").write_text(text)
     words = ("--plan", desk.path("plan.toml"), "--step", "step-1", "-o", desk.path("requests.json"))
     return desk.online("call", "POST", path, *sent, *words, *more)
@@ -153,7 +152,7 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
     _with_endpoints(desk)
     step = PLAN.partition("[[steps]]")[2].partition("{fields}")[0]
     two = "[[steps]]" + step.replace("step-{number}", "deposit") + DEPOSIT
-    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=NEWER + two)
+    prepared = desk.prepare("custom", CANCEL, *BY_HAND, plan=PLAN + two)
     assert prepared.code == 0, prepared.err
     asked = [each.fields for each in desk.venue.asked if each.path in ("/v2/intents/cancel-order", "/v2/lp/deposit")]
     assert [{**each, "deadlineMs": ""} for each in asked] == [
@@ -220,7 +219,7 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
     desk: Desk, fields: str, text: str, said: str
 ) -> None:
     asked = len(desk.venue.asked)
-    ended = _with_endpoints(desk, text).prepare("custom", fields, plan=NEWER)
+    ended = _with_endpoints(desk, text).prepare("custom", fields, plan=PLAN)
     told = " ".join(ended.err.split())
     assert (ended.code, said in told, desk.path("requests.json").exists()) == (2, True, False), told
     assert "POST" not in [each.method for each in desk.venue.asked[asked:]]
@@ -229,13 +228,13 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
 def test_what_the_endpoint_answers_is_held_against_the_plan(desk: Desk) -> None:
     """The file has another scale than the venue: the amount that comes back is another one."""
     ended = _with_endpoints(desk, ENDPOINTS.replace("decimals = 6", "decimals = 5")).prepare(
-        "custom", DEPOSIT, *BY_HAND, plan=NEWER
+        "custom", DEPOSIT, *BY_HAND, plan=PLAN
     )
     assert (ended.code, "PLAN-FIELD" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
 
 
 def test_prepare_says_how_a_step_without_an_endpoint_is_built(desk: Desk) -> None:
-    ended = desk.prepare("custom", DEPOSIT, *BY_HAND, plan=NEWER)
+    ended = desk.prepare("custom", DEPOSIT, *BY_HAND, plan=PLAN)
     said = " ".join(ended.err.split())
     assert (ended.code, "airlock-online call POST PATH --plan PLAN --step STEP" in said) == (2, True), said
 

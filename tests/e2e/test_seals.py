@@ -67,51 +67,6 @@ def test_a_command_that_records_while_the_seal_is_made_makes_it_void_and_it_is_a
     assert [seal["entries"] for seal in verified.json()["seals"]] == [len(_events(desk)) - 1]
 
 
-def _spoil(desk: BothMachines) -> int:
-    """Record a seal too late, as an earlier version did; return its entry's number."""
-    transcript = TranscriptFile(desk.path("offline-home/transcript.jsonl"))
-    entries = transcript.entries()
-    app, seal = open_app(SoftwareLedger()), seal_of(entries, "desk-2026")
-    data = seal.as_data(app.address(PATH).address, app.sign_personal_message(PATH, seal.text()).rsv)
-    transcript.record("address", {"path": PATH}, entries[-1].at_ms)
-    return transcript.record(SEALED, data, entries[-1].at_ms).seq
-
-
-def test_a_transcript_that_an_earlier_version_spoiled_is_continued_and_hides_nothing(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan = desk.write_plan("referral-code")
-    spoiled = _spoil(desk)
-    refused = desk.offline("transcript", "verify")
-    assert (refused.code, "DOC-SEAL" in refused.err, "void-seal" in refused.err) == (4, True, True), refused.err
-    before = _events(desk)
-    told = desk.offline("transcript", "void-seal", "--json", typed="no\n")
-    assert told.code == 6, told.err
-    assert _events(desk) == before
-    told = desk.offline("transcript", "void-seal", "--json", typed="Yes\n")
-    assert (told.code, told.json()["void"]) == (0, [spoiled]), told.err
-    assert f"The seal at entry {spoiled} covers" in told.err
-    assert _events(desk)[:-1] == before
-    assert (_events(desk)[-1]["event"], _events(desk)[-1]["data"]["entry"]) == (VOID, spoiled)
-    assert desk.offline("transcript", "void-seal", "--json").json()["void"] == []
-    sealed = desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="Yes\n")
-    assert sealed.code == 0, sealed.err
-    verified = desk.offline("transcript", "verify", "--plan", plan, "--json")
-    assert (verified.code, len(verified.json()["seals"])) == (0, 1), verified.err
-
-
-def test_a_seal_that_is_wrong_in_another_way_cannot_be_declared_void(desk: BothMachines) -> None:
-    transcript = TranscriptFile(desk.path("offline-home/transcript.jsonl"))
-    entries = transcript.entries()
-    app, seal = open_app(SoftwareLedger()), seal_of(entries, "desk-2026")._replace(head="11" * 32)
-    data = seal.as_data(app.address(PATH).address, app.sign_personal_message(PATH, seal.text()).rsv)
-    wrong = transcript.record(SEALED, data, entries[-1].at_ms).seq
-    transcript.record(VOID, {"entry": wrong, "entries": seal.entries, "head": seal.head}, entries[-1].at_ms)
-    assert desk.offline("transcript", "verify").code == 4
-    refused = desk.offline("transcript", "void-seal", typed="Yes\n")
-    assert (refused.code, "DOC-SEAL" in refused.err) == (4, True), refused.err
-
-
 def test_seals_before_and_after_one_that_is_void_still_hold(tmp_path: Path) -> None:
     transcript = TranscriptFile(tmp_path / "transcript.jsonl")
     app = open_app(SoftwareLedger())

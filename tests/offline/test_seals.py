@@ -9,7 +9,7 @@ import pytest
 
 from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_shared.ceremony.seals import SEALED, VOID, LateSeal, Seal, check_seals, late_seals, seal_of
+from airlock_shared.ceremony.seals import SEALED, VOID, Seal, check_seals, seal_of
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.transcript_file import TranscriptFile
@@ -92,38 +92,14 @@ def test_the_ledger_shows_the_sealed_head_whole() -> None:
 # ---- a seal over a transcript that went on meanwhile -----------------------------------------------------------------
 
 
-def late() -> list[Entry]:
-    """A transcript in which an earlier version recorded a seal after another entry."""
+def test_a_seal_after_another_entry_is_refused_whatever_is_said_of_it() -> None:
     seal = sealed(chain("pinned"))[-1]
     went_on = chain("pinned", "clock-stated")
-    return [*went_on, next_entry(went_on[-1], 2_000, SEALED, seal.data)]
-
-
-def test_a_late_seal_is_refused_and_its_place_is_named() -> None:
-    entries = late()
-    with pytest.raises(DocumentError, match="the seal at entry 2 is void: it covers 1 entries") as caught:
-        check_seals(entries)
-    assert caught.value.check == "DOC-SEAL"
-    assert late_seals(entries) == [LateSeal(2, Seal("desk", 1, entries[0].hash))]
-
-
-def test_a_late_seal_that_was_declared_void_is_none_and_the_transcript_goes_on() -> None:
-    entries = late()
-    entries = [*entries, next_entry(entries[-1], 3_000, VOID, {"entry": 2})]
-    assert check_seals(entries) == []
-    assert late_seals(entries) == []
-    assert [seal.entries for seal, _, _ in check_seals(sealed(entries))] == [4]
-
-
-def test_a_declaration_about_another_entry_voids_nothing() -> None:
-    entries = late()
-    with pytest.raises(DocumentError, match="the seal at entry 2 is void"):
-        check_seals([*entries, next_entry(entries[-1], 3_000, VOID, {"entry": 1})])
-
-
-def test_a_seal_that_is_wrong_in_another_way_is_no_late_one() -> None:
-    with pytest.raises(DocumentError, match="another key"):
-        late_seals(sealed(chain("pinned"), ceremony="other"))
+    late = [*went_on, next_entry(went_on[-1], 2_000, SEALED, seal.data)]
+    for entries in (late, [*late, next_entry(late[-1], 3_000, VOID, {"entry": 2})]):
+        with pytest.raises(DocumentError, match="the seal at entry 2 is wrong: it does not seal the entries") as caught:
+            check_seals(entries)
+        assert (caught.value.check, caught.value.got.partition(",")[0]) == ("DOC-SEAL", "1 entries")
 
 
 def test_what_is_said_of_a_head_is_recorded_after_that_head_alone(tmp_path: Path) -> None:

@@ -139,6 +139,42 @@ def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:
         assert RpcClient(node.url, client).fees() == Fees(2 * GWEI + 5, 5)
 
 
+MISSING = Failure(-32601, "the method does not exist")
+
+
+@pytest.mark.parametrize("code", [-32601, -32004, -32000])
+def test_without_a_fee_history_the_newest_block_tells_the_base_fee(client: Http, code: int) -> None:
+    answers = {"eth_feeHistory": Failure(code, "no"), "eth_getBlockByNumber": {"baseFeePerGas": hex(3 * GWEI)}}
+    with Node(answers) as node:
+        assert RpcClient(node.url, client).fees() == Fees(6 * GWEI + GWEI // 10, GWEI // 10)
+    assert ("eth_getBlockByNumber", ["latest", False]) in node.asked
+
+
+@pytest.mark.parametrize("block", [None, {}, [], {"baseFeePerGas": None}, {"baseFeePerGas": 5}])
+def test_without_any_base_fee_there_is_none(client: Http, block: object) -> None:
+    answers = {"eth_feeHistory": MISSING, "eth_getBlockByNumber": block}
+    with Node(answers) as node, pytest.raises(ServiceError, match="eth_getBlockByNumber"):
+        RpcClient(node.url, client).fees()
+
+
+def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http) -> None:
+    with Node({"eth_maxPriorityFeePerGas": MISSING}) as node:
+        with pytest.raises(RpcError) as caught:
+            RpcClient(node.url, client).fees()
+        assert "--priority-fee-gwei" in caught.value.do
+        assert RpcClient(node.url, client).fees(priority_wei=7) == Fees(2 * GWEI + 7, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])],
+)
+def test_a_fee_by_hand_is_not_asked_for(client: Http, given: dict[str, int], asked: list[str]) -> None:
+    with Node() as node:
+        RpcClient(node.url, client).fees(**given)
+    assert node.methods == asked
+
+
 def test_a_call_is_estimated_and_called_as_it_would_be_sent(client: Http) -> None:
     with Node({"eth_call": "0xBEef"}) as node:
         rpc = RpcClient(node.url, client)

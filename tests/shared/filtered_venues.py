@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.profile import resolve
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.documents.deployment import FORMAT_WITH_FILTERS, FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import DOMAIN_TYPE, TREASURY
 from shared.token_records import MAINNET_USDC, USDC_RECORD
@@ -104,7 +104,7 @@ def unfiltered_document(venue: FilteredVenue) -> dict[str, Any]:
     document["domains"]["referral"]["chainId"] = venue.chain_id
     document["contracts"] |= {"tradingRouter": venue.contract, "usdc": USDC}
     changed = {"chain_id": venue.chain_id, "rehearsal": True, "name": "filtered", "signed": resolve(profile)}
-    return document | changed | {"format": FORMAT_WITH_PROFILE}
+    return document | changed
 
 
 def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = N
         "fields": fields,
     }
     told = {"usdc": "0x" + USDC_RECORD.hex(), "messages": {venue.struct: filters}}
-    return unfiltered_document(venue) | {"format": FORMAT_WITH_FILTERS, "device_metadata": told}
+    return unfiltered_document(venue) | {"device_metadata": told}
 
 
 def deployed(document: dict[str, Any]) -> Deployment:

@@ -12,10 +12,8 @@ from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, element_of
 from airlock_shared.checks.authorization import plan_faults
 from airlock_shared.checks.case import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
-from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
-from airlock_shared.plan.reader import parse_plan
 from shared.world import (
     PLAN_TEXTS,
     VECTORS,
@@ -111,11 +109,6 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]
     assert _mistakes(known, "0x" + "0" * 40) == [("PLAN-ADDRESS", contract)]
     assert _mistakes("nonce = 5", "nonce = -5")[0][0] == "PLAN-FIELD"
-
-
-def test_an_older_plan_does_not_hold_one_and_says_which_form_does() -> None:
-    with pytest.raises(PlanError, match="an authorization needs the newer form"):
-        parse_plan(PLAN_TEXTS[FOLDER].replace("airlock/plan@2", "airlock/plan@1").encode())
 
 
 def test_a_document_with_the_whole_plan_is_read_again_as_it_was_written() -> None:

@@ -19,7 +19,7 @@ from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.checks.second_opinion import document_of
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS
@@ -43,14 +43,13 @@ FEES: dict[str, Any] = {
 
 
 def _deployed(profile: dict[str, Any] = FEES) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": FORMAT_WITH_PROFILE, "signed": resolve(profile)}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
     return with_venue(parse_deployment(to_bytes(document)))
 
 
 def _plan_text(limit: str | None) -> bytes:
     line = "" if limit is None else f"native_fee_at_most = {limit}\n"
-    newer = PLAN if limit is None else PLAN.replace("airlock/plan@1", "airlock/plan@2")
-    return newer.replace("max_fee_gwei_at_most", f"{line}max_fee_gwei_at_most", 1).encode()
+    return PLAN.replace("max_fee_gwei_at_most", f"{line}max_fee_gwei_at_most", 1).encode()
 
 
 def _situation(limit: str | None = '"0.0005"', deployment: Deployment | None = None) -> Situation:

@@ -20,7 +20,7 @@ from airlock_shared.catalogue.kinds import field
 from airlock_shared.catalogue.profile import FORMAT, resolve, shipped, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.custom_steps import read_custom_fields
 from airlock_shared.plan.decisions import decide
@@ -52,7 +52,7 @@ def _resolved(profile: dict[str, Any]) -> dict[str, Any]:
 
 def _deployed(signed: dict[str, Any], **contracts: str) -> Deployment:
     pinned = DOCUMENT["contracts"] | contracts
-    document = {**DOCUMENT, "contracts": pinned, "format": FORMAT_WITH_PROFILE, "signed": signed}
+    document = {**DOCUMENT, "contracts": pinned, "signed": signed}
     return with_venue(parse_deployment(to_bytes(document)))
 
 

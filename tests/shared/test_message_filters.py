@@ -11,7 +11,7 @@ import pytest
 from airlock_shared.catalogue.filtered_structs import schema_hash
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.documents.deployment import FORMAT, FORMAT_WITH_FILTERS, parse_deployment, read_deployment
+from airlock_shared.documents.deployment import parse_deployment, read_deployment
 from airlock_shared.errors import DocumentError
 from shared.filtered_venues import (
     LIMIT,
@@ -31,7 +31,6 @@ from shared.world import to_bytes
 @pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
 def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
     deployment = deployed(filtered_document(venue))
-    assert deployment.document["format"] == FORMAT_WITH_FILTERS
     [found] = deployment.filters.values()
     published = venue.published
     assert (found.struct, found.label, found.contract.hex()) == (
@@ -76,23 +75,11 @@ def test_a_deployment_without_filters_is_as_it_was() -> None:
     assert not any(line.startswith("Ledger:") for line in deployment_lines(deployed(document)))
 
 
-@pytest.mark.parametrize("format_name", [FORMAT, "airlock/deployment@2"])
-def test_a_reader_of_the_earlier_forms_refuses_filters(format_name: str) -> None:
-    document = filtered_document(PERMIT) | {"format": format_name}
-    if format_name == FORMAT:
-        del document["signed"]
-    with pytest.raises(DocumentError, match="unknown members") as caught:
-        read_deployment(document)
-    assert (caught.value.check, caught.value.where) == ("DOC-FIELD", "device_metadata")
-
-
 @pytest.mark.parametrize(
-    "metadata", [None, {}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}, {"messages": {}, "x": {}}]
+    "metadata", [{}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}, {"messages": None}, {"messages": {}, "x": {}}]
 )
-def test_the_form_with_filters_has_some(metadata: Any) -> None:
+def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
     document = filtered_document(PERMIT) | {"device_metadata": metadata}
-    if metadata is None:
-        del document["device_metadata"]
     with pytest.raises(DocumentError) as caught:
         read_deployment(document)
     assert caught.value.check == "DOC-FIELD"

@@ -15,9 +15,8 @@ from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, resolve, venue_
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
-from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.steps import decided_row
 from shared.make_payloads import DESK, NOW_MS, TREASURY
@@ -44,12 +43,12 @@ def _own(**changes: Any) -> dict[str, Any]:
 
 
 def _deployed(calls: dict[str, Any]) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": FORMAT_WITH_PROFILE, "signed": resolve(_profile(calls))}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(_profile(calls))}
     return with_venue(parse_deployment(to_bytes(document)))
 
 
 def _situation(values: dict[str, str], calls: dict[str, Any] | None = None, call: str = "depositLp") -> Situation:
-    text = (VECTORS / "transactions/plan.toml").read_text().replace("airlock/plan@1", "airlock/plan@2")
+    text = (VECTORS / "transactions/plan.toml").read_text()
     fields = ", ".join(f'"{path}" = "{value}"' for path, value in ({"call": call} | values).items())
     step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {{ {fields} }}\n'
     return Situation(parse_plan((text + step).encode()), _deployed(calls or _own()), NOW_MS)
@@ -236,32 +235,6 @@ def test_a_custom_step_names_its_struct_or_its_call(fields: str) -> None:
     with pytest.raises(PlanError) as refused:
         parse_plan((text + step).encode())
     assert refused.value.check == "PLAN-FIELD"
-
-
-OWN_STEP = '\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { call = "x" }\n'
-WITH_FEE = ("max_fee_gwei_at_most", 'native_fee_at_most = "0.1"\nmax_fee_gwei_at_most')
-
-
-@pytest.mark.parametrize("brought", ["a call", "a fee"])
-def test_what_a_profile_alone_brings_into_a_plan_needs_the_newer_form(brought: str) -> None:
-    text = (VECTORS / "transactions/plan.toml").read_text()
-    older = text + OWN_STEP if brought == "a call" else text.replace(*WITH_FEE, 1)
-    with pytest.raises(PlanError) as refused:
-        parse_plan(older.encode())
-    assert (refused.value.check, refused.value.expected) == ("PLAN-FORM", "airlock/plan@2")
-    assert refused.value.where.startswith("format, line ")
-    [mistake] = find_mistakes(older.encode())
-    assert (mistake.error.expected, mistake.line.startswith("format")) == ("airlock/plan@2", True)
-    newer = older.replace("airlock/plan@1", "airlock/plan@2")
-    assert parse_plan(newer.encode()).steps
-    assert find_mistakes(newer.encode()) == []
-
-
-def test_both_forms_are_read_and_are_two_plans() -> None:
-    text = (VECTORS / "transactions/plan.toml").read_text()
-    first, second = (parse_plan(each.encode()) for each in (text, text.replace("plan@1", "plan@2")))
-    assert first.fingerprint != second.fingerprint
-    assert first._replace(fingerprint="") == second._replace(fingerprint="")
 
 
 def test_a_struct_may_have_a_member_called_call() -> None:

@@ -25,7 +25,7 @@ from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.payload import known_struct
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE, Deployment, parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
@@ -60,7 +60,7 @@ def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
 
 def deployed(profile: dict[str, Any]) -> Deployment:
     """Return the deployment of the vectors with a profile's result, as it is read from its file."""
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": FORMAT_WITH_PROFILE, "signed": resolve(profile)}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
     return with_venue(parse_deployment(to_bytes(document)))
 
 
@@ -488,16 +488,7 @@ def test_a_leaf_is_found_at_any_depth() -> None:
 
 
 def test_a_newer_deployment_says_which_machine_to_update() -> None:
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": "airlock/deployment@4"}
+    document = {**json.loads(DEPLOYMENT_TEXT), "format": "airlock/deployment@2"}
     with pytest.raises(DocumentError, match="newer version") as caught:
         parse_deployment(to_bytes(document))
     assert "update Airlock on this machine" in caught.value.do
-
-
-@pytest.mark.parametrize("format_name", ["airlock/deployment@1", "airlock/deployment@2"])
-def test_a_profile_belongs_to_the_second_version_and_to_no_other(format_name: str) -> None:
-    document = {**json.loads(DEPLOYMENT_TEXT), "format": format_name}
-    if format_name.endswith("1"):
-        document["signed"] = resolve(PROFILE)
-    with pytest.raises(DocumentError, match="members"):
-        parse_deployment(to_bytes(document))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from eth_account import Account
@@ -23,6 +24,7 @@ from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
 
 HOSTILE = '<script>document.title="owned"</script><img src=x onerror=alert(1)> " \' & </td></table>'
+PLAYED = Path(__file__).parents[2] / "vectors/report/market-close"
 HIDDEN = "a\u202eb\u200bc\x1b[31m"
 Event = tuple[str, dict[str, Any]]
 
@@ -181,6 +183,11 @@ def part_files(signer: str) -> dict[str, bytes]:
     document["header"] |= {"count": len(mine), "signer": signer}
     files = {name: data for name, data in offline_files().items() if name in ("plan.toml", "deployment.json")}
     return files | {"requests.json": to_bytes(document)}
+
+
+def played() -> dict[str, bytes]:
+    """Return the artefacts of a ceremony that was played in a rehearsal, of the online machine's report."""
+    return {path.name: path.read_bytes() for path in PLAYED.iterdir()}
 
 
 def online_files() -> dict[str, bytes]:

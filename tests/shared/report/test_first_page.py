@@ -6,7 +6,6 @@ import copy
 import hashlib
 import re
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.cli.report_folder import read_folder
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report.evidence.timeline import KINDS
 from airlock_shared.report.page.front import is_of_chain, transaction_of
@@ -25,10 +23,9 @@ from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import make
 from shared.make_payloads import KEYS
-from shared.report.day import HOSTILE, offline_files, online_files, part_files, sealed
+from shared.report.day import HOSTILE, offline_files, online_files, part_files, played, sealed
 from shared.world import whole
 
-CLOSE = Path(__file__).parents[2] / "vectors/before/report/market-close-online"
 EVIDENCE = "<h2>Fingerprints</h2>"
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
@@ -37,7 +34,7 @@ TREASURY = next(iter(KEYS))
 
 def close() -> Row:
     """Return the report of a ceremony that was played in a rehearsal."""
-    return make(read_folder(CLOSE)[2], judge).value
+    return make(played(), judge).value
 
 
 def first_page(value: Row) -> str:
@@ -306,7 +303,7 @@ def test_a_hash_may_break_in_its_middle_alone_and_what_only_begins_like_one_anyw
 
 
 def test_the_page_that_people_sign_has_the_values_that_decide_and_the_reports_own_fingerprint() -> None:
-    made = make(read_folder(CLOSE)[2], judge)
+    made = make(played(), judge)
     told = signed_by_hand(made.html.decode())
     mark = hashlib.sha256(made.json).hexdigest()
     assert mark in told.replace(" ", "")

@@ -533,6 +533,7 @@ def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
             "steps[3].request.decided[0].raw",
         ),
         (json.dumps(made.value).encode(), made.html, files, "REPORT-FIELD", ""),
+        (made.json.replace(b"report@1", b"report@2", 1), made.html, files, "REPORT-FIELD", "format"),
         (made.json.replace(b'"complete": false', b'"complete": 0'), made.html, files, "REPORT-FIELD", "complete"),
         (b"[]", made.html, files, "REPORT-ARTEFACT", "artefacts"),
         (made.json, made.html[:-1], files, "REPORT-PAGE", f"byte {len(made.html) - 1}"),

@@ -1,4 +1,4 @@
-"""``transcript show``, ``seal``, ``void-seal`` and ``verify``."""
+"""``transcript show``, ``seal`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, late_seals, seal_of, signer_of
+from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -140,35 +140,6 @@ def _seal_once(
         return None
     say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
     return entry
-
-
-@transcript.command("void-seal")
-@json_option
-@click.pass_obj
-def void_seal(state: OfflineHome, as_json: bool) -> None:
-    r"""Declare a seal void that an earlier version recorded too late, so that the transcript can continue.
-
-    Nothing is removed: the seal stays in the transcript, and the declaration names it. A seal that is wrong in any
-    other way is never void: it is evidence.
-
-    \b
-    Example:
-      airlock-offline transcript void-seal
-    """
-    entries = state.transcript.entries()
-    late = late_seals(entries)
-    for number, seal in late:
-        say(f"The seal at entry {number} covers {seal.entries} entries. These were recorded before it:")
-        for entry in entries[seal.entries : number]:
-            say(f"  {entry.seq:>4}  {utc_text(entry.at_ms)}  {safe(entry.event)}")
-    if late:
-        ask_yes("Declare it void? This cannot be undone.", piped=state.rehearses())
-    for number, seal in late:
-        state.transcript.record(VOID, {"entry": number, "entries": seal.entries, "head": seal.head}, now_ms())
-    if not late:
-        say("No seal was recorded too late; nothing to do.")
-    if as_json:
-        show_json({"ok": True, "void": [number for number, _ in late]})
 
 
 @transcript.command("verify")

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from airlock_online.clients.http_messages import HttpCall, Reply, json_of, reason_text
+from airlock_online.clients.http_messages import HttpCall, Reply, json_of, unexpected
+from airlock_online.clients.reasons import code_of, reason_text
 from airlock_online.clients.spacing import Spacing, spacing_of
 from airlock_online.clients.urls import join
 from airlock_online.error_codes import known_code
@@ -103,7 +104,7 @@ class BuilderClient:
             error.retry_after_s = reply.retry_after_s
             raise
         if type(data) is not dict:
-            raise _unknown_shape(url, reply.status, "data is not an object")
+            raise _unknown_shape(url, reply, "data is not an object")
         return data
 
     def read(self, path: str, fields: Fields | None = None) -> Any:
@@ -115,15 +116,15 @@ class BuilderClient:
         url, reply = self._ask("/v2/meta", {}, "GET")
         data = _data_of(url, reply)
         if type(data) is not dict:
-            raise _unknown_shape(url, reply.status, "data is not an object")
+            raise _unknown_shape(url, reply, "data is not an object")
         return Meta(data, reply.body)
 
     def ready(self) -> Readiness:
-        """Return what the readiness probe says. Raises ``ServiceError`` when it says neither ready nor not ready."""
-        url, reply = self._ask("/ready", {}, "GET")
+        """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""
+        url, reply = self._ask("/ready", {}, "GET", patient=False)
         document = json_of(reply, url)
         if reply.status not in (200, 503) or type(document) is not dict:
-            raise _unknown_shape(url, reply.status, "neither ready nor not ready")
+            raise _unknown_shape(url, reply, "neither ready nor not ready")
         data = document.get("data")
         ready = reply.status == 200 and document.get("ok") is True and type(data) is dict and data.get("ready") is True
         return Readiness(ready, _components(document))
@@ -166,7 +167,7 @@ def _data_of(url: str, reply: Reply) -> Any:
         raise _told_to_wait(url, reply)
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
-        raise _unknown_shape(url, reply.status, "no object")
+        raise _unknown_shape(url, reply, "no object")
     if (
         envelope.get("ok") is True
         and 200 <= reply.status < 300
@@ -175,22 +176,16 @@ def _data_of(url: str, reply: Reply) -> Any:
     ):
         return envelope["data"]
     if envelope.get("ok") is False and envelope.get("data") is None:
-        raise _error_of(url, reply.status, envelope.get("error"))
-    raise _unknown_shape(url, reply.status, "an envelope that is contradictory or incomplete")
+        raise _error_of(url, reply, envelope.get("error"))
+    raise _unknown_shape(url, reply, "an envelope that is contradictory or incomplete")
 
 
 def _told_to_wait(url: str, reply: Reply) -> ServiceError:
     """Return the error of a 429, whose body may be anything: a proxy before the builder may have written it."""
-    try:
-        envelope = json_of(reply, url)
-    except ServiceError:
-        envelope = None
-    error = envelope.get("error") if type(envelope) is dict else None
-    code = error.get("code") if type(error) is dict else None
     wait = "it gives no time" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
     return BuilderError(
         f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
-        code=code if type(code) is str and code else "RATE_LIMITED",
+        code=code_of(reply.body) or "RATE_LIMITED",
         status=429,
         details=None,
         do=advice_on("RATE_LIMITED"),
@@ -203,16 +198,16 @@ def advice_on(code: str) -> str:
     return known.do if known else "read the message; if it does not help, ask the builder's operator"
 
 
-def _error_of(url: str, status: int, error: object) -> ServiceError:
+def _error_of(url: str, reply: Reply, error: object) -> ServiceError:
     if type(error) is not dict or type(error.get("code")) is not str or not error["code"]:
-        return _unknown_shape(url, status, "ok is false and there is no error code")
+        return _unknown_shape(url, reply, "ok is false and there is no error code")
     code, message, details = error["code"], error.get("message"), error.get("details")
     told = safe(message, limit=500) if type(message) is str else "no message"
     more = f"; details: {safe(json.dumps(details), limit=1000)}" if details is not None else ""
     return BuilderError(
-        f"{url} said {safe(code, limit=64)} (HTTP {status}): {told}{more}",
+        f"{url} said {safe(code, limit=64)} (HTTP {reply.status}): {told}{more}",
         code=code,
-        status=status,
+        status=reply.status,
         details=details,
         do=advice_on(code),
     )
@@ -228,9 +223,8 @@ def _components(document: Mapping[str, Any]) -> dict[str, Any]:
     return dict(details) if type(details) is dict else {}
 
 
-def _unknown_shape(url: str, status: int, what: str) -> ServiceError:
-    return ServiceError(
-        f"{url} answered {status} in a form that the specification does not have: {what}",
-        status=status,
-        do="check that the address is the builder's, and its version",
-    )
+def _unknown_shape(url: str, reply: Reply, what: str) -> ServiceError:
+    told = f"{url} answered {reply.status} in a form that the specification does not have ({what})"
+    error = unexpected(reply, told, "check that the address is the builder's, and its version")
+    error.code = code_of(reply.body) if reply.status >= 400 else ""
+    return error

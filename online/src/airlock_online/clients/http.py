@@ -16,9 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from functools import cached_property, lru_cache, partial
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import cached_property, lru_cache
+from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urljoin, urlsplit
 
 import h11
 import httpcore
@@ -35,7 +39,7 @@ from airlock_online.clients.http_messages import (
     Reply,
     json_of,
     read_reason,
-    reason_text,
+    unexpected,
 )
 from airlock_online.clients.kept import Gone, KeptLines, Line, connect
 from airlock_shared.errors import ServiceError, UsageError
@@ -56,10 +60,12 @@ __all__ = [
     "Timeouts",
     "json_of",
     "read_reason",
-    "reason_text",
+    "unexpected",
 ]
 
-READ_ATTEMPTS = 4  # of a read that answers 429
+READ_ATTEMPTS = 4  # of a read that is told to wait
+TOO_MANY, AWAY = 429, (502, 503, 504)
+FOREVER_S = 999_999_999
 QUESTIONS = 4096  # that are asked again and again, and kept as they were built
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
@@ -111,6 +117,7 @@ class Http:
         plain_http: bool = False,
         api_key: ApiKey | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        now_s: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         waiting: Callable[[str], AbstractContextManager[None]] = lambda _host: nullcontext(),
     ) -> None:
@@ -118,6 +125,7 @@ class Http:
         self._ca_file, self._proxy, self._plain_http = ca_file, proxy, plain_http
         self._api_key = api_key
         self._monotonic = monotonic
+        self._now_s = now_s
         self._sleep = sleep
         self._waiting = waiting
         self._open: set[Exchange] = set()
@@ -172,16 +180,19 @@ class Http:
             exchange.head_bytes = None
             exchange.until = began + (self.timeouts.stream_total if stream else self.timeouts.total)
             try:
-                yield OpenReply(
-                    response.status,
-                    _header(response.headers, "content-type").partition(";")[0].strip().lower(),
-                    self._chunks(response, call.url, max_bytes),
-                    _retry_after(_header(response.headers, "retry-after")),
-                    _header(response.headers, "date"),
-                )
+                chunks = self._chunks(response, call.url, max_bytes)
+                yield self._opened(response.status, response.headers, chunks, call.url)
             finally:
                 with suppress(*_FOREIGN):
                     response.close()
+
+    def _opened(
+        self, status: int, headers: Sequence[tuple[bytes, bytes]], chunks: Iterator[bytes], url: str
+    ) -> OpenReply:
+        content_type = _header(headers, "content-type").partition(";")[0].strip().lower()
+        date, location = _header(headers, "date"), _header(headers, "location")
+        retry_after_s = _retry_after(_header(headers, "retry-after"), date, self._now_s)
+        return OpenReply(status, content_type, chunks, retry_after_s, date, _redirect(status, url, location))
 
     def _build_question(self, url: str, query: tuple[tuple[str, str | int], ...]) -> httpcore.Request:
         return self._request(HttpCall("GET", url, dict(query)), self.timeouts.poll)
@@ -254,7 +265,7 @@ class Http:
     def exchange(self, call: HttpCall, *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
         """Send one request, once, and return its whole reply. Raises as :meth:`open`."""
         with self.open(call, max_bytes=max_bytes) as reply:
-            return Reply(reply.status, reply.content_type, b"".join(reply.chunks), reply.retry_after_s, reply.date)
+            return reply.with_body(b"".join(reply.chunks))
 
     def poll(self, url: str, query: Mapping[str, str | int], *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
         """GET what is asked for again and again and changes nothing at the other end, on a connection that is kept.
@@ -304,10 +315,8 @@ class Http:
                 line.close()
             else:
                 self._kept.give_back(origin, line)
-        header = partial(_header, told.headers)
-        _require_plain(call.url, header("content-encoding"), told.status)
-        content_type = header("content-type").partition(";")[0].strip().lower()
-        return Reply(told.status, content_type, told.body, _retry_after(header("retry-after")), header("date"))
+        _require_plain(call.url, _header(told.headers, "content-encoding"), told.status)
+        return self._opened(told.status, told.headers, iter(()), call.url).with_body(told.body)
 
     @contextmanager
     def _watched(self, call: HttpCall, exchange: Exchange) -> Iterator[None]:
@@ -329,19 +338,18 @@ class Http:
         return self.ask_patiently(HttpCall("GET", url, query or {}))
 
     def ask_patiently(self, call: HttpCall) -> Reply:
-        """Ask for what changes nothing at the other end; told 429, wait as told (bounded) and ask again.
+        """Ask for what changes nothing at the other end; told to wait, wait as told (bounded) and ask again.
 
-        No submission may come this way: nothing else is ever asked twice.
+        A 429 tells to wait, with a time or without one, and what says that a service is away tells it with one. No
+        submission may come this way: nothing else is ever asked twice.
         """
         wait = 1
         for _ in range(READ_ATTEMPTS - 1):
             reply = self.exchange(call)
-            if reply.status != 429:
+            asked = max(wait, reply.retry_after_s or 0)
+            waits = reply.status == TOO_MANY or (reply.status in AWAY and reply.retry_after_s is not None)
+            if not waits or asked > WAIT_AT_MOST_S:
                 return reply
-            asked = wait if reply.retry_after_s is None else reply.retry_after_s
-            if asked > WAIT_AT_MOST_S:
-                do = "wait that long, then run it again"
-                raise ServiceError(f"{call.url} asks to wait {asked} s", status=429, do=do)
             self._sleep(asked)
             wait *= 2
         return self.exchange(call)
@@ -350,14 +358,42 @@ class Http:
         """Return the JSON value of a 200 reply to a GET. Raises ``ServiceError`` for everything else."""
         reply = self.read(url, query)
         if reply.status != 200:
-            raise ServiceError(
-                f"{url} answered {reply.status}: {reason_text(reply.body)}", status=reply.status, do="try again later"
-            )
+            raise unexpected(reply, f"{url} answered {reply.status}", "try again later")
         return json_of(reply, url)
 
 
-def _retry_after(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
+def _retry_after(text: str, date: str, now_s: Callable[[], float]) -> int | None:
+    """Return in how many seconds to come again: a number of them, or a date in one of three forms (RFC 9110, 10.2.3).
+
+    A date is of the service's own clock, which its ``date`` tells; without that, of this machine's.
+    """
+    if text.isascii() and text.isdigit():
+        return int(text[:9]) if len(text) <= 9 else FOREVER_S
+    if (until_s := _unix_s(text)) is None:
+        return None
+    stated_s = _unix_s(date)
+    return min(max(ceil(until_s - (now_s() if stated_s is None else stated_s)), 0), FOREVER_S)
+
+
+def _unix_s(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()  # asctime's form names no zone
+
+
+def _redirect(status: int, url: str, location: str) -> str:
+    """Return where a redirect leads, safe to show: no credentials, no query; empty for what is none."""
+    if not location or not 300 <= status < 400:
+        return ""
+    try:
+        parts = urlsplit(urljoin(url, location))
+    except ValueError:
+        return "what is no address"
+    if not parts.netloc:
+        return "what is no address"
+    return safe(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}", limit=200)
 
 
 def _header(headers: Sequence[tuple[bytes, bytes]], name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from airlock_online.clients.reasons import reason_text
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json
@@ -32,13 +33,18 @@ class HttpCall(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A whole reply. ``retry_after_s`` is None without a Retry-After header in seconds; ``date`` is the Date header."""
+    """A whole reply.
+
+    ``retry_after_s`` is in how many seconds to come again, None without a Retry-After header that says so; ``date`` is the
+    Date header; ``location`` is where a redirect leads, safe to show, without credentials and query.
+    """
 
     status: int
     content_type: str
     body: bytes
     retry_after_s: int | None
     date: str = ""
+    location: str = ""
 
 
 class OpenReply(NamedTuple):
@@ -48,18 +54,19 @@ class OpenReply(NamedTuple):
     content_type: str
     chunks: Iterator[bytes]
     retry_after_s: int | None
-    date: str = ""
+    date: str
+    location: str
+
+    def with_body(self, body: bytes) -> Reply:
+        """Return the reply with as much of its body as was read."""
+        return Reply(self.status, self.content_type, body, self.retry_after_s, self.date, self.location)
 
 
 def json_of(reply: Reply, url: str) -> Any:
     """Return the JSON value of a reply. Raises ``ServiceError`` when its type or its text is not strict JSON."""
     if reply.content_type != JSON and not reply.content_type.endswith("+json"):
-        raise ServiceError(
-            f"{url} answered {reply.status} with {safe(reply.content_type, limit=80)!r} instead of JSON: "
-            f"{reason_text(reply.body)}",
-            status=reply.status,
-            do="check that the address is the service's",
-        )
+        told = f"{url} answered {reply.status} with {safe(reply.content_type, limit=80)!r} instead of JSON"
+        raise unexpected(reply, told, "check that the address is the service's")
     try:
         return parse_json(reply.body, max_bytes=MAX_JSON_BYTES)
     except DocumentError as error:
@@ -70,9 +77,21 @@ def json_of(reply: Reply, url: str) -> Any:
         ) from error
 
 
-def reason_text(body: bytes, *, limit: int = 500) -> str:
-    """Return a reply's body as text that is safe to show."""
-    return safe(body[: 4 * limit].decode("utf-8", "replace"), limit=limit) or "no text"
+def unexpected(reply: Reply, told: str, do: str = "") -> ServiceError:
+    """Return the error of a reply that is not the one that was asked for: what is ``told`` of it, and why it came.
+
+    A redirect is never followed, so that nobody else is asked and nothing is sent twice; its body only says so again.
+    """
+    do = f"wait {reply.retry_after_s} s, then run it again" if reply.retry_after_s else do
+    if reply.location:
+        told = f"{told}, a redirect to {reply.location}, which Airlock does not follow"
+        do = "if the service has moved there, give it that address"
+    else:
+        wait = f", asking to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
+        told = f"{told}{wait}: {reason_text(reply.body)}"
+    error = ServiceError(told, status=reply.status, do=do)
+    error.retry_after_s = reply.retry_after_s
+    return error
 
 
 def read_reason(reply: OpenReply) -> str:

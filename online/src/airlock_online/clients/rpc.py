@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, json_of, reason_text
+from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, json_of, unexpected
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -142,16 +142,34 @@ class RpcClient:
         """Return the gas that a call would use now. Raises ``RpcError`` with the revert's data when it would revert."""
         return self._quantity("eth_estimateGas", [call.as_json()])
 
-    def fees(self) -> Fees:
-        """Return fees for one of the next blocks: the node's priority fee, over a base fee that may double."""
+    def fees(self, most_wei: int | None = None, priority_wei: int | None = None) -> Fees:
+        """Return fees for one of the next blocks: the node's priority fee, over a base fee that may double.
+
+        What is given is not asked for.
+        """
+        if priority_wei is None:
+            try:
+                priority_wei = self._quantity("eth_maxPriorityFeePerGas", [])
+            except RpcError as error:  # not every node has this method, and none of its others tells a priority fee
+                error.do = "give it by hand with --priority-fee-gwei, or use another node"
+                raise
+        if most_wei is None:
+            most_wei = BASE_FEE_BLOCKS * self._base_fee() + priority_wei
+        return Fees(most_wei, priority_wei)
+
+    def _base_fee(self) -> int:
+        """Return the base fee of the block to come; of the newest one by a node that has no ``eth_feeHistory``."""
         method = "eth_feeHistory"
-        history = self._ask(method, ["0x1", "latest", []])
-        base_fees = history.get("baseFeePerGas") if type(history) is dict else None
+        try:
+            history = self._ask(method, ["0x1", "latest", []])
+            base_fees = history.get("baseFeePerGas") if type(history) is dict else None
+        except RpcError:
+            method = "eth_getBlockByNumber"
+            block = self._ask(method, ["latest", False])
+            base_fees = [block["baseFeePerGas"]] if type(block) is dict and "baseFeePerGas" in block else None
         if type(base_fees) is not list or not base_fees:
             raise self._odd(method, "no baseFeePerGas: the chain has no EIP-1559 fees")
-        base = self._read_quantity(method, base_fees[-1])  # the last one is that of the block to come
-        priority = self._quantity("eth_maxPriorityFeePerGas", [])
-        return Fees(BASE_FEE_BLOCKS * base + priority, priority)
+        return self._read_quantity(method, base_fees[-1])
 
     def call(self, call: RpcCall, *, block: str | int = "latest") -> bytes:
         """Return what a call would return at a block, without sending anything."""
@@ -212,19 +230,18 @@ class RpcClient:
             raise
         except ServiceError as error:  # its text may hold the node's address, and with it an access key
             kind = NotSent if isinstance(error, NotSent) else ServiceError
-            raise kind(error.what.replace(self._url, self.name), status=error.status, do=error.do) from None
+            told = kind(error.what.replace(self._url, self.name), status=error.status, do=error.do)
+            told.retry_after_s = error.retry_after_s
+            raise told from None
 
     def _result(self, method: str, number: int, reply: Reply) -> Any:
         if reply.status == 429:
             wait = "" if reply.retry_after_s is None else f" for {reply.retry_after_s} s"
             raise ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
-        if reply.status != 200 and not reply.content_type.endswith("json"):
-            told = reason_text(reply.body)
-            raise ServiceError(
-                f"{self.name} answered {reply.status}: {told}",
-                status=reply.status,
-                do="check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)",
-            )
+        if reply.location or (reply.status != 200 and not reply.content_type.endswith("json")):
+            origin = "/".join(reply.location.split("/")[:3])  # its path may hold an access key
+            do = "check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)"
+            raise unexpected(reply._replace(location=origin), f"{self.name} answered {reply.status}", do)
         document = json_of(reply, self.name)
         if type(document) is not dict or document.get("jsonrpc") != "2.0":
             raise self._odd(method, "no JSON-RPC 2.0 reply")

@@ -73,14 +73,11 @@ class GasAndFees:
         return self._by_hand.nonce
 
     def _fees_now(self) -> Fees:
-        by_hand = self._by_hand
-        if by_hand.max_fee_wei is not None and by_hand.priority_fee_wei is not None:
-            return Fees(by_hand.max_fee_wei, by_hand.priority_fee_wei)
+        most, priority = self._by_hand.max_fee_wei, self._by_hand.priority_fee_wei
+        if most is not None and priority is not None:
+            return Fees(most, priority)
         if self._fees is None:
-            told = self._required().fees()
-            most = told.max_fee_per_gas_wei if by_hand.max_fee_wei is None else by_hand.max_fee_wei
-            priority = by_hand.priority_fee_wei
-            self._fees = Fees(most, told.max_priority_fee_per_gas_wei if priority is None else priority)
+            self._fees = self._required().fees(most, priority)
         return self._fees
 
     def _gas(self, payload: dict[str, Any], step: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from airlock_shared.catalogue.filtered_structs import schema_hash
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.venue import with_venue
-from airlock_shared.documents.deployment import FORMAT_WITH_FILTERS, read_deployment
+from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.wire.members import read_members
@@ -38,7 +38,7 @@ def add_message_filters(document: dict[str, Any], published: dict[str, Any]) -> 
             do="leave the file out: every member is then shown with Raw messages on, as before",
         )
     told = document.get("device_metadata", {}) | {"messages": messages}
-    return document | {"format": FORMAT_WITH_FILTERS, "device_metadata": told}
+    return document | {"device_metadata": told}
 
 
 def _pinned(entry: Any, struct: str) -> dict[str, Any]:

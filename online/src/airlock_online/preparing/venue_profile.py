@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_shared.catalogue.profile import resolve
-from airlock_shared.documents.deployment import FORMAT_WITH_PROFILE
 from airlock_shared.wire.codec import parse_json, refuse_floats
 
 MAX_BYTES = 1 << 20
@@ -18,4 +17,4 @@ def add_venue_profile(document: dict[str, Any], data: bytes) -> dict[str, Any]:
     """
     profile = parse_json(data, max_bytes=MAX_BYTES)
     refuse_floats(profile)
-    return {**document, "format": FORMAT_WITH_PROFILE, "signed": resolve(profile)}
+    return {**document, "signed": resolve(profile)}

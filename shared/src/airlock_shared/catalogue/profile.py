@@ -388,10 +388,9 @@ def _own_call(where: str, name: str, entry: Mapping[str, Any], fields: tuple[Fie
     function, contract = entry["signature"].partition("(")[0], entry.get("contract", "")
     if name != function:
         raise _wrong(where, "a call that does not ship has its function's name", name[:80], function)
-    if not _CONTRACT.fullmatch(contract) or contract == _TOKEN:
-        raise _wrong(
-            f"{where}.contract", "not a contract of the venue", contract[:80], f"one that is pinned, but for {_TOKEN}"
-        )
+    if not _CONTRACT.fullmatch(contract):
+        expected = f"one that is pinned, but for {_TOKEN}"
+        raise _wrong(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
     if taken := sorted({each.path.partition(".")[0] for each in fields} & {"call", "struct"}):
         raise _wrong(f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name")
     if any(solidity == "bytes" for each in arguments_of(entry["signature"]) for _, solidity in argument_leaves(each)):

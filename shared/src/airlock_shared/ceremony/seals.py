@@ -6,7 +6,7 @@ can be read whole on the device. Source: EIP-191, version 0x45; DESIGN section 7
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -18,10 +18,7 @@ from airlock_shared.records import NamedTuple
 
 SEALED = "sealed"
 VOID = "seal-void"
-"""A seal that is none: it was made over an earlier head than the one that it was, or would have been, recorded after.
-
-With the members of a seal, it was never recorded as one. With ``entry`` it names the entry of an earlier version's mistake.
-"""
+"""A seal that is none: other entries were recorded while it was made. It was never recorded as a seal."""
 _MEMBERS = {"ceremony": str, "entries": int, "head": str, "address": str, "signature": str}
 
 
@@ -58,52 +55,14 @@ def seal_of(entries: list[Entry], ceremony: str) -> Seal:
     return Seal(ceremony, len(entries), entries[-1].hash if entries else GENESIS)
 
 
-class LateSeal(NamedTuple):
-    """A seal of its address over an earlier head of the same chain: other entries came before it was recorded."""
-
-    entry: int
-    seal: Seal
-
-
 def check_seals(entries: Iterable[Entry]) -> list[Sealed]:
-    """Return the seals of a transcript whose chain holds, oldest first; a late seal that was declared void is none.
+    """Return the seals of a transcript whose chain holds, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")`` naming the first that is not over the entries before it, or not by its address.
     """
     whole = list(entries)
-    void = {entry.data.get("entry") for entry in whole if entry.event == VOID}
-    found: list[Sealed] = []
-    for checked in _seals(whole):
-        if isinstance(checked, Sealed):
-            found.append(checked)
-        elif checked.entry not in void:
-            sealed, at = checked.seal.entries, checked.entry
-            raise DocumentError(
-                "DOC-SEAL",
-                f"the seal at entry {at} is void: it covers {sealed} entries, but {at - sealed} more were recorded "
-                f"before it",
-                got=checked.seal.head,
-                expected=whole[at - 1].hash,
-                do="look at them, then declare it void: airlock-offline transcript void-seal",
-            )
-    return found
-
-
-def late_seals(entries: Iterable[Entry]) -> list[LateSeal]:
-    """Return the late seals that were not declared void yet.
-
-    Raises ``DocumentError("DOC-SEAL")`` for a seal that is wrong in any other way.
-    """
-    whole = list(entries)
-    void = {entry.data.get("entry") for entry in whole if entry.event == VOID}
-    return [seal for seal in _seals(whole) if isinstance(seal, LateSeal) and seal.entry not in void]
-
-
-def _seals(entries: list[Entry]) -> Iterator[Sealed | LateSeal]:
-    heads = [GENESIS, *(entry.hash for entry in entries)]  # heads[n] is the head of n entries
-    for entry in entries:
-        if entry.event == SEALED:
-            yield _checked(entry, heads)
+    heads = [GENESIS, *(entry.hash for entry in whole)]  # heads[n] is the head of n entries
+    return [_checked(entry, heads[entry.seq]) for entry in whole if entry.event == SEALED]
 
 
 def signer_of(by: str, plan: Plan) -> str:
@@ -115,20 +74,21 @@ def signer_of(by: str, plan: Plan) -> str:
     return signers[by]
 
 
-def _checked(entry: Entry, heads: list[str]) -> Sealed | LateSeal:
+def _checked(entry: Entry, head: str) -> Sealed:
     data = entry.data
     if set(data) != set(_MEMBERS) or not all(type(data[name]) is kind for name, kind in _MEMBERS.items()):
         raise _wrong(entry, "its members are not those of a seal", "", ", ".join(_MEMBERS))
     seal = Seal(data["ceremony"], data["entries"], data["head"])
-    if not 0 <= seal.entries <= entry.seq or seal.head != heads[seal.entries]:
-        raise _wrong(entry, "it does not seal the entries before it", seal.head, heads[entry.seq])
+    if (seal.entries, seal.head) != (entry.seq, head):
+        got, expected = f"{seal.entries} entries, head {seal.head}", f"{entry.seq} entries, head {head}"
+        raise _wrong(entry, "it does not seal the entries before it", got, expected)
     try:
         by = checksum_address(recover(seal.digest(), bytes.fromhex(data["signature"].removeprefix("0x"))))
     except (Refusal, ValueError) as error:
         raise _wrong(entry, "its signature belongs to no key", str(error), "65 bytes r, s, v") from error
     if by != data["address"]:
         raise _wrong(entry, "another key made its signature", by, data["address"])
-    return Sealed(seal, by, entry.at_ms) if seal.entries == entry.seq else LateSeal(entry.seq, seal)
+    return Sealed(seal, by, entry.at_ms)
 
 
 def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:

@@ -27,20 +27,11 @@ if TYPE_CHECKING:
     from airlock_shared.documents.token_metadata import TokenMetadata
 
 FORMAT = "airlock/deployment@1"
-FORMAT_WITH_PROFILE = "airlock/deployment@2"
-"""A deployment with the member ``signed``: what is signed at this venue, where it differs from what ships (ADR 27)."""
-
-FORMAT_WITH_FILTERS = "airlock/deployment@3"
-"""A deployment with message filters in ``device_metadata``, with or without ``signed`` (ADR 42)."""
-
-_SIGNED, _TOLD = {"signed": dict}, {"device_metadata": dict}
-_MEMBERS = {FORMAT: ({}, _TOLD), FORMAT_WITH_PROFILE: (_SIGNED, _TOLD), FORMAT_WITH_FILTERS: (_TOLD, _SIGNED)}
-FORMATS = tuple(_MEMBERS)
 MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
-_URL = re.compile(r"https?://[\x21-\x7e]{1,300}", re.ASCII)
+_URL = re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII)
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
@@ -117,19 +108,18 @@ def parse_deployment(data: bytes) -> Deployment:
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if format_of(value) not in FORMATS:
-        raise other_format(format_of(value), FORMATS[-1], "not a deployment document")
+    if format_of(value) != FORMAT:
+        raise other_format(format_of(value), FORMAT, "not a deployment document")
     refuse_floats(value)
-    needed, may = _MEMBERS[value["format"]]
     read_members(
         value,
         "deployment",
         {
             "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
-            "fetched_at": str, **needed,
+            "fetched_at": str,
         },
-        may,
+        {"signed": dict, "device_metadata": dict},
     )  # fmt: skip
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
@@ -214,10 +204,10 @@ def _told_to_a_ledger(
     value: dict[str, Any], contracts: dict[str, bytes]
 ) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
     told, filters = dict(value.get("device_metadata", {})), {}
-    if value["format"] == FORMAT_WITH_FILTERS:
+    if "messages" in told:
         from airlock_shared.documents.message_filters import read_message_filters
 
-        filters = read_message_filters(told.pop("messages", None))
+        filters = read_message_filters(told.pop("messages"))
     if "device_metadata" not in value or (filters and not told):
         return None, filters
     from airlock_shared.documents.token_metadata import read_pinned_token

@@ -19,7 +19,7 @@ from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.reader import (
     CEREMONY_MEMBERS,
     DIGEST,
-    FORMATS,
+    FORMAT,
     LIMITS,
     MAX_STEPS,
     STEP_MEMBERS,
@@ -120,7 +120,7 @@ def _caught(reader: Callable[..., Any], *arguments: Any) -> Iterator[PlanError]:
 
 
 def _mistakes(table: dict[str, Any]) -> Iterator[PlanError]:
-    if table.get("format") not in FORMATS:
+    if table.get("format") != FORMAT:
         yield other_plan(table.get("format"))
         if str(table.get("format")).startswith("airlock/"):
             return  # a newer plan, or another document: what else stands in it is not for this reader to judge

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import limit_faults, value_faults
@@ -21,10 +20,7 @@ from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT, FORMAT_WITH_PROFILE = FORMATS = (
-    "airlock/plan@1",
-    "airlock/plan@2",
-)  # a profile's fee or own call; an authorization
+FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 1000
 MAX_ROLES = 20
@@ -71,7 +67,7 @@ def read_toml(data: bytes) -> dict[str, Any]:
 
 
 def _read_plan(table: dict[str, Any]) -> Plan:
-    if table.get("format") not in FORMATS:
+    if table.get("format") != FORMAT:
         raise other_plan(table.get("format"))
     require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"))
     ceremony = read_table(table, "ceremony")
@@ -81,10 +77,6 @@ def _read_plan(table: dict[str, Any]) -> Plan:
     }
     limits = read_limits(table.get("limits", {}))
     steps = _read_steps(table.get("steps"), signers)
-    newer = [s for s in steps.values() if s.action.name == AUTHORIZATION or (s.action.name == CUSTOM and s.action.call)]
-    if table["format"] == FORMAT and (newer or limits.native_fee_at_most_wei is not None):
-        what = "a fee that is sent, a call of the venue alone, or an authorization needs the newer form"
-        raise plan_error("PLAN-FORM", what, "format", got=FORMAT, expected=FORMAT_WITH_PROFILE)
     for position, step in enumerate(steps.values()):
         for fault in value_faults(step.values, limits, f"steps[{position}].fields"):
             raise fault
@@ -102,9 +94,9 @@ def _read_plan(table: dict[str, Any]) -> Plan:
 
 
 def other_plan(found: object) -> PlanError:
-    """Return the error of a plan in no form that is read here; of a newer one it says what to update."""
-    other = other_format(found, FORMATS[-1], "not a ceremony plan", "correct the plan, and agree on it again")
-    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=" or ".join(FORMATS), do=other.do)
+    """Return the error of what is no plan of this form; of a newer one it says what to update."""
+    other = other_format(found, FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
+    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
 
 
 def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.known import NOTHING, KnownValues
 from airlock_shared.plan.model import APART, Signer
 from airlock_shared.plan.prompts import Back, GivenAnswers, People, Question, answer_to, tell_all
-from airlock_shared.plan.reader import FORMAT, FORMAT_WITH_PROFILE, read_limits, read_roles, read_signer, read_text
+from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.step_questions import ask_fields, surely_meant
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
@@ -74,8 +74,6 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
                 asked[name] = _limit(people, name, {name: text for name, text in asked.items() if text is not None})
         table["limits"] = {name: asked[name] for name in LIMITS if asked.get(name) is not None}
         table["steps"].append(_step(people, action, table, known))
-        if action.name == AUTHORIZATION:
-            table["format"] = FORMAT_WITH_PROFILE
     return table
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
-from airlock_shared.documents.deployment import FORMATS as DEPLOYMENTS
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.hand_over import FORMAT as HAND_OVER
 from airlock_shared.documents.hand_over import parse_hand_over
@@ -62,7 +61,7 @@ def received(message: Message, *kinds: str) -> ReceivedDocument:
     """
     envelope = unwrap(message.expect(UR_TYPE))
     wanted = kinds or tuple(CEREMONIES)
-    if envelope.kind not in (*wanted, *(DEPLOYMENTS if DEPLOYMENT in wanted else ())):
+    if envelope.kind not in wanted:
         raise _unknown(envelope.kind, *kinds)
     own = CEREMONIES[envelope.kind](envelope.document_json)
     if own != envelope.ceremony:
@@ -102,7 +101,7 @@ def _plan_of(document_json: bytes) -> Plan:
 
 
 CEREMONIES: dict[Any, Callable[[bytes], str]] = {  # a kind of document -> the name that its envelope bears
-    **dict.fromkeys(DEPLOYMENTS, lambda data: parse_deployment(data).name),
+    DEPLOYMENT: lambda data: parse_deployment(data).name,
     PLAN_TEXT: lambda data: _plan_of(data).id,
     HAND_OVER: lambda data: parse_hand_over(data)[0],
     REQUESTS: lambda data: parse_requests(data)[0].ceremony,

@@ -15,8 +15,8 @@ from airlock_shared.ceremony.roles import differences
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
+from airlock_shared.report.before_signing import proofs_of, reads_of
 from airlock_shared.report.consistency import ELSEWHERE, match
-from airlock_shared.report.earlier_records import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
@@ -24,7 +24,7 @@ from airlock_shared.report.rows import UNWITNESSED, Row, plain, warnings_of
 from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
-FORMAT = "airlock/report@3"
+FORMAT = "airlock/report@1"
 
 
 def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:

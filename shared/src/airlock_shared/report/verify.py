@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.records import NamedTuple
-from airlock_shared.report import first_form, second_form
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
 from airlock_shared.report.evidence.reading import read_evidence
@@ -18,7 +17,6 @@ from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
 from airlock_shared.report.evidence.screens import Screens, write_screens
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.model import artefact_rows, report_of
-from airlock_shared.report.page.earlier.page import page as earlier_page
 from airlock_shared.report.page.page import page
 from airlock_shared.report.rows import Row, report_text
 from airlock_shared.wire.codec import parse_json
@@ -48,30 +46,15 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
-class _Form(NamedTuple):
-    """A form of the report: its value made of today's, and its page."""
-
-    value_of: Callable[[Row], Row]
-    page: Callable[[Row], bytes]
-
-
-_TODAY = _Form(lambda value: value, page)
-_FORMS = {
-    first_form.FORMAT: _Form(first_form.first_form, earlier_page),
-    second_form.FORMAT: _Form(second_form.second_form, page),
-}
-"""The forms of reports that are filed. What is made has today's."""
-
-
 def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
-    value, text = _value(read_evidence(files), judge, _TODAY)
+    value, text = _value(read_evidence(files), judge)
     return MadeReport(value, text, page(value))
 
 
-def _value(evidence: Evidence, judge: Judge, form: _Form) -> tuple[Row, bytes]:
+def _value(evidence: Evidence, judge: Judge) -> tuple[Row, bytes]:
     """Return the report's value as it will be read, and its text."""
-    text = report_text(form.value_of(report_of(evidence, judge(evidence))))
+    text = report_text(report_of(evidence, judge(evidence)))
     return parse_json(text), text
 
 
@@ -98,14 +81,13 @@ def verify(
     if signatures is not None and whole is not None:
         whole = with_bytes(whole, files[SIGNATURES], signatures)
         judge(evidence._replace(answers=whole))
-    form = _FORMS.get(str(told.get("format")), _TODAY)
-    value, text = _value(evidence, judge, form)
+    value, text = _value(evidence, judge)
     if found := first_difference(told, value):
         raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
     if report != text:
         place = Difference("", "the same values in another spelling", "the spelling of `report make`")
         raise _differs("REPORT-FIELD", "report.json was written again", place)
-    if html != (made := form.page(value)):
+    if html != (made := page(value)):
         raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made))
     return Verified(value, tuple(_open(evidence._replace(answers=whole), screens_of)))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from airlock_online.clients import sse
-from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, reason_text
+from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, unexpected
 from airlock_online.clients.urls import join
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.order_events import from_stream
@@ -99,10 +99,8 @@ def _read_stream(reply: OpenReply, tracker: Tracker, stay: Callable[[], bool]) -
     """
     told: list[OrderEvent] = []
     if reply.status != 200 or reply.content_type != EVENT_STREAM:
-        raise ServiceError(
-            f"the market answered {reply.status} with {reply.content_type or 'no type'}: {reason_text(_start(reply))}",
-            status=reply.status,
-        )
+        who = f"the market answered {reply.status} with {reply.content_type or 'no type'}"
+        raise unexpected(reply.with_body(next(reply.chunks, b"")), who)
     decoder = sse.SseDecoder()
     for chunk in reply.chunks:
         for item in decoder.feed(chunk):
@@ -120,7 +118,3 @@ def _read_stream(reply: OpenReply, tracker: Tracker, stay: Callable[[], bool]) -
         if tracker.tracking_id and not stay():
             raise ServiceError("as many streams are read already as may be at once")
     return told
-
-
-def _start(reply: OpenReply) -> bytes:
-    return next(reply.chunks, b"")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlock_online.clients.http import json_of, reason_text
+from airlock_online.clients.http import json_of, unexpected
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import StatusReply, from_status
 from airlock_online.delivery.routes.context import DeliveryContext
@@ -97,7 +97,7 @@ class OrderStatus:
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
         reply = self._context.http.poll(url, query)
         if reply.status != 200:
-            raise ServiceError(f"the status answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+            raise unexpected(reply, f"the status answered {reply.status}")
         found = from_status(json_of(reply, url), tracking_id)
         for why in found.unreadable:
             self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))

@@ -65,10 +65,11 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
     """
     until_ms = context.clock_ms() + int(context.patience_s * 1000)
-    failure, missing, odd = "", 0, ""
+    failure, missing, odd, wait_s = "", 0, "", POLL_S
     for turn in range(1 + ceil(context.patience_s / POLL_S)):
         if turn:
-            yield Pause(POLL_S)
+            yield Pause(wait_s)
+            wait_s = POLL_S
         try:
             answer = ask()
             context.on_asked(question, answer.told)
@@ -84,9 +85,10 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             context.on_asked(question, error.what)
             failure = error.what
             missing = missing + 1 if error.status == 404 else 0
+            wait_s = max(POLL_S, error.retry_after_s or 0)
         if missing > MISSING_AT_MOST:
             return "the service does not know its own id"
-        if context.clock_ms() >= until_ms:
+        if context.clock_ms() + (wait_s - POLL_S) * 1000 >= until_ms:
             break
     waited = f"no final answer within {context.patience_s:g} s"
     last = failure or odd

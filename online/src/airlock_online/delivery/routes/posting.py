@@ -10,14 +10,15 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, reason_text
+from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
+from airlock_online.clients.reasons import code_of
+from airlock_online.clients.reply_values import value_at
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker, given_id
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.wire.codec import parse_json
 
-_MAX_CODE = 64
 _Read = TypeVar("_Read")
 
 
@@ -54,7 +55,7 @@ def post_once(
         with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
             if refused(opened, tracker):
                 return None
-            reply = Reply(opened.status, opened.content_type, b"".join(opened.chunks), None)
+            reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
@@ -84,9 +85,10 @@ def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str]
     if not 400 <= opened.status < 500:
         return False
     reason = read_reason(opened)
-    code, decoded = _told(reason)
+    code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
-    told = f"HTTP {opened.status}: {reason}{shown}"
+    wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
+    told = f"HTTP {opened.status}: {reason}{shown}{wait}"
     if why := undecided(opened.status):
         tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
     else:
@@ -94,20 +96,13 @@ def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str]
     return True
 
 
-def _told(reason: str) -> tuple[str, str]:
-    """Return the code that a refusal's body carries, and the contract error of a failed simulation; empty when none."""
+def _decoded(reason: str) -> str:
+    """Return the contract error of a failed simulation that a refusal's body carries; empty when none."""
     try:
-        document = parse_json(reason.encode("utf-8", "surrogatepass"))
+        decoded = value_at(parse_json(reason.encode("utf-8", "surrogatepass")), "error.details.decodedError")
     except DocumentError:
-        return "", ""
-    error = document.get("error") if type(document) is dict else None
-    if type(error) is not dict:
-        return "", ""
-    details = error.get("details")
-    decoded = details.get("decodedError") if type(details) is dict else None
-    code = error.get("code")
-    shown = decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
-    return code[:_MAX_CODE] if type(code) is str else "", shown
+        return ""
+    return decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
 
 
 def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
@@ -115,7 +110,7 @@ def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
     envelope = document_of(who, url, reply, (200, 201, 202))
     data = envelope.get("data") if envelope.get("ok") is True else None
     if type(data) is not dict:
-        raise ServiceError(f"{who} answered in an unknown shape: {reason_text(reply.body)}", status=reply.status)
+        raise unexpected(reply, f"{who} answered in an unknown shape")
     return data
 
 
@@ -123,7 +118,7 @@ def plain_data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
     """Return the object of a reply without an envelope. Raises ``ServiceError`` for another, and for one that says no."""
     document = document_of(who, url, reply, (200, 201, 202))
     if document.get("ok") is False or document.get("error") is not None:
-        raise ServiceError(f"{who} answered that it failed: {reason_text(reply.body)}", status=reply.status)
+        raise unexpected(reply, f"{who} answered that it failed")
     return document
 
 
@@ -136,8 +131,8 @@ def inside(document: dict[str, Any]) -> dict[str, Any]:
 def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
     """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
     if reply.status not in statuses:
-        raise ServiceError(f"{who} answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+        raise unexpected(reply, f"{who} answered {reply.status}")
     document = json_of(reply, url)
     if type(document) is not dict:
-        raise ServiceError(f"{who} answered in an unknown shape: {reason_text(reply.body)}", status=reply.status)
+        raise unexpected(reply, f"{who} answered in an unknown shape")
     return document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from airlock_online.clients.http import HttpCall, Reply, json_of, reason_text
+from airlock_online.clients.http import HttpCall, Reply, json_of, unexpected
 from airlock_online.clients.reply_values import hashes_named
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import from_status
@@ -35,7 +35,7 @@ def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -
     url = join(record.url, template.replace("{id}", segment(tracking_id)))
     reply = context.http.exchange(HttpCall("GET", url))
     if reply.status != 200:
-        raise ServiceError(f"{url} answered {reply.status}: {reason_text(reply.body)}", status=reply.status)
+        raise unexpected(reply, f"{url} answered {reply.status}")
     told = (
         _of_order(json_of(reply, url), tracking_id)
         if record.route == BATCHED_MARKET

@@ -13,7 +13,7 @@ from airlock_shared.cli.console import ask_yes, led, paint, say
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.qr.names import name_lines
-from airlock_shared.documents.deployment import FORMATS, Deployment, only_rehearsals, parse_deployment
+from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.scan_progress import KeptFrames
@@ -103,7 +103,7 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: 
             say(line)
         for line in fingerprint_lines("plan", document.plan) if document.plan else ():
             say(line)
-        also = [parse_deployment(document.data)] if document.kind in FORMATS else []
+        also = [parse_deployment(document.data)] if document.kind == FORMAT else []
         ask_yes(
             "A second person reads the other machine's screen aloud. Are they the same?",
             piped=only_rehearsals([*known(), *also]),

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from airlock_shared.report.page.html import bad, element, hexes, items, listed, pairs, text, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline
-from airlock_shared.report.second_form import FORMAT as SECOND
 from airlock_shared.units import utc_text
 
 OF_HALF = {"online": "the online machine", "offline": "the offline machine"}
@@ -34,7 +33,7 @@ def front(report: Row) -> Iterator[str]:
     signers = {signer["name"]: signer for signer in report["plan"]["signers"]}
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
-            facts = [*step_facts(step, signers), *_ended(step, half, by_whom=report["format"] != SECOND)]
+            facts = [*step_facts(step, signers), *_ended(step, half)]
             yield pairs(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
     yield element("p", text(_alive(report["alive"])))
     yield from _confirmed(report)
@@ -110,10 +109,10 @@ def _signed(signature: Row | None) -> str:
     return element("p", text(f"signed{at}"))
 
 
-def _ended(step: Row, half: str, *, by_whom: bool) -> Iterator[tuple[str, str]]:
+def _ended(step: Row, half: str) -> Iterator[tuple[str, str]]:
     """Yield what became of a step, what was read of it afterwards and when, and its transaction.
 
-    ``by_whom``: where the chain was not read, it says that the builder alone was asked.
+    Where the chain was not read, it says that the builder alone was asked.
     """
     outcome = step["outcome"]
     if half == "offline":
@@ -129,7 +128,7 @@ def _ended(step: Row, half: str, *, by_whom: bool) -> Iterator[tuple[str, str]]:
             of_chain: [each for each in outcome["read_back"] if is_of_chain(each) is of_chain]
             for of_chain in (True, False)
         }
-        if by_whom and found[False] and not found[True]:
+        if found[False] and not found[True]:
             yield "the chain says", text("not read: the builder alone was asked")
         else:
             yield "the chain says", _read(found[True], outcome["read_back_at"])

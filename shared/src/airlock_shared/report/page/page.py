@@ -16,7 +16,6 @@ from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.signing import signing_page
 from airlock_shared.report.page.steps import step_section
 from airlock_shared.report.rows import Row, headline
-from airlock_shared.report.second_form import FORMAT as SECOND
 
 
 def page(report: Row) -> bytes:
@@ -50,9 +49,7 @@ def _style(report: Row) -> str:
     words = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
     words += ["PART OF THE PLAN"] if report["part"] else []
     words += [] if report["complete"] else [headline(report)]
-    sheets = ["report.css"] if report["format"] == SECOND else ["report.css", "together.css"]
-    parts = files("airlock_shared.report.page") / "parts"
-    sheet = "".join((parts / name).read_text(encoding="utf-8") for name in sheets)
+    sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
     return sheet.replace("@FOOT@", ", ".join(words), 1)  # a plan's id is letters, digits and hyphens
 
 

@@ -1,0 +1,84 @@
+"""The tests set what they would inherit: signals that are ignored, a umask; and a broken null device is told at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.world import VECTORS
+
+CONFTEST = VECTORS.parent / "conftest.py"
+INNER = """
+import os, signal, subprocess, sys
+
+def test_inner():
+    told = "import signal, os; print([signal.getsignal(n).name for n in (1, 2, 3, 15) if n != 2], os.umask(0))"
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True)
+    assert ended.stdout.strip() == "['SIG_DFL', 'SIG_DFL', 'SIG_DFL'] 18", ended.stdout
+    told = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True).stdout.strip() == "True"
+    os.kill(os.getpid(), signal.SIGHUP)
+"""
+
+
+def run_inner(folder: Path, *words: str, change: str = "") -> subprocess.CompletedProcess[str]:
+    (folder / "conftest.py").write_text(CONFTEST.read_text() + change)
+    (folder / "test_inner.py").write_text(INNER)
+    command = [
+        *words,
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(folder),
+        str(folder),
+    ]
+
+    def inherited() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.umask(0o077)
+
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=inherited, timeout=60)
+
+
+def test_what_a_test_starts_inherits_neither_ignored_signals_nor_a_umask(tmp_path: Path) -> None:
+    ended = run_inner(tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("null", "told"),
+    [
+        ("somebody's file", "is no device"),
+        ("", "cannot be looked at"),
+    ],
+)
+def test_a_null_device_that_is_none_ends_the_tests_with_a_sentence(tmp_path: Path, null: str, told: str) -> None:
+    stand_in = tmp_path / "null"
+    if null:
+        stand_in.write_text(null)
+    ended = run_inner(tmp_path, change=f"\nos.devnull = {str(stand_in)!r}\n")
+    assert ended.returncode == 3
+    assert f"{stand_in} {told}" in ended.stdout + ended.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_null_device_that_others_cannot_open_ends_the_tests_with_a_sentence(tmp_path: Path) -> None:
+    stand_in = tmp_path / "null"
+    try:
+        os.mknod(stand_in, 0o600 | 0o020000, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("no device can be made in this container")
+    ended = run_inner(tmp_path, change=f"\nos.devnull = {str(stand_in)!r}\n")
+    assert ended.returncode == 3
+    assert f"{stand_in} has the mode 0600 instead of 0666" in ended.stdout + ended.stderr
