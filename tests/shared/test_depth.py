@@ -37,7 +37,7 @@ from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.errors import DocumentError
 sys.setrecursionlimit({limit})
-text = b'{{"format": ' + {opening!r}.encode() * 2_000_000
+text = b'{{"format": ' + {opening!r}.encode() * 1_000_000
 try:
     {reader}
 except DocumentError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from io import BytesIO
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -20,9 +19,9 @@ from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.codec import parse_json, to_cbor, to_json
-from airlock_shared.wire.stream import BatchReader
 from shared.strategies import (
     ANY_TEXT,
     ODD,
@@ -72,7 +71,7 @@ def _cbor(data: bytes) -> Any:
 
 
 def _batch(data: bytes) -> Any:
-    return list(BatchReader(BytesIO(data), format_name="f", list_name="list"))
+    return read_batch(data, format_name="f", list_name="list")
 
 
 def test_no_request_that_lies_inside_its_form_makes_the_checks_fall() -> None:

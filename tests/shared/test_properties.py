@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from typing import Any
 
 import pytest
@@ -12,12 +11,12 @@ from eth_abi.abi import encode as eth_encode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode, encode
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor, to_json
-from airlock_shared.wire.stream import BatchReader
 from shared import make_payloads
 from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
 from shared.world import judge, to_bytes, whole
@@ -29,19 +28,6 @@ repeatable = settings(
     max_examples=200,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-
-
-class _Dribble(BytesIO):
-    """A file that gives a few bytes at a time, as many as its list of sizes says."""
-
-    def __init__(self, data: bytes, sizes: list[int]) -> None:
-        super().__init__(data)
-        self._sizes = sizes
-        self._reads = 0
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        self._reads += 1
-        return super().read(self._sizes[self._reads % len(self._sizes)])
 
 
 # ---- hashing and encoding -------------------------------------------------------------------------------------------
@@ -180,55 +166,22 @@ _ITEMS = st.lists(
     st.dictionaries(st.text(max_size=5).filter(lambda t: t.isascii()), json_values(floats=False), max_size=4),
     max_size=5,
 )
-_SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=8)
 
 
 @repeatable
-@given(_ITEMS, _SIZES, st.data())
-def test_a_batch_read_in_any_chunks_is_the_whole_document(
-    items: list[Any], sizes: list[int], data: st.DataObject
-) -> None:
+@given(_ITEMS, st.data())
+def test_a_batch_is_read_whatever_its_spaces(items: list[Any], data: st.DataObject) -> None:
     header = {"count": len(items), "note": 'é😀 \\ "'}
     text = f'{{"format":"f","header":{spaced(header, data.draw)},"requests":{spaced(items, data.draw)}}}'.encode()
-    reader = BatchReader(_Dribble(text, sizes), format_name="f", list_name="requests")
-    assert reader.header == header
-    assert list(reader) == items
-    assert reader.fingerprint == fingerprint(parse_json(text))
+    read = read_batch(text, format_name="f", list_name="requests")
+    assert read == (header, items, fingerprint(parse_json(text)))
 
 
-@repeatable
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(1, 255), _SIZES)
-def test_a_damaged_batch_gets_one_verdict_whatever_the_chunks(
-    start: int, length: int, change: int, sizes: list[int]
-) -> None:
-    data = bytearray(
-        b'{"format": "f", "header": {"count": 2}, "requests": [{"a": "\xc3\xa9\\u00e9"}, {"b": [1, -2, null]}]}'
-    )
-    start %= len(data)
-    if length % 2:
-        data[start] ^= change
-    else:
-        del data[start : start + length % 9 + 1]
-
-    def read(sizes: list[int]) -> Any:
-        try:
-            reader = BatchReader(_Dribble(bytes(data), sizes), format_name="f", list_name="requests")
-            return list(reader), reader.fingerprint
-        except DocumentError as error:
-            return error.check
-
-    whole_verdict, chunked = read([10**6]), read(sizes)
-    if whole_verdict != chunked:  # bytes that are not text are noticed when they are reached, which may be too late
-        assert "DOC-UTF8" in (whole_verdict, chunked)
-        assert isinstance(whole_verdict, str)
-        assert isinstance(chunked, str)
-
-
-def test_a_whole_plans_requests_read_byte_by_byte_have_the_fingerprint_of_the_whole() -> None:
+def test_a_whole_plans_requests_have_the_fingerprint_of_the_whole() -> None:
     document = whole()
-    reader = BatchReader(_Dribble(to_bytes(document), [977]), format_name=document["format"], list_name="requests")
-    assert list(reader) == document["requests"]
-    assert reader.fingerprint == fingerprint(document) == make_payloads.fingerprint(document)
+    _, items, read = read_batch(to_bytes(document), format_name=document["format"], list_name="requests")
+    assert items == document["requests"]
+    assert read == fingerprint(document) == make_payloads.fingerprint(document)
 
 
 @pytest.mark.parametrize("members", ["fields", "payload"])

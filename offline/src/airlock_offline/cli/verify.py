@@ -82,7 +82,7 @@ def verify(
     )
     judged = Judged(
         judge_header(header, situation, known),
-        {item.step: judge_item(item, situation, known, answers.get(item.step)).verdicts for item in items},
+        [(item.step, judge_item(item, situation, known, answers.get(item.step)).verdicts) for item in items],
         judge_steps([item.step for item in items], situation, header.signer),
     )
     report = _report_json if as_json else _report_text
@@ -90,17 +90,21 @@ def verify(
 
 
 class Judged(NamedTuple):
-    """The verdicts on the document, on each item by its step, and on the items' order."""
+    """The verdicts on the document, on each item beside its step, and on the items' order."""
 
     header: Verdicts
-    items: dict[str, Verdicts]
+    items: list[tuple[str, Verdicts]]
     steps: Verdicts
+
+    def all(self) -> list[Verdicts]:
+        """Return the verdicts of the document, of its items and of their order."""
+        return [self.header, *(verdicts for _, verdicts in self.items), self.steps]
 
     def not_judged(self) -> NotJudged:
         """Return what this machine could not judge."""
         unjudged = NotJudged()
         unjudged.of_document(self.header)
-        for verdicts in self.items.values():
+        for _, verdicts in self.items:
             unjudged.of_item(verdicts)
         return unjudged
 
@@ -127,7 +131,7 @@ def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str
 def _report_text(judged: Judged, plan: Plan, part: str, fingerprint: str) -> None:
     for verdict in judged.header.refused():
         show(_line("document", verdict))
-    for step, verdicts in judged.items.items():
+    for step, verdicts in judged.items:
         stopped = verdicts.refused()
         word = "REFUSED" if stopped else "pass   "
         show_row(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
@@ -140,8 +144,7 @@ def _report_text(judged: Judged, plan: Plan, part: str, fingerprint: str) -> Non
     for line in judged.not_judged().lines():
         first, *rest = wrapped(safe_again(line), WIDTH - 2)
         say("\n".join([first, *(f"  {row}" for row in rest)]))
-    everything = (judged.header, *judged.items.values(), judged.steps)
-    wrong = sum(len(verdicts.refused()) for verdicts in everything)
+    wrong = sum(len(verdicts.refused()) for verdicts in judged.all())
     say(f"items {len(judged.items)}, refusals {wrong}")
     for line in fingerprint_lines("requests", fingerprint):
         say(line)
@@ -158,14 +161,13 @@ def _line(place: str, verdict: Verdict) -> str:
 
 
 def _report_json(judged: Judged, _plan: Plan, part: str, fingerprint: str) -> None:
-    everything = (judged.header, *judged.items.values(), judged.steps)
-    ok = not any(verdicts.hinder() for verdicts in everything)
+    ok = not any(verdicts.hinder() for verdicts in judged.all())
     show_json(
         {
             "document": _rows(judged.header),
             "items": [
                 {"step": step, "ok": not verdicts.hinder(), "checks": _rows(verdicts)}
-                for step, verdicts in judged.items.items()
+                for step, verdicts in judged.items
             ],
             "steps": _rows(judged.steps)[0],
             "not_judged": judged.not_judged().as_json(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import JSONDecodeError
 from typing import Any
 
 from airlock_shared.errors import DocumentError
@@ -19,21 +20,23 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
     ``DOC-SIZE`` or ``DOC-FLOAT``.
     """
     document = _parsed(data)
-    if (found := format_of(document)) is not None and found != format_name:
-        what = "not the kind or version of document that is needed"
-        raise other_format(found, format_name, what, "check that you opened the right file")
+    if type(document) is not dict:
+        raise damaged("DOC-JSON", "not an object")
     names = ["format", "header", list_name]
-    if type(document) is not dict or list(document) != names or type(document[list_name]) is not list:
-        got = repr(list(document) if type(document) is dict else document)[:80]
-        raise damaged("DOC-FORMAT", "not a well-formed Airlock document", got=got, expected=repr(names))
+    is_other = any(name != found for name, found in zip(names, document, strict=False))
+    if is_other or format_of(document) != format_name:
+        what = "not the kind or version of document that is needed"
+        raise other_format(format_of(document), format_name, what, "check that you opened the right file")
+    if list(document) != names or type(document[list_name]) is not list:
+        raise damaged("DOC-JSON", "not a format, a header and a list", got=repr(list(document))[:80])
     header, items = document["header"], document[list_name]
+    refuse_floats(header, "header")
     count = header.get("count") if type(header) is dict else None
     if type(count) is not int or not 0 <= count <= MAX_ITEMS:
         raise damaged("DOC-COUNT", "header.count is not a number of items", expected=f"0 to {MAX_ITEMS}")
     if len(items) != count:
         what = "header.count is not the number of items"
         raise damaged("DOC-COUNT", what, got=f"{len(items)} items", expected=f"{count} items")
-    refuse_floats(header, "header")
     for position, item in enumerate(items, start=1):
         _require_item(item, f"item {position}")
     return header, items, fingerprint(document)
@@ -43,7 +46,8 @@ def _parsed(data: bytes) -> Any:
     try:
         return parse_json(data)
     except DocumentError as error:
-        if error.check == "DOC-JSON" and not data.rstrip().endswith(b"}"):
+        wrong = error.__cause__
+        if isinstance(wrong, JSONDecodeError) and (wrong.pos == len(wrong.doc) or "Unterminated" in wrong.msg):
             raise damaged("DOC-TRUNCATED", "the document ends too early") from error
         raise
 

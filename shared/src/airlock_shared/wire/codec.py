@@ -142,7 +142,7 @@ def to_cbor(value: Any) -> bytes:
 def _form(value: Any) -> bytes:
     kind = type(value)
     if kind is str:
-        text = value.encode()
+        text: bytes = value.encode()
         return cbor_head(_TEXT, len(text)) + text
     if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
         if not all(type(name) is str for name in value):
@@ -158,7 +158,7 @@ def _form(value: Any) -> bytes:
         return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
     if kind is int:
         number = value if value >= 0 else -1 - value
-        digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
+        digits: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
         return cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
     if kind is float and isfinite(value):  # rare: in a builder's ``meta``
         return _shortest_float(value)
