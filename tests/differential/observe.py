@@ -89,11 +89,15 @@ class Observer:
         self.patches.setattr(time, "time_ns", lambda: NOW_MS * 1_000_000)
 
     def command(self, *words: object, typed: str = "") -> Observation:
-        """Run a command of the air-gapped half, and return its exit code and both its outputs."""
+        """Run a command of the air-gapped half, and return its exit code and both its outputs; JSON in one layout."""
         self.patches.setattr("sys.stdin", io.StringIO(typed))
         code = run(program, ["--home", str(self.folder / "fresh"), *map(str, words)])
         told = self.screen.readouterr()
-        return {"code": code, "out": told.out, "err": told.err}
+        try:
+            out = json.dumps(json.loads(told.out), indent=1)
+        except ValueError:
+            out = told.out
+        return {"code": code, "out": out, "err": told.err}
 
     def draw(self, part: str) -> random.Random:
         """Return the draw of a part: the same for each state."""

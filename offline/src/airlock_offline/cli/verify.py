@@ -80,7 +80,7 @@ def verify(
         own_record(entries) if entries else None,
         people_of(entries, plan) if entries else None,
     )
-    judged = Judged(
+    judged = JudgedRequests(
         judge_header(header, situation, known),
         [(item.step, judge_item(item, situation, known, answers.get(item.step)).verdicts) for item in items],
         judge_steps([item.step for item in items], situation, header.signer),
@@ -89,7 +89,7 @@ def verify(
     report(judged, plan, header.signer, fingerprint)
 
 
-class Judged(NamedTuple):
+class JudgedRequests(NamedTuple):
     """The verdicts on the document, on each item beside its step, and on the items' order."""
 
     header: Verdicts
@@ -128,7 +128,7 @@ def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str
     return {answer.step: answer for answer in answers if answer.result == "signed"}
 
 
-def _report_text(judged: Judged, plan: Plan, part: str, fingerprint: str) -> None:
+def _report_text(judged: JudgedRequests, plan: Plan, part: str, fingerprint: str) -> None:
     for verdict in judged.header.refused():
         show(_line("document", verdict))
     for step, verdicts in judged.items:
@@ -160,7 +160,7 @@ def _line(place: str, verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _report_json(judged: Judged, _plan: Plan, part: str, fingerprint: str) -> None:
+def _report_json(judged: JudgedRequests, _plan: Plan, part: str, fingerprint: str) -> None:
     ok = not any(verdicts.hinder() for verdicts in judged.all())
     show_json(
         {

@@ -56,5 +56,10 @@ def _require_item(item: Any, what: str) -> None:
     if type(item) is not dict:
         raise damaged("DOC-JSON", f"{what} is not an object")
     refuse_floats(item, what)
-    if len(to_cbor(item)) > MAX_ITEM_BYTES:
+    try:
+        size = len(to_cbor(item))
+    except DocumentError as error:
+        error.at(what)
+        raise
+    if size > MAX_ITEM_BYTES:
         raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")

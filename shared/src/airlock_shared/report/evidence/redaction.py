@@ -20,11 +20,11 @@ from airlock_shared.documents.signatures import (
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.records import NamedTuple
+from airlock_shared.wire.batch import MAX_ITEMS
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
 
 FORMAT = "airlock/withheld-signatures@1"
-_ITEMS_AT_MOST = 20_000
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read
 
 
@@ -75,7 +75,7 @@ def parse_withheld(data: bytes) -> Answers:
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")
     header = read_header({"count": len(value["signatures"]), **own})
-    items = tuple(_read(item, n) for n, item in enumerate(read_list(value["signatures"], "signatures", _ITEMS_AT_MOST)))
+    items = tuple(_read(item, n) for n, item in enumerate(read_list(value["signatures"], "signatures", MAX_ITEMS)))
     answers = Answers(header, items, mark)
     _require_own(answers)
     return answers
