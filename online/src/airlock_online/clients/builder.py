@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from airlock_online.clients.http_messages import HttpCall, Reply, json_of, unexpected
-from airlock_online.clients.reasons import code_of, reason_text
+from airlock_online.clients.http_messages import HttpCall, Reply, code_of, json_of, reason_text, unexpected
 from airlock_online.clients.spacing import Spacing, spacing_of
 from airlock_online.clients.urls import join
 from airlock_online.error_codes import known_code

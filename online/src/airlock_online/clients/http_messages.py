@@ -1,11 +1,17 @@
-"""The messages of HTTP: a request to be sent once, its reply, and what a reply's body says."""
+"""The messages of HTTP: a request to be sent once, its reply, and what a reply's body says.
+
+Why a service said no stands in its body, which is foreign and in no specification. Frameworks have their own places for it:
+``message``, ``error`` as a text or as an object, a list of ``errors``, the problem details of RFC 9457. Whoever stands in
+front of a service answers with a page.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 from typing import Any, NamedTuple
 
-from airlock_online.clients.reasons import reason_text
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json
@@ -14,6 +20,17 @@ JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
 MAX_REASON_BYTES = 16 << 10
+_LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
+_ENTRIES = 8  # of a list or an object are looked at
+_DEPTH = 5
+_CODES = ("code", "errorCode", "error_code", "error")
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
+_PLACES = ("loc", "field", "path", "property")  # of the value that is wrong
+_REASONS = (
+    "code", "title", "message", "msg", "detail", "details", "reason", "description", "error_description", "error", "errors",
+)  # fmt: skip
+_PAGE = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|[a-z1-6]+>)", re.IGNORECASE)
+_UNREAD = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
 class NotSent(ServiceError):
@@ -105,3 +122,51 @@ def read_reason(reply: OpenReply) -> str:
     except ServiceError:  # the status has decided already; the text is for a person
         body += b" [the rest did not arrive]"
     return body[:MAX_REASON_BYTES].decode("utf-8", "replace")
+
+
+def reason_text(body: bytes, *, limit: int = 500) -> str:
+    """Return why a service said no, safe to show and cut: what its JSON says, or its text, without a page's markup."""
+    document = _document(body)
+    told = "; ".join(dict.fromkeys(_said(document, _DEPTH))) if _is_refusal(document) else ""
+    if not told:
+        told = body[:_LOOKED_AT_BYTES].decode("utf-8", "replace")
+        if _PAGE.match(body):
+            told = " ".join(unescape(_UNREAD.sub(" ", told)).split())
+    return safe(told, limit=limit) or "no text"
+
+
+def code_of(body: bytes) -> str:
+    """Return the code of a refusal, empty without one: a word, which decides what to do about it."""
+    document = _document(body)
+    error = document.get("error") if type(document) is dict else None
+    told = [holder.get(name) for holder in (error, document) if type(holder) is dict for name in _CODES]
+    return next((code for code in told if type(code) is str and _CODE.fullmatch(code)), "")
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return parse_json(body)
+    except DocumentError:
+        return None
+
+
+def _is_refusal(document: Any) -> bool:
+    return type(document) is dict and not document.keys().isdisjoint(_REASONS)
+
+
+def _said(value: Any, depth: int) -> Iterator[str]:
+    """Yield each text that says why, with the place or the name that it is about."""
+    if type(value) is str and value.strip():
+        yield value.strip()
+    elif type(value) is list and depth:
+        for each in value[:_ENTRIES]:
+            yield from _said(each, depth - 1)
+    elif type(value) is dict and depth:
+        if _is_refusal(value):
+            place = next((value[name] for name in _PLACES if name in value), "")
+            about = ".".join(map(str, place)) if type(place) is list else place
+            told = (text for name in _REASONS for text in _said(value.get(name), depth - 1))
+            yield from (f"{about}: {text}" if about and type(about) is str else text for text in told)
+        else:
+            for name, each in list(value.items())[:_ENTRIES]:
+                yield from (f"{name}: {text}" for text in _said(each, depth - 1))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
-from airlock_online.clients.reasons import code_of
+from airlock_online.clients.http_messages import code_of
 from airlock_online.clients.reply_values import value_at
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker, given_id
