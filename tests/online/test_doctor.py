@@ -130,14 +130,6 @@ def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: object, sa
     assert line.do
 
 
-def test_a_journal_of_an_earlier_version_is_said_and_left_alone(journal: Path) -> None:
-    with sqlite3.connect(journal) as database:
-        database.execute("UPDATE journal_schema SET version = 1")
-    database.close()
-    before = tree(journal.parent)
-    assert (journal_line(str(journal)).verdict, tree(journal.parent)) == (LOOK, before)
-
-
 def test_an_empty_database_is_no_fault(journal: Path) -> None:
     journal.write_bytes(b"")
     assert "it is empty" in journal_line(str(journal)).found

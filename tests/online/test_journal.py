@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from airlock_online.delivery.admission import check_alone
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import MIGRATIONS, TRANSITIONS, VERSION, Submission, before
+from airlock_online.journal.schema import TRANSITIONS, VERSION, Submission, before
 from airlock_shared.errors import Refusal
-from shared.world import VECTORS
 
 DIGEST = "0x" + "ab" * 32
 NOW = 1_790_000_000_000
@@ -409,107 +406,6 @@ def test_a_damaged_journal_is_a_journal_error(path: Path) -> None:
     with pytest.raises(JournalError):  # noqa: SIM117
         with open_journal(str(path), lambda: NOW) as journal:
             journal.get(DIGEST)
-
-
-# ---- earlier versions ----------------------------------------------------------------------------------------------
-
-
-def version(number: int) -> list[str]:
-    """Return the SQL of a journal of an earlier version: the first with one accepted order, the second with every state."""
-    lines = (VECTORS / f"journal/version-{number}.sql").read_text().splitlines()
-    return "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";").split(";\n")
-
-
-def write_version(number: int, path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.executescript(";".join(version(number)))
-    connection.close()
-
-
-STATES_OF_2 = {
-    "CONFIRMED": 2,
-    "EXPORTED": 1,
-    "FILLED": 1,
-    "MARKET_DECLINED": 1,
-    "FAILED": 1,
-    "REJECTED": 1,
-    "UNKNOWN": 2,
-    "ACCEPTED": 1,
-}
-"""How many submissions of each state the journal of schema version 2 has."""
-
-
-def assert_goes_on_from_2(journal: Journal) -> None:
-    """A journal of schema version 2 has all that was in it, says what it cannot know, and takes what comes."""
-    every = journal.submissions()
-    assert Counter(known.state.value for known in every) == STATES_OF_2
-    assert all(known.record.chain_id is None and known.told == known.state for known in every)
-    assert all((known.claims, known.claim_token, known.unusable_ids) == (0, "", ()) for known in every)
-    (accepted,) = (known.record.digest for known in every if known.state is OrderState.ACCEPTED)
-    assert journal.record(accepted, OrderEvent(1, "MarketOrderExecuted", {}), path=(OrderState.FILLED,))
-    (rejected,) = (known.record.digest for known in every if known.state is OrderState.REJECTED)
-    assert journal.claim(rejected, chain_id=8453)
-    assert journal.get(rejected).record.chain_id == 8453
-    journal.prepare(record()._replace(chain_id=8453))
-    assert journal.get(DIGEST).record.chain_id == 8453
-
-
-def test_a_journal_of_the_second_version_is_migrated_and_goes_on(path: Path) -> None:
-    write_version(2, path)
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert_goes_on_from_2(journal)
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert len(journal.submissions()) == 1 + sum(STATES_OF_2.values())
-
-
-def test_a_journal_that_was_kept_from_before_opens_and_goes_on(path: Path) -> None:
-    shutil.copyfile(VECTORS / "before/desk/online-home/journal.sqlite3", path)
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert_goes_on_from_2(journal)
-
-
-def test_a_journal_of_the_first_version_is_migrated_and_goes_on(path: Path) -> None:
-    write_version(1, path)
-    with open_journal(str(path), lambda: NOW) as journal:
-        known = journal.get(DIGEST)
-        assert known.record == record()
-        assert (known.state, known.tracking_id, known.entity_id) == (OrderState.ACCEPTED, "t-1", "")
-        assert journal.record(DIGEST, OrderEvent(1, "MarketOrderExecuted", {}), path=(OrderState.FILLED,))
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert [event.seq for event in journal.events(DIGEST)] == [0, 1]
-
-
-@pytest.mark.parametrize("earlier", range(1, VERSION))
-def test_a_migrated_journal_has_the_tables_of_a_new_one(path: Path, tmp_path: Path, earlier: int) -> None:
-    write_version(earlier, path)
-    new = tmp_path / "new.sqlite"
-    shapes = []
-    for file in (path, new):
-        open_journal(str(file), lambda: NOW).close()
-        connection = sqlite3.connect(file)
-        shapes.append(
-            {
-                table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-                for table in ("journal_schema", "submissions", "events")
-            }
-        )
-        assert connection.execute("SELECT version FROM journal_schema").fetchall() == [(VERSION,)]
-        connection.close()
-    assert shapes[0] == shapes[1]
-
-
-@pytest.mark.parametrize("half_way", [2, 3])
-def test_a_migration_that_fails_half_way_leaves_the_first_version(
-    path: Path, monkeypatch: pytest.MonkeyPatch, half_way: int
-) -> None:
-    write_version(1, path)
-    broken = (*MIGRATIONS[half_way][:2], "ALTER TABLE nowhere ADD COLUMN x TEXT")
-    monkeypatch.setitem(MIGRATIONS, half_way, broken)
-    with pytest.raises(JournalError):
-        open_journal(str(path), lambda: NOW)
-    monkeypatch.undo()
-    with open_journal(str(path), lambda: NOW) as journal:
-        assert journal.get(DIGEST).record == record()
 
 
 # ---- several processes ---------------------------------------------------------------------------------------------

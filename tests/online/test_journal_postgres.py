@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
@@ -20,11 +20,9 @@ from online.test_journal import (
     MAKER,
     NOW,
     RACER,
-    assert_goes_on_from_2,
     put,
     record,
     require_one_digest_a_step,
-    version,
 )
 
 
@@ -100,28 +98,6 @@ def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None
     assert (journal.get(DIGEST).note, journal.get(DIGEST).code) == ("a\\ud800b\\0", "c\\0")
     assert journal.record(DIGEST, OrderEvent(0, "X", {"m": "\ud800\0"}))
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800\0"}
-
-
-def write_version(number: int, postgres_url: str) -> None:
-    engine = create_engine(postgres_url)
-    with engine.begin() as connection:
-        for statement in version(number):
-            connection.exec_driver_sql(statement)
-    engine.dispose()
-
-
-def test_a_journal_of_the_second_version_is_migrated_and_goes_on(postgres_url: str) -> None:
-    write_version(2, postgres_url)
-    with open_journal(postgres_url, lambda: NOW) as journal:
-        assert_goes_on_from_2(journal)
-
-
-def test_a_journal_of_the_first_version_is_migrated(postgres_url: str) -> None:
-    write_version(1, postgres_url)
-    with open_journal(postgres_url, lambda: NOW) as journal:
-        known = journal.get(DIGEST)
-        assert (known.state, known.record.step, known.entity_id) == (OrderState.ACCEPTED, "desk-key", "")
-        assert [event.type for event in journal.events(DIGEST)] == ["MarketOrderAccepted"]
 
 
 @pytest.mark.parametrize("version", [0, VERSION + 1])

@@ -47,8 +47,8 @@ def failed(code: object = "ATTEMPTS_EXHAUSTED", seq: int | None = 3) -> OrderEve
     return OrderEvent(seq, "Error", {"status": "failed", "code": code, "message": "m", "trackingId": "t-1"})
 
 
-def run(*events: OrderEvent, increase: bool | None = None) -> tuple[KnownOrder, list[str]]:
-    order, kinds = KnownOrder(increase), []
+def run(*events: OrderEvent, **signed: object) -> tuple[KnownOrder, list[str]]:
+    order, kinds = KnownOrder(signed), []
     for event in events:
         merged = merge(order, event)
         order = merged.order
@@ -154,7 +154,7 @@ def test_any_order_and_any_repetition_give_the_same_outcome(events: list[OrderEv
         ([ACCEPTED, EXECUTED, failed(seq=None)], ["end-without-seq"]),
         ([ACCEPTED, failed(seq=None)], ["end-without-seq"]),
         ([ACCEPTED, EXECUTED._replace(seq=None)], ["end-without-seq"]),
-        ([ACCEPTED, INITIATED, EXECUTED._replace(payload={"orderId": 6})], ["other-order-id"]),
+        ([ACCEPTED, INITIATED, EXECUTED._replace(payload={"orderId": 6})], ["not-as-before"]),
         ([ACCEPTED, INITIATED, EXECUTED._replace(payload={"orderId": "5"})], []),
         ([ACCEPTED, EXECUTED, CANCELED], ["different-duplicate"]),
         ([ACCEPTED, EXECUTED, CANCELED._replace(seq=2)], ["seq-went-back", "second-terminal"]),
@@ -170,12 +170,95 @@ def test_what_a_correct_service_does_not_do_is_named(events: list[OrderEvent], k
     assert set(anomalies) <= ANOMALIES.keys()
 
 
+OPENED: dict[str, object] = {
+    "type": "MarketOrderInitiated", "trader": "0x" + "ab" * 20, "pairIndex": 1, "open": True, "isBuy": True, "isPnl": False,
+}  # fmt: skip
+"""What an open's message decides: its slot is the venue's."""
+ADDED: dict[str, object] = {
+    "type": "IncreasePositionRequested", "trader": "0x" + "ab" * 20, "pairIndex": 1, "index": 0,
+}  # fmt: skip
+TRADE = {"trader": "0x" + "AB" * 20, "pairIndex": 1, "index": 3, "buy": True, "leverage": "20000000000"}
+FULL = {
+    "orderId": 5, "trader": "0x" + "AB" * 20, "pairIndex": 1, "open": True, "isBuy": True, "isPnl": False,
+    "transactionHash": "0x" + "01" * 32,
+}  # fmt: skip
+
+
+def of_open(**changes: object) -> OrderEvent:
+    return INITIATED._replace(payload=FULL | changes)
+
+
+def filled(**changes: object) -> OrderEvent:
+    payload = {"orderId": "5", "open": True, "isPnl": False, "transactionHash": "0x" + "02" * 32, "t": TRADE}
+    return EXECUTED._replace(payload=payload | changes)
+
+
+def test_what_agrees_with_the_signed_message_ends_the_order() -> None:
+    order, anomalies = run(ACCEPTED, of_open(), filled(), **OPENED)
+    assert (order.state, anomalies) == (OrderState.FILLED, [])
+    order, anomalies = run(ACCEPTED, of_open(pairIndex="1", orderId="5"), filled(orderId=5), **OPENED)
+    assert (order.state, anomalies) == (OrderState.FILLED, [])
+
+
+OTHERS: dict[str, object] = {
+    "trader": "0x" + "cd" * 20, "pairIndex": 2, "open": False, "isBuy": False, "isPnl": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("member", "told"), [*OTHERS.items(), ("open", 1), ("isBuy", "true"), ("trader", None),
+                                              ("pairIndex", "x"), ("pairIndex", True), ("trader", ["0x"])])  # fmt: skip
+def test_an_event_of_another_order_than_the_signed_one_decides_nothing(member: str, told: object) -> None:
+    order, anomalies = run(ACCEPTED, of_open(**{member: told}), filled(), **OPENED)
+    assert (order.state, anomalies) == (None, ["not-what-was-signed", "end-beside-contradiction"])
+    assert [event.type for event in order.events] == ["MarketOrderAccepted"]
+
+
 @pytest.mark.parametrize(
-    ("increase", "event"), [(True, INITIATED), (True, EXECUTED), (False, INCREASE), (False, INCREASED)]
-)
-def test_an_event_of_the_other_kind_of_order_is_named(increase: bool, event: OrderEvent) -> None:
-    _, anomalies = run(ACCEPTED, event, increase=increase)
-    assert anomalies == ["other-kind-of-order"]
+    "end",
+    [
+        filled(open=False), filled(isPnl=True), filled(t=TRADE | {"trader": "0x" + "cd" * 20}),
+        filled(t=TRADE | {"buy": False}),
+        filled(t=TRADE | {"pairIndex": 0}), CANCELED._replace(payload={"trader": "0x" + "cd" * 20}),
+        CANCELED._replace(payload={"pairIndex": 7}), INCREASED,
+    ],
+)  # fmt: skip
+def test_an_end_of_another_order_than_the_signed_one_is_none(end: OrderEvent) -> None:
+    order, anomalies = run(ACCEPTED, of_open(), end, **OPENED)
+    assert (order.state, anomalies) == (None, ["not-what-was-signed"])
+
+
+@pytest.mark.parametrize("end", [INCREASED._replace(payload={"t": TRADE}), EXECUTED, INITIATED])
+def test_an_increase_is_that_of_its_slot_and_no_open(end: OrderEvent) -> None:
+    order, anomalies = run(ACCEPTED, INCREASE, end, **ADDED)
+    assert (order.state, anomalies) == (None, ["not-what-was-signed"])
+    order, anomalies = run(ACCEPTED, INCREASE, INCREASED._replace(payload={"t": TRADE | {"index": "0"}}), **ADDED)
+    assert (order.state, anomalies) == (OrderState.FILLED, [])
+
+
+@pytest.mark.parametrize(
+    "second",
+    [filled(orderId=6), filled(t=TRADE | {"buy": False}), filled(t=TRADE | {"trader": "0x" + "cd" * 20}), filled(isPnl=True),
+     of_open(transactionHash="0x" + "03" * 32)._replace(seq=3), INCREASED],
+)  # fmt: skip
+def test_an_event_that_contradicts_an_earlier_one_decides_nothing(second: OrderEvent) -> None:
+    order, anomalies = run(ACCEPTED, of_open(), second)
+    assert (order.state, anomalies) == (None, ["not-as-before"])
+
+
+def test_an_event_that_contradicts_itself_decides_nothing() -> None:
+    order, anomalies = run(ACCEPTED, filled(trader="0x" + "cd" * 20))
+    assert (order.state, anomalies) == (None, ["not-as-before"])
+
+
+def test_what_comes_behind_the_end_does_not_undo_it() -> None:
+    order, anomalies = run(ACCEPTED, of_open(), filled(), of_open(pairIndex=9)._replace(seq=4), **OPENED)
+    assert (order.state, anomalies) == (OrderState.FILLED, ["not-what-was-signed"])
+
+
+def test_an_unknown_type_tells_nothing_of_the_order() -> None:
+    odd = OrderEvent(3, "PriceSelected", {"pairIndex": 9, "trader": "somebody"})
+    order, anomalies = run(ACCEPTED, odd, of_open(), filled()._replace(seq=4), **OPENED)
+    assert (order.state, anomalies) == (OrderState.FILLED, ["seq-went-back"])
 
 
 @pytest.mark.parametrize(
@@ -312,20 +395,6 @@ def test_among_too_many_entries_the_end_is_kept(place: int) -> None:
     assert [event.seq for event in reply.events if event.type == "MarketOrderExecuted"] == [place]
     assert len(reply.events) + reply.left_out == MAX_EVENTS + 1000
     assert len(reply.events) <= MAX_EVENTS + 1
-
-
-@pytest.mark.parametrize(
-    ("document", "named"),
-    [
-        ({"trackingId": "t-1", "events": []}, True),
-        ({"events": [entry(payload={"trackingId": "t-1"})]}, True),
-        ({"events": [entry(payload={"trackingId": "t-2"})]}, False),
-        ({"events": [entry()]}, False),
-        ({"events": []}, False),
-    ],
-)
-def test_a_status_names_its_order_or_not(document: dict[str, object], named: bool) -> None:
-    assert from_status(document, "t-1").named is named
 
 
 @pytest.mark.parametrize("at", [None, "5", -1, True, 1.5, 10**30])

@@ -248,14 +248,16 @@ def history(tracking_id: str, **payload: object) -> dict[str, Any]:
         history("t-1", transactionHash="0x1"),
         history("t-1", transactionHash=7),
         {"events": []},
-        {"events": history("t-1", transactionHash=TX)["events"][1:]},
         {},
+        history("t-1", transactionHash=TX, trader="0x" + "9" * 40),
+        history("t-1", transactionHash=TX, pairIndex=7),
     ],
 )
 def test_a_tracking_id_whose_history_names_no_transaction_of_it_is_not_believed(
     desk: DeliveringMachine, document: dict[str, Any]
 ) -> None:
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
+    record = record._replace(signed='{"trader": "0x1", "pairIndex": 0}')
     with Wire({"GET /tracking-id/t-1/status": [reply(200, document)]}) as wire, pytest.raises(ServiceError):
         transaction_of(record._replace(url=wire.url), "t-1", desk.world)
 

@@ -128,7 +128,7 @@ def journal() -> str:
         "# The journal's states",
         "",
         "One row a digest. A state is on the disk before what it announces is done. What was sent, and what is not known to",
-        "have been refused, never leads back to SENDING. A journal of an earlier version is migrated when it is opened.",
+        "have been refused, never leads back to SENDING. A journal of another version is refused.",
         "This page is written from `airlock_online.journal.schema` and `order_states` by `make docs`.",
         "",
         "| state | means | may become |",

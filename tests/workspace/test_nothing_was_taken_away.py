@@ -1,6 +1,6 @@
 """What the scripts of a desk rely on is there still: no command, option, check id, exit code or format was taken away.
 
-``tests/vectors/before/commands.json`` was read from that state with ``command_trees.py``. What is new stands in ``SINCE``.
+``commands.json`` was read from an earlier state with ``command_trees.py``. What is new stands in ``SINCE``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from airlock_shared.errors import ExitCode
 from workspace.command_trees import formats, tree
 
 ROOT = Path(__file__).parents[2]
-BEFORE: dict[str, Any] = json.loads((ROOT / "tests/vectors/before/commands.json").read_text())
+BEFORE: dict[str, Any] = json.loads((ROOT / "tests/workspace/commands.json").read_text())
 SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
     "commands": {

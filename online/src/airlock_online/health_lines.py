@@ -30,7 +30,6 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
 CLOCK_LOOK_S, CLOCK_FAULT_S = 5, 60
-MIGRATE = "nothing: the next command that uses the journal updates it"
 
 
 # ---- the journal ----------------------------------------------------------------------------------------------------
@@ -107,8 +106,6 @@ def _judge(shown: str, versions: list[int]) -> Observed:
         return Observed("journal", "journal", f"{shown} opens; it is empty")
     if versions == [VERSION]:
         return Observed("journal", "journal", f"{shown} opens, schema {VERSION}")
-    if len(versions) == 1 and versions[0] < VERSION:
-        return Observed("journal", "journal", f"{shown} opens, schema {versions[0]} of {VERSION}", LOOK, MIGRATE)
     found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {VERSION}"
     return fault("journal", "journal", found, "use the program that wrote it, or another journal")
 

@@ -32,9 +32,9 @@ from airlock_online.delivery.routes.polling import POLL_S, Pause, Steps
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, open_journal
-from airlock_online.journal.order_states import FINAL, OrderEvent, OrderState
+from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record
-from airlock_online.readback.expectations import Expectation, expectation_lines
+from airlock_online.readback.expectations import Expectation, expectation_lines, untold
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.console import INPUT, explain, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -207,7 +207,8 @@ class Desk:
             show(json.dumps(told | ({"error": error.as_json()} if error else {})))
         else:
             self._heading(step)
-            show(f"    outcome: {outcome.state.value}")
+            doubt = ", although what was told of it contradicts what was signed"
+            show(f"    outcome: {outcome.state.value}{doubt if CONTRADICTIONS & {*outcome.anomalies} else ''}")
             if outcome.reason:
                 show("\n".join(rows("      ", outcome.reason, limit=1000)))
             if expectations and not (led() and error is None):  # where it is led, it is shown when people agree to it
@@ -262,7 +263,9 @@ class Desk:
         views = self.config.referral
         chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
         events, structs = self.journal.events(digest), structs_of(deployment)
-        return read_back(request, events, builder, self.config, now_ms(), chain, structs)
+        contradiction = self.journal.contradiction(digest)
+        doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
+        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs)
 
     def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
         """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.journal.order_states import INITIATIONS
 from airlock_shared.catalogue.authorizations import element_of, hash_of
 from airlock_shared.catalogue.calldata import Decoded, decode_call
 from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes, value_wei
-from airlock_shared.catalogue.intents import structs_of
-from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.intents import Intent, structs_of
+from airlock_shared.catalogue.kinds import PAIR, leaf, path_of
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, Transaction
-from airlock_shared.documents.services import RELAY, ROUTES
+from airlock_shared.documents.services import BATCHED_MARKET, RELAY, ROUTES
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -105,7 +107,30 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
         trader=checksum_address(trader) if isinstance(trader, bytes) else "",
         replaces=request.replaces,
         intent=intent if deployment.signed else None,
+        signed=json.dumps(_in_events(intent, message, request.order_type)),
     )
+
+
+_OPENS, _CLOSES, _INCREASES = (0, 6, 12, 13), (1, 7, 15, 16), (9, 14)
+_OF_PNL_PAIRS = (6, 7, 13, 16)
+_LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "position-slot", "isBuy": "long"}
+
+
+def _in_events(intent: Intent, message: dict[str, object], order_type: int | None) -> dict[str, object]:
+    """Return what the events of an order must tell, by its signed message and its order type.
+
+    Source: the specification, "Supported order types" and "Events".
+    """
+    if intent.route != BATCHED_MARKET:
+        return {}
+    paths = {member: path_of(intent.fields, kind) for member, kind in _LEAVES.items()}
+    told = {member: leaf(message, path) for member, path in paths.items() if path}
+    signed = {name: "0x" + value.hex() if isinstance(value, bytes) else value for name, value in told.items()}
+    if order_type in _OPENS or order_type in _CLOSES:
+        signed |= {"open": order_type in _OPENS, "isPnl": order_type in _OF_PNL_PAIRS, "type": INITIATIONS[0]}
+    elif order_type in _INCREASES:
+        signed["type"] = INITIATIONS[1]
+    return signed
 
 
 def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:

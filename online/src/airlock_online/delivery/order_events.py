@@ -36,13 +36,12 @@ def from_stream(event: sse.SseEvent) -> OrderEvent:
 
 
 class StatusReply(NamedTuple):
-    """What a status reply tells. ``named`` is whether it names the order that was asked for, itself or by one of its events.
+    """What a status reply tells.
 
     ``unreadable`` says of each entry that was left out why; ``left_out`` counts those that are too many.
     """
 
     events: tuple[OrderEvent, ...]
-    named: bool
     unreadable: tuple[str, ...] = ()
     left_out: int = 0
 
@@ -66,8 +65,7 @@ def from_status(document: Any, tracking_id: str) -> StatusReply:
             events.append(_from_replay(entry))
         except ServiceError as error:
             unreadable.append(error.what)
-    named = whose == tracking_id or any(event.tracking_id == tracking_id for event in events)
-    return StatusReply(tuple(events), named, tuple(unreadable), len(entries) - len(kept))
+    return StatusReply(tuple(events), tuple(unreadable), len(entries) - len(kept))
 
 
 def _ends(entry: Any) -> bool:

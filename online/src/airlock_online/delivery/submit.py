@@ -199,7 +199,8 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> Steps[OrderO
         yield Pause(0, aside=True)
         found = resolve(known, context)
         known = context.journal.get(digest)
-    told = "; ".join(dict.fromkeys(safe(text) for text in (known.note, reason, found) if text))
+    contradiction = context.journal.contradiction(digest)
+    told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))
     anomalies = tuple(context.journal.anomalies(digest))
     return OrderOutcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
 

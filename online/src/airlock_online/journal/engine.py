@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text, update
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from airlock_online.journal.cutter import Cutter
 from airlock_online.journal.identity import Identity, identify
-from airlock_online.journal.schema import MIGRATIONS, SCHEMA, TABLES, VERSION
+from airlock_online.journal.schema import SCHEMA, TABLES, VERSION
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe
@@ -231,17 +231,7 @@ def _make_tables(connection: Connection) -> None:
     if not versions:
         connection.execute(insert(SCHEMA).values(version=VERSION))
     elif versions != [VERSION]:
-        _migrate(connection, versions)
-
-
-def _migrate(connection: Connection, versions: list[int]) -> None:
-    """Bring a journal of an earlier version to this one, within the transaction that found it so."""
-    if len(versions) != 1 or not 1 <= versions[0] < VERSION:
         raise JournalError(
             f"the journal has schema version {versions}, this program knows {VERSION}",
             do="use the program that wrote it, or another journal",
         )
-    for version in range(versions[0] + 1, VERSION + 1):
-        for statement in MIGRATIONS[version]:
-            connection.execute(text(statement))
-    connection.execute(update(SCHEMA).values(version=VERSION))

@@ -35,8 +35,9 @@ from airlock_online.journal.events import (
 )
 from airlock_online.journal.identity import COPIED_DO, Identity
 from airlock_online.journal.moves import claim_is_over, claimed_with, move_row
-from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
+from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record, Submission, submission_of
+from airlock_shared.text.safe import safe
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
 
@@ -245,6 +246,7 @@ class Journal:
     def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:
         """Write an anomaly once; return whether it is new."""
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
+        seen |= {"why": anomaly.why} if anomaly.why else {}
         return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
 
     def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
@@ -347,6 +349,15 @@ class Journal:
         """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
         with self._reading() as connection:
             return list(dict.fromkeys(event.type for event in read_events(connection, digest, ANOMALY)))
+
+    def contradiction(self, digest: str) -> str:
+        """Return what first told of another order than the signed one, safe to show; empty where nothing did."""
+        with self._reading() as connection:
+            told = [event for event in read_events(connection, digest, ANOMALY) if event.type in CONTRADICTIONS]
+        for first in sorted(told, key=lambda event: "why" not in event.payload)[:1]:
+            why = f": {first.payload['type']}: {first.payload['why']}" if "why" in first.payload else ""
+            return ANOMALIES[first.type] + safe(why, limit=300)
+        return ""
 
     def note(self, digest: str, text: str, by: str) -> None:
         """Write down what a person says of a submission: it changes no state."""

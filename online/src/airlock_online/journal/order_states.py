@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 MAX_EVENTS = 2_000  # of one order; the real ones have a handful
 MAX_TRACKING_ID = 200
+_DIGITS_AT_MOST = 78  # of a uint256
 ACCEPTED_EVENT = "MarketOrderAccepted"
 STREAM_TIMEOUT, ENQUEUE_FAILED = "STREAM_TIMEOUT", "ENQUEUE_FAILED"
 
@@ -83,9 +84,8 @@ ENDS_OF_ROUTES = frozenset(
     {"RelayConfirmed", "RelayReverted", "TransactionConfirmed", "TransactionReverted", "TriggerStored", "TwapCancelled"}
 )
 """The events that end what goes another way than the batched market: each route writes its own."""
-_OF_INCREASES = frozenset({"IncreasePositionRequested", "PositionSizeIncreased"})
-_OF_OTHERS = frozenset({"MarketOrderInitiated", "MarketOrderExecuted"})
-KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed"}) | _TERMINAL.keys() | _OF_INCREASES | _OF_OTHERS
+INITIATIONS = ("MarketOrderInitiated", "IncreasePositionRequested")
+KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed", *INITIATIONS}) | _TERMINAL.keys()
 
 
 class OrderEvent(NamedTuple):
@@ -103,12 +103,6 @@ class OrderEvent(NamedTuple):
         return code if type(code) is str else ""
 
     @property
-    def order_id(self) -> str:
-        """The payload's ``orderId`` as text, which comes as an integer or a text; empty when there is none."""
-        order_id = self.payload.get("orderId")
-        return str(order_id)[:MAX_TRACKING_ID] if type(order_id) in (int, str) else ""
-
-    @property
     def tracking_id(self) -> str:
         """The payload's ``trackingId``; empty when there is none that can be asked for."""
         tracking_id = self.payload.get("trackingId")
@@ -118,10 +112,14 @@ class OrderEvent(NamedTuple):
 
 
 class Anomaly(NamedTuple):
-    """Something that a correct service does not do. ``kind`` is one of the names in :data:`ANOMALIES`."""
+    """Something that a correct service does not do. ``kind`` is one of the names in :data:`ANOMALIES`.
+
+    ``why`` names what differs, as it came: it is not safe to show.
+    """
 
     kind: str
     event: OrderEvent
+    why: str = ""
 
 
 ANOMALIES = {
@@ -130,13 +128,14 @@ ANOMALIES = {
     "event-after-terminal": "an event came after the one that ended the order",
     "second-terminal": "a second event ends the order; the first one counts",
     "other-tracking-id": "an event names another order; it does not count",
-    "other-kind-of-order": "an increase event for an open or close, or the other way round",
+    "not-what-was-signed": "a service tells of another order than the signed one; its event decides nothing",
+    "not-as-before": "an event contradicts an earlier one; it decides nothing",
+    "end-beside-contradiction": "an end is told beside what contradicts the signed order; it does not count",
     "event-without-seq": "an event that should have a seq has none",
     "end-without-seq": "an event without a seq claims to end the order; the persisted history is asked, it alone counts",
     "history-contradicts": "the stream told another end than the persisted history; the history counts",
-    "end-not-named": "an end is told by what does not name the order; it does not count",
+    "end-not-named": "an end is told without an id to ask for the order by; it does not count",
     "seq-gap": "the persisted history leaves a seq out",
-    "other-order-id": "an event names another orderId than an earlier one",
     "too-many-events": "the order has more events than are kept; the one that ends it is",
     "unreadable-entry": "an entry of the persisted history cannot be read; it is left out",
     "accepted-missing": "the first event is not MarketOrderAccepted",
@@ -144,14 +143,23 @@ ANOMALIES = {
 }
 
 
-class KnownOrder(NamedTuple):
-    """All that is known of one order. ``increase`` is None when the kind of order is not known."""
+CONTRADICTIONS = frozenset({"not-what-was-signed", "not-as-before", "other-tracking-id", "end-beside-contradiction"})
+"""The anomalies that put in doubt whether a service speaks of the signed order: a person is told of them first."""
 
-    increase: bool | None = None
+
+class KnownOrder(NamedTuple):
+    """All that is known of one order.
+
+    ``signed`` are the members of its events that the signed message decides, as :func:`told_in` gives them: ``type`` is the
+    initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
+    """
+
+    signed: Mapping[str, object] = {}
     tracking_id: str = ""
     events: tuple[OrderEvent, ...] = ()
     last_seq: int | None = None
     terminal: OrderEvent | None = None
+    contradicted: bool = False
 
     @property
     def whole(self) -> bool:
@@ -202,12 +210,18 @@ def is_of(event: OrderEvent, order: KnownOrder) -> bool:
 def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     """Merge one event: unique by seq, the first terminal wins, what a correct service does not do is named.
 
+    An event that tells of another order than the signed one is not taken, nor is an end beside it.
+
     Of more than ``MAX_EVENTS`` only the terminal one is kept. A terminal event without a seq is not believed, but for one.
     """
     if is_end_of_view(event):
         return Merged(order, fresh=False)
     if not is_of(event, order):
-        return Merged(order, fresh=False, anomalies=(Anomaly("other-tracking-id", event),))
+        return Merged(order._replace(contradicted=True), fresh=False, anomalies=(Anomaly("other-tracking-id", event),))
+    if contradiction := _contradiction(order, event):
+        return Merged(order._replace(contradicted=True), fresh=False, anomalies=(contradiction,))
+    if order.contradicted and terminal_state(event):
+        return Merged(order, fresh=False, anomalies=(Anomaly("end-beside-contradiction", event),))
     named = order._replace(tracking_id=order.tracking_id or event.tracking_id)
     if event.seq is None and needs_history(event):
         return Merged(named, fresh=False, anomalies=(Anomaly("end-without-seq", event),))
@@ -247,12 +261,57 @@ def _oddities(order: KnownOrder, event: OrderEvent) -> list[str]:
         odd.append("second-terminal" if terminal_state(event) else "event-after-terminal")
     if not order.events and event.type not in (ACCEPTED_EVENT, "Error"):
         odd.append("accepted-missing")
-    ids = {known.order_id for known in (*order.events, event) if known.order_id}
-    if event.order_id and len(ids) > 1:
-        odd.append("other-order-id")
-    if order.increase is not None and event.type in (_OF_OTHERS if order.increase else _OF_INCREASES):
-        odd.append("other-kind-of-order")
     return odd
+
+
+_TELL = ("orderId", "trader", "pairIndex", "index", "open", "isBuy", "isPnl")
+_TUPLE_TELLS = {"trader": "trader", "pairIndex": "pairIndex", "index": "index", "buy": "isBuy"}
+_INITIATION = {
+    "MarketOrderInitiated": "MarketOrderInitiated",
+    "MarketOrderExecuted": "MarketOrderInitiated",
+    "IncreasePositionRequested": "IncreasePositionRequested",
+    "PositionSizeIncreased": "IncreasePositionRequested",
+}
+
+
+def told_in(event: OrderEvent) -> list[tuple[str, object]]:
+    """Return what an event tells of the order it is about, member by member, those of the Trade tuple ``t`` among them.
+
+    A number is an int however it came, an address is lower-case, what cannot be read is its text. ``type`` is the
+    initiation event of the kind of order. A transaction is that of one type of event. Source: the specification, "Events".
+    """
+    if event.type not in KNOWN_TYPES:
+        return []
+    kind = _INITIATION.get(event.type)
+    told: list[tuple[str, object]] = [("type", kind)] if kind else []
+    told += [(name, _plain(event.payload[name])) for name in _TELL if name in event.payload]
+    trade = event.payload.get("t")
+    if type(trade) is dict:
+        told += [(member, _plain(trade[name])) for name, member in _TUPLE_TELLS.items() if name in trade]
+    if "transactionHash" in event.payload:
+        told.append((f"transactionHash of {event.type}", _plain(event.payload["transactionHash"])))
+    return told
+
+
+def _plain(value: object) -> object:
+    """Return a value in one form: a decimal text is its number, another text is lower-case."""
+    if type(value) in (bool, int):
+        return value
+    text = value.lower() if type(value) is str else repr(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS_AT_MOST else text[:MAX_TRACKING_ID]
+
+
+def _contradiction(order: KnownOrder, event: OrderEvent) -> Anomaly | None:
+    """Compare what an event tells with the signed message, with itself and with the events before it."""
+    before: dict[str, object] = {}
+    for known in order.events:
+        before |= told_in(known)
+    for name, told in told_in(event):
+        for kind, expected in (("not-what-was-signed", order.signed), ("not-as-before", before)):
+            if name in expected and (type(told), told) != (type(expected[name]), expected[name]):
+                return Anomaly(kind, event, f"{name} is {told}, not {expected[name]}")
+        before[name] = told
+    return None
 
 
 def _later(one: int | None, other: int | None) -> int | None:

@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from airlock_online.journal.order_states import OrderState
 
-VERSION = 3
+VERSION = 1
 
 _S = OrderState
 _ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED, _S.VOIDED})
@@ -60,7 +60,6 @@ SCHEMA = Table(
     "journal_schema",
     TABLES,
     Column("version", Integer, nullable=False),
-    # version 3
     Column("journal_id", Text, nullable=False, default=""),
     Column("place", Text, nullable=False, default=""),
 )
@@ -88,14 +87,13 @@ SUBMISSIONS = Table(
     Column("updated_ms", BigInteger, nullable=False),
     Column("code", Text, nullable=False, default=""),
     Column("note", Text, nullable=False, default=""),
-    # version 2
     Column("requests", Text, nullable=False, default=""),
     Column("method", Text, nullable=False, default=""),
     Column("transaction_hash", Text, nullable=False, default=""),
     Column("entity_id", Text, nullable=False, default=""),
     Column("old_entity_id", Text, nullable=False, default=""),
-    # version 3
-    Column("chain_id", BigInteger, nullable=True),  # NULL in rows of an earlier version
+    Column("signed", Text, nullable=False, default="{}"),  # a JSON object
+    Column("chain_id", BigInteger, nullable=True),
     Column("claims", Integer, nullable=False, default=0),
     Column("claim_token", Text, nullable=False, default=""),
     Column("claim_until_ms", BigInteger, nullable=True),  # by the database's clock
@@ -123,33 +121,13 @@ EVENTS = Table(
 An anomaly has its kind as type and its event as payload; a rejection has its status and its reason as payload.
 """
 
-MIGRATIONS: dict[int, tuple[str, ...]] = {
-    2: tuple(
-        f"ALTER TABLE submissions ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
-        for name in ("requests", "method", "transaction_hash", "entity_id", "old_entity_id")
-    ),
-    3: (
-        "ALTER TABLE journal_schema ADD COLUMN journal_id TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE journal_schema ADD COLUMN place TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE submissions ADD COLUMN chain_id BIGINT",
-        "ALTER TABLE submissions ADD COLUMN claims INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE submissions ADD COLUMN claim_token TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE submissions ADD COLUMN claim_until_ms BIGINT",
-        "ALTER TABLE submissions ADD COLUMN claim_holder TEXT NOT NULL DEFAULT ''",
-        "ALTER TABLE submissions ADD COLUMN unusable_ids TEXT NOT NULL DEFAULT '[]'",
-        "ALTER TABLE submissions ADD COLUMN told TEXT NOT NULL DEFAULT ''",
-        "UPDATE submissions SET told = state",  # an earlier version told each when it had it
-    ),
-}
-"""What leads to each version from the one before it, in SQL that SQLite and PostgreSQL both read."""
-
 
 class Record(NamedTuple):
     """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex.
 
     ``requests`` is the fingerprint of the requests document; ``method`` is how it is sent, such as ``POST``;
     ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
-    ``chain_id`` is None where an earlier version wrote the row, and then nobody knows it from the journal alone.
+    ``signed`` is the JSON object of what its events must tell, as ``order_states.KnownOrder.signed`` has it.
     """
 
     digest: str
@@ -169,6 +147,7 @@ class Record(NamedTuple):
     transaction_hash: str = ""
     old_entity_id: str = ""
     chain_id: int | None = None
+    signed: str = "{}"
 
 
 class Submission(NamedTuple):

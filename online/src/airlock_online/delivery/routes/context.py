@@ -34,7 +34,8 @@ class Delivery(NamedTuple):
 
     Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
     bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id`` is
-    the pinned deployment's, for which it was signed. ``intent`` is the struct at this venue, None for the shipped one.
+    the pinned deployment's, for which it was signed. ``intent`` is the struct at this venue, None for the shipped one;
+    ``signed`` is the journal's.
     """
 
     digest: str
@@ -57,6 +58,7 @@ class Delivery(NamedTuple):
     requests: str = ""
     chain_id: int | None = None
     intent: Intent | None = None
+    signed: str = "{}"
 
     def __repr__(self) -> str:
         """Name the delivery without its signature: until it is submitted, that is a secret."""

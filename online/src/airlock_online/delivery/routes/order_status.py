@@ -1,7 +1,8 @@
 """The batched market's status endpoint: the persisted history of an order, which has the last word on how it ended.
 
-An end that a reply tells counts when the reply names the order. The whole history is asked for whenever a seq is missing
-below the last one, and now and then, so that no end stays hidden behind a wrong seq. Source: the specification,
+An end counts when all that is told of the order agrees with what was signed: it was asked for by the order's id. The whole
+history is asked for whenever a seq is missing below the last one, and now and then, so that no end stays hidden behind a
+wrong seq. Source: the specification,
 "GET {batched_market_url}/tracking-id/{trackingId}/status".
 """
 
@@ -78,14 +79,7 @@ class OrderStatus:
     def _ask(self, *, whole: bool) -> str:
         """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""
         reply = self._read(whole=whole)
-        ends = any(terminal_state(event) for event in reply.events)
-        if ends and not reply.named and not whole:
-            reply, whole = self._read(whole=True), True
-        for event in reply.events:
-            if terminal_state(event) is None or reply.named:
-                self._tracker.take(event)
-            else:
-                self._tracker.odd(Anomaly("end-not-named", event))
+        self._tracker.take_all(reply.events)
         if whole and self._tracker.order.events and not self._tracker.order.whole:
             last = OrderEvent(None, "gap", {"below": self._tracker.order.last_seq})
             self._tracker.odd(Anomaly("seq-gap", last))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from airlock_online.clients.http import HttpCall, Reply, json_of, unexpected
@@ -11,13 +12,20 @@ from airlock_online.delivery.order_events import from_status
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.order_status import STATUS
 from airlock_online.delivery.routes.relayer import id_in, told_by
-from airlock_online.journal.order_states import MAX_TRACKING_ID
+from airlock_online.journal.order_states import (
+    ANOMALIES,
+    CONTRADICTIONS,
+    INITIATIONS,
+    MAX_TRACKING_ID,
+    KnownOrder,
+    merge,
+)
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.services import BATCHED_MARKET, RELAYER
 from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.text.safe import safe
 
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-_REGISTERED = ("MarketOrderInitiated", "IncreasePositionRequested")
 
 
 def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -> str:
@@ -37,7 +45,7 @@ def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -
     if reply.status != 200:
         raise unexpected(reply, f"{url} answered {reply.status}")
     told = (
-        _of_order(json_of(reply, url), tracking_id)
+        _of_order(json_of(reply, url), record, tracking_id)
         if record.route == BATCHED_MARKET
         else _of_relay(reply, url, tracking_id, context)
     )
@@ -46,11 +54,14 @@ def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -
     return told.lower()
 
 
-def _of_order(document: object, tracking_id: str) -> object:
-    history = from_status(document, tracking_id)
-    if not history.named:
-        raise ServiceError("the status reply does not name the order that was asked for")
-    return next((e.payload.get("transactionHash") for e in history.events if e.type in _REGISTERED), None)
+def _of_order(document: object, record: Record, tracking_id: str) -> object:
+    order = KnownOrder(json.loads(record.signed), tracking_id)
+    for event in from_status(document, tracking_id).events:
+        order, _, anomalies = merge(order, event)
+        for anomaly in anomalies:
+            if anomaly.kind in CONTRADICTIONS:
+                raise ServiceError(f"{ANOMALIES[anomaly.kind]}: {safe(anomaly.why or tracking_id, limit=300)}")
+    return next((e.payload.get("transactionHash") for e in order.events if e.type in INITIATIONS), None)
 
 
 def _of_relay(reply: Reply, url: str, relay_id: str, context: DeliveryContext) -> object:

@@ -25,7 +25,7 @@ class Tracker:
         self.token = ""
         self._context = context
         known = known or context.journal.get(digest)
-        self.order = KnownOrder(known.record.primary_type.startswith("IncreasePositionSize"), known.tracking_id)
+        self.order = KnownOrder(json.loads(known.record.signed), known.tracking_id)
         self.tracking_id = known.tracking_id
         self._accepted = known.state is OrderState.ACCEPTED
         for event in context.journal.events(digest):
@@ -52,6 +52,15 @@ class Tracker:
             )
         for anomaly in merged.anomalies:
             self.odd(anomaly)
+
+    def take_all(self, events: Sequence[OrderEvent]) -> None:
+        """Take a reply's events. None of them ends the order where one, before or behind it, tells of another order."""
+        order = self.order
+        for event in events:
+            order = merge(order, event).order
+        self.order = self.order._replace(contradicted=order.contradicted)
+        for event in events:
+            self.take(event)
 
     def adopt(self, event: OrderEvent) -> None:
         """Keep the tracking id that an event carries which is not taken, where none is known yet."""
@@ -103,9 +112,8 @@ class Tracker:
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
         if self._context.journal.record_anomaly(self.digest, anomaly):
-            self._context.on_notice(
-                f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({safe(anomaly.event.type, limit=100)})"
-            )
+            event = safe(f"{anomaly.event.type}: {anomaly.why}" if anomaly.why else anomaly.event.type, limit=300)
+            self._context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
 
     def keep_unusable(self, given: str) -> None:
         """Keep an id that a service gave and that cannot be asked for, and say so."""
