@@ -12,8 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.routes.polling import to_the_end
+from airlock_online.delivery.submit import _record, follow, following, submit
 from airlock_online.journal.order_states import MAX_EVENTS, OrderState
+from airlock_shared.errors import UsageError
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
 from online.loopback import Answer, Seen, Wire, frame, reply, stream
 
@@ -248,3 +250,48 @@ def test_a_gap_in_the_history_is_named(desk: DeliveringMachine) -> None:
     outcome = told(desk, *streamed(ACCEPTED, EXECUTED), history=[ACCEPTED, EXECUTED])
     assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ("seq-gap",))
     assert json.dumps(EXECUTED)
+
+
+# ---- an id that a person gives -------------------------------------------------------------------------------------
+
+
+def followed(desk: DeliveringMachine, given: str, *history: Any) -> OrderOutcome:
+    """The outcome of an order whose answer was lost, followed by an id that a person gives."""
+    with Market(history=[]) as market:
+        market.wire._server.script[SUBMIT] = [Answer(b"", reset=True)]
+        delivery = unsent(market.wire.url, signed=SIGNED)
+        assert submit(delivery, desk.world).state is OrderState.UNKNOWN
+        market.history = list(history)
+        return to_the_end(following(delivery.digest, desk.world, given), desk.world.sleep)
+
+
+def test_an_order_is_followed_by_the_id_that_a_person_gives(desk: DeliveringMachine) -> None:
+    outcome = followed(desk, "t-1", ACCEPTED, INITIATED | {"payload": {"orderId": 1, "pairIndex": 1}}, EXECUTED)
+    assert (outcome.state, outcome.tracking_id) == (OrderState.FILLED, "t-1")
+    assert outcome.anomalies == ("id-from-a-person",)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_orders_id_decides_nothing_and_is_not_kept(desk: DeliveringMachine, other: dict[str, Any]) -> None:
+    outcome = followed(desk, "t-1", INITIATED | {"payload": other}, EXECUTED)
+    assert (outcome.state, outcome.tracking_id) == (OrderState.UNKNOWN, "")
+    assert outcome.reason.startswith("a service tells of another order than the signed one")
+
+
+@pytest.mark.parametrize("given", [" \n", "x" * 201, "a\x1bb"])
+def test_what_is_no_id_is_refused(desk: DeliveringMachine, given: str) -> None:
+    with pytest.raises(UsageError, match="no tracking id"):
+        followed(desk, given, ACCEPTED)
+
+
+def test_an_order_that_has_its_id_or_its_end_takes_no_other(desk: DeliveringMachine) -> None:
+    outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED])
+    with pytest.raises(UsageError, match="has the tracking id t-1"):
+        to_the_end(following(outcome.digest, desk.world, "t-2"), desk.world.sleep)
+    desk.world.journal.move(outcome.digest, OrderState.FAILED)
+    with pytest.raises(UsageError, match="already"):
+        to_the_end(following(outcome.digest, desk.world, "t-1"), desk.world.sleep)
+    other = unsent(route="relayer", digest="0x" + "cd" * 32)
+    desk.world.journal.prepare(_record(other, "POST", ""))
+    with pytest.raises(UsageError, match="only the batched market"):
+        to_the_end(following(other.digest, desk.world, "t-2"), desk.world.sleep)

@@ -41,6 +41,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock-online deployment fetch --device-metadata",
         "airlock-online deployment fetch --venue-profile",
         "airlock-online resolve --tracking-id",
+        "airlock-online follow --tracking-id",
         "airlock-online resolve --transaction",
         "airlock-online resolve --search",
         "airlock-online resolve --note",

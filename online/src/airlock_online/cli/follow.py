@@ -13,23 +13,27 @@ from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
 from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.cli.progress import working
-from airlock_shared.errors import ExitCode
+from airlock_shared.errors import ExitCode, UsageError
 
 
 @click.command("follow")
 @click.argument("digest", required=False)
+@click.option("--tracking-id", metavar="ID", help="The order's id, where no answer brought it: told, not verified.")
 @patience
 @json_option
 @click.pass_obj
-def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -> None:
+def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patience: int, as_json: bool) -> None:
     r"""Follow DIGEST, or everything without a known outcome, all at once. It sends nothing.
 
-    Outcomes that nobody has seen yet are shown too.
+    Outcomes that nobody has seen yet are shown too. By an id that you give, an order is followed too: what is told of it is
+    compared with what was signed, and its outcome is by the service's word.
 
     \b
     Example:
       airlock-online follow
     """
+    if tracking_id is not None and digest is None:
+        raise UsageError("an id belongs to one order", do="say which: airlock-online follow DIGEST --tracking-id ID")
     noted: list[ExitCode] = []
     with open_desk(home, float(patience), as_json=as_json) as desk:
         if digest is not None:
@@ -45,17 +49,18 @@ def follow(home: OnlineHome, digest: str | None, patience: int, as_json: bool) -
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
                 noted = [ExitCode.UNKNOWN]
         with working(f"Waiting for the outcome of {len(chosen)}"):
-            codes = noted + run_parallel([_job(record, desk) for record in chosen], in_turn=False)
+            codes = noted + run_parallel([_job(record, desk, tracking_id or "") for record in chosen], in_turn=False)
         desk.tally()
     if not chosen:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))
 
 
-def _job(record: Record, desk: Desk) -> Job[ExitCode]:
+def _job(record: Record, desk: Desk, given_id: str) -> Job[ExitCode]:
     def job(_: JobPlace) -> Steps[ExitCode]:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
-        steps = following(record.digest, desk.context(record.step, record.digest, route=record.route))
+        context = desk.context(record.step, record.digest, route=record.route)
+        steps = following(record.digest, context, given_id)
         return (yield from desk.run(record.step, record.digest, steps))
 
     return job

@@ -21,9 +21,10 @@ from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.journal.claims import let_go, shown_holder
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
-from airlock_online.journal.order_states import OPEN, OrderState
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import before
-from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal
+from airlock_shared.documents.services import BATCHED_MARKET
+from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
@@ -99,9 +100,14 @@ def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
     return to_the_end(following(digest, context), context.sleep)
 
 
-def following(digest: str, context: DeliveryContext) -> Steps[OrderOutcome]:
-    """Return the steps of :func:`follow`."""
+def following(digest: str, context: DeliveryContext, given_id: str = "") -> Steps[OrderOutcome]:
+    """Return the steps of :func:`follow`. ``given_id`` is a tracking id that a person gave.
+
+    Raises ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
+    """
     known = context.journal.get(digest)
+    if given_id:
+        _require_id_wanted(known, given_id)
     if known.state is OrderState.SENDING:
         context.journal.presume(digest)
         known = context.journal.get(digest)
@@ -109,8 +115,24 @@ def following(digest: str, context: DeliveryContext) -> Steps[OrderOutcome]:
     if known.state is OrderState.SENDING:  # whose claim lives knows most, and is left alone
         return _held(known, context)
     if known.state in OPEN:
-        reason = yield from _route_of(known).follow(known, Tracker(digest, context, known), context)
+        tracker = Tracker(digest, context, known, given_id)
+        reason = yield from _route_of(known).follow(known, tracker, context)
+        if given_id and tracker.order.events:
+            tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
     return (yield from _outcome(digest, context, reason))
+
+
+def _require_id_wanted(known: Submission, given_id: str) -> None:
+    if known.record.route != BATCHED_MARKET:
+        raise UsageError(
+            "only the batched market tells what can be compared with what was signed",
+            do="resolve it: airlock-online resolve DIGEST --tracking-id ID, with a node of your own",
+        )
+    if known.state not in OPEN or known.tracking_id:
+        has = f"has the tracking id {safe(known.tracking_id)}" if known.tracking_id else f"is {known.state.value}"
+        raise UsageError(f"{known.record.digest} {has} already", do="follow it without an id")
+    if not 0 < len(given_id) <= MAX_TRACKING_ID or not given_id.isprintable():
+        raise UsageError("that is no tracking id", do="give it as the service told it")
 
 
 def export(delivery: Delivery, context: DeliveryContext) -> None:
@@ -216,5 +238,6 @@ def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:
     named = f"its tracking id is {safe(tracker.tracking_id)}; " if tracker.tracking_id else ""
     return OutcomeUnknown(
         f"{tracker.digest} was sent, but then {error.what}",
-        do=f"{named}write this down, repair the journal, then follow it; do not submit it elsewhere",
+        do=f"{named}write this down and repair the journal; then airlock-online follow DIGEST"
+        f"{' --tracking-id ID' if tracker.tracking_id else ''}; do not submit it elsewhere",
     )

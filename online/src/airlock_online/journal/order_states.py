@@ -138,6 +138,7 @@ ANOMALIES = {
     "seq-gap": "the persisted history leaves a seq out",
     "too-many-events": "the order has more events than are kept; the one that ends it is",
     "unreadable-entry": "an entry of the persisted history cannot be read; it is left out",
+    "id-from-a-person": "its tracking id was given by a person: its outcome is by the service's word",
     "accepted-missing": "the first event is not MarketOrderAccepted",
     "other-transaction-hash": "a service names a transaction that was not signed; the signed one is followed",
 }

@@ -17,16 +17,20 @@ _MAX_GIVEN = 300
 class Tracker:
     """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
 
-    ``known`` is its row, where that has just been read.
+    ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
+    known: it is written down with the first event that agrees with what was signed.
     """
 
-    def __init__(self, digest: str, context: DeliveryContext, known: Submission | None = None) -> None:
+    def __init__(
+        self, digest: str, context: DeliveryContext, known: Submission | None = None, given_id: str = ""
+    ) -> None:
         self.digest = digest
         self.token = ""
         self._context = context
         known = known or context.journal.get(digest)
-        self.order = KnownOrder(json.loads(known.record.signed), known.tracking_id)
-        self.tracking_id = known.tracking_id
+        self.tracking_id = known.tracking_id or given_id
+        self._is_named = bool(known.tracking_id)
+        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id)
         self._accepted = known.state is OrderState.ACCEPTED
         for event in context.journal.events(digest):
             self.order = merge(self.order, event).order
@@ -65,7 +69,7 @@ class Tracker:
     def adopt(self, event: OrderEvent) -> None:
         """Keep the tracking id that an event carries which is not taken, where none is known yet."""
         if event.tracking_id and not self.tracking_id:
-            self.tracking_id = event.tracking_id
+            self.tracking_id, self._is_named = event.tracking_id, True
             self.order = self.order._replace(tracking_id=event.tracking_id)
             self._context.journal.name(self.digest, event.tracking_id)
 
@@ -90,8 +94,9 @@ class Tracker:
         ``told_again`` is for an event that can be read again by the tracking id: it survives the death of the process, and
         after a power cut it comes once more.
         """
-        new_id = "" if self.tracking_id else tracking_id
+        new_id = "" if self._is_named else tracking_id
         self.tracking_id = self.tracking_id or tracking_id
+        self._is_named = self._is_named or bool(new_id)
         journal = self._context.journal
         fresh = journal.record(
             self.digest,
