@@ -222,7 +222,7 @@ def test_a_terminal_plays_until_ctrl_c_which_is_its_normal_end(program: Path, tm
 @pytest.mark.parametrize(
     ("rows", "columns", "words"),
     [
-        (10, 40, "this terminal has 40 columns and 10 rows"),
+        (10, 80, "this terminal has 80 columns and 10 rows"),
         (24, 80, "more than 100 codes"),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_terminal_that_is_too_small_gets_a_hint(rows: int, columns: int, words
 
 def test_in_a_terminal_that_is_too_small_the_page_is_shown(tmp_path: Path) -> None:
     file = write(tmp_path / "requests.json", good("desk-key"))
-    screen = Screen(10, 40, OFFLINE, "--home", tmp_path / "home", "show", file)
+    screen = Screen(10, 80, OFFLINE, "--home", tmp_path / "home", "show", file)
     while screen.more():
         pass
     assert screen.process.wait(30) == 0

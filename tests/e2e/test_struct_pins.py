@@ -116,7 +116,7 @@ path = "m/44'/60'/0'/0/0"
 id = "move"
 action = "custom"
 signer = "treasury"
-fields = { struct = "MoveReq", trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", fee = "1" }
+fields = { struct = "MoveReq", trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D", fee = "1", tick = "-1" }
 """
 
 
@@ -148,4 +148,22 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
 def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
     ended = _trust(desk, TEXT.replace(")", ",uint24 a,int16 b,uint96 c,int64 d,uint248 e,int256 f)"))
     assert (ended.code, ended.json()["refused_by_ledger"], "NOTE: the Ethereum app" in ended.err) == (0, [], False)
-    assert _check(desk).code == 0
+    six = ", ".join(f'{name} = "1"' for name in "abcdef")
+    assert _check(desk, PLAN.replace('fee = "1", tick = "-1"', six)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "check", "said"),
+    [
+        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
+        ('fee = "1", tick = "2", "to.more" = "1"', "PLAN-FIELD", "the struct has no such field"),
+        ('fee = "1"', "PLAN-UNDECIDED", "nobody decides these fields"),
+    ],
+)
+def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
+    desk: BothMachines, fields: str, check: str, said: str
+) -> None:
+    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
+    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
+    [mistake] = checked.json()["mistakes"]
+    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 16, said)

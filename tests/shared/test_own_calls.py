@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of
 from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, resolve, venue_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
+from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
@@ -47,10 +50,12 @@ def _deployed(calls: dict[str, Any]) -> Deployment:
     return with_venue(parse_deployment(to_bytes(document)))
 
 
-def _situation(values: dict[str, str], calls: dict[str, Any] | None = None, call: str = "depositLp") -> Situation:
+def _situation(
+    values: dict[str, str], calls: dict[str, Any] | None = None, call: str = "depositLp", signer: str = "treasury"
+) -> Situation:
     text = (VECTORS / "transactions/plan.toml").read_text()
     fields = ", ".join(f'"{path}" = "{value}"' for path, value in ({"call": call} | values).items())
-    step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = {{ {fields} }}\n'
+    step = f'\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "{signer}"\nfields = {{ {fields} }}\n'
     return Situation(parse_plan((text + step).encode()), _deployed(calls or _own()), NOW_MS)
 
 
@@ -92,6 +97,19 @@ def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, A
 def test_an_argument_that_the_plan_does_not_say_is_decided_by_nobody(path: str) -> None:
     values = {name: value for name, value in WHOLE.items() if name != path}
     assert refusals(examined_of(_document(), _situation(values)).verdicts.all()) == {"PLAN-UNDECIDED"}
+
+
+@pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"to": DESK}, {"nonce": "7"}, {"trader": TREASURY}])
+def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str]) -> None:
+    found = examined_of(_document(), _situation(WHOLE | extra))
+    assert refusals(found.verdicts.all()) == {"PLAN-FIELD"}
+    (verdict,) = [each for each in found.verdicts.all() if each.check == "PLAN-FIELD"]
+    assert verdict.where == next(iter(extra))
+
+
+def test_a_key_that_the_plan_calls_a_delegate_makes_none() -> None:
+    with pytest.raises(PlanError, match="by no delegate"):
+        _situation(WHOLE, signer="desk")
 
 
 def test_it_goes_to_its_pinned_contract_from_the_signer_and_without_money() -> None:
@@ -242,3 +260,41 @@ def test_a_struct_may_have_a_member_called_call() -> None:
     step = '\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { struct = "A", call = "9" }\n'
     made = parse_plan((text + step).encode()).steps["own"]
     assert (made.action.primary_type, made.action.call, made.values["call"].text) == ("A", "", "9")
+
+
+# ---- what people compare when a profile changes --------------------------------------------------------------------
+
+
+def _two(first: str, second: str) -> dict[str, Any]:
+    """Two own calls of one form, whose two arguments have these names."""
+    return {
+        name: {"signature": f"{name}(uint256 {one},uint256 {other})", "leaves": {one: "raw", other: "raw"},
+               "contract": "tradingStorage"}
+        for name, (one, other) in (("depositLp", first.split()), ("withdrawLp", second.split()))
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("amount least", "least amount"), ("least amount", "amount least")),
+        (("amount least", "amount least"), ("least amount", "amount least")),
+        (("amount least", "least amount"), ("amount least", "amount least")),
+    ],
+)
+def test_arguments_that_exchange_their_names_are_marked_in_every_row(
+    old: tuple[str, str], new: tuple[str, str]
+) -> None:
+    before, after = (list(deployment_lines(_deployed(_two(*names)), words=False)) for names in (old, new))
+    marked = list(changed_lines(before, after))
+    assert {mark for mark, _ in marked} == {" ", "-", "+"}
+    assert [line for mark, line in marked if mark != "+"] == before
+    assert [line for mark, line in marked if mark != "-"] == after
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
+def test_lines_are_compared_in_their_order(old: list[str], new: list[str]) -> None:
+    marked = list(changed_lines(old, new))
+    assert [line for mark, line in marked if mark != "+"] == old
+    assert [line for mark, line in marked if mark != "-"] == new
+    assert any(mark != " " for mark, _ in marked) == (old != new)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.signing.row_layout import hanging
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.text.safe import safe
+from airlock_shared.text.safe import beside, safe
 from airlock_shared.units import COIN, LEVERAGE, NATIVE, UNIX_MS, UNIX_S, USDC, to_human
 
 HEADING = "WHAT IS SIGNED, IN FIVE LINES"
@@ -35,7 +34,7 @@ def deciding_lines(case: Case) -> Iterator[str]:
         ("until when", _until(case)),
         ("as whom", _as_whom(case)),
     ):
-        yield from hanging(f"  {label:<12}", text)
+        yield from beside(f"  {label:<12}", text)
 
 
 def _named(case: Case) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
+from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.payload import definitions, known_struct
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
@@ -21,6 +22,39 @@ from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.values import plan_error
 from airlock_shared.text.safe import safe
+
+
+def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
+    """Return what this machine refuses in a plan whatever comes: what its pins and the Ethereum app make of the steps."""
+    return [*pin_faults(state, agreed), *ledger_faults(state, agreed)]
+
+
+def pin_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
+    """Return the custom steps that name no leaf of what is pinned, or leave one undecided."""
+    deployment = state.pinned(agreed.deployment)
+    own = [step for step in agreed.steps.values() if step.action.name == CUSTOM]
+    if deployment is None or not own:
+        return []
+    known, errors = Situation(agreed, deployment, 0, custom=state.custom_structs(deployment)), []
+    for step in own:
+        kind = "call" if step.action.call else "struct"
+        found = (
+            calls_of(deployment).by_name.get(step.action.call)
+            if step.action.call
+            else known_struct(known, step.action.primary_type)
+        )
+        where = f"steps[{list(agreed.steps).index(step.id)}].fields"
+        if found is None:  # it may be pinned later
+            continue
+        may = {leaf.rule.parameter for leaf in found.fields if leaf.rule.parameter}
+        must = {leaf.rule.parameter for leaf in found.fields if leaf.rule.kind == "plan"}
+        for name in [name for name in step.values if name not in may]:
+            errors.append(plan_error("PLAN-FIELD", f"the {kind} has no such field", f"{where}.{name}",
+                                     got=step.values[name].text, expected=f"one of {sorted(may)}"))  # fmt: skip
+        if left := sorted(must - step.values.keys()):
+            errors.append(plan_error("PLAN-UNDECIDED", "nobody decides these fields", where,
+                                     got=", ".join(step.values) or "none", expected=", ".join(left)))  # fmt: skip
+    return errors
 
 
 def ledger_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
@@ -43,7 +77,7 @@ def ledger_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
 
 
 plan = plan_group(
-    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), ledger_faults
+    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), machine_faults
 )
 
 

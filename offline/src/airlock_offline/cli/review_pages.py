@@ -21,11 +21,11 @@ from airlock_offline.cli.single_keys import BACK, ENDED, FORWARD, SingleKeys
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.held_signals import ENDING
 from airlock_offline.signing.review import lines_of
-from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, hanging
+from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.case import Case
 from airlock_shared.cli.console import paint, say
 from airlock_shared.errors import Declined
-from airlock_shared.text.safe import columns, safe
+from airlock_shared.text.safe import WIDTH, beside, columns, safe
 
 LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
@@ -143,7 +143,7 @@ class ReviewPages:
                 number, count = self._page + 1, len(self._pages)
                 lines = [f"THE LEDGER, page {number} of {count}: compare it, then turn both", ""]
                 for line in self._pages[self._page]:
-                    lines += hanging("  ", safe(line.strip()))
+                    lines += beside("  ", safe(line.strip()))
                 _draw(lines, _size())
                 keys.forget()
                 with _key_line(f"{number} of {count}", number > 1, last="confirm or reject on the Ledger"):
@@ -182,6 +182,8 @@ def _step(key: str) -> int:
 def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> None:
     """Write a screen; ``alone``: it fills all rows but the last, so that nothing else stands there."""
     rows, width = size
+    if width < WIDTH:  # it was made narrow since the command began
+        lines = ["This terminal is too narrow.", f"Make it {WIDTH} columns wide,", "then turn the page."]
     for line in lines:
         _say(line)
     for _ in range(rows - 1 - _height(lines, width) if alone else 0):

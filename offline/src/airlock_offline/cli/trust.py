@@ -11,7 +11,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.pinned_catalogue import changed_since, keep_shipped
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
-from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
@@ -81,8 +81,5 @@ def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
         return
     old = list(deployment_lines(pinned))
     say("Lines that change (- pinned now, + the new one); the others do not change:")
-    for line in old:
-        say(f"{' ' if line in new else '-'} {line}")
-    for line in new:
-        if line not in old:
-            say(f"+ {line}")
+    for mark, line in changed_lines(old, new):
+        say(f"{mark} {line}")

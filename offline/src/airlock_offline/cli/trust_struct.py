@@ -14,6 +14,7 @@ from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.catalogue.profile_words import struct_words
 from airlock_shared.checks.payload import definitions
+from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
 from airlock_shared.errors import UsageError
@@ -89,9 +90,7 @@ def _compared(deployment: str, intent: Intent, old: Intent | None) -> Iterator[s
         yield f"{intent.name} is pinned for {deployment} already, with differences (- pinned now, + the new one):"
     else:
         yield f"A struct whose meaning Airlock does not know, for {deployment}:"
-    marked = [("-", line) for line in was if line not in new]
-    marked += [("+" if old and line not in was else " ", line) for line in new]
-    for mark, line in marked:
+    for mark, line in changed_lines(was, new) if old else ((" ", line) for line in new):
         first, *rest = wrapped(safe(line, limit=4000), WIDTH - 4)
         yield f"{mark} {first}"
         yield from (f"{mark}   {row}" for row in rest)

@@ -11,7 +11,6 @@ from itertools import chain
 from airlock_offline.signing.row_layout import (
     NOT_KEPT,
     REHEARSAL,
-    hanging,
     mark_of,
     marked,
     name_of,
@@ -27,7 +26,7 @@ from airlock_offline.signing.text_suspicions import text_suspicions
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.text.safe import WIDTH, safe, safe_again
+from airlock_shared.text.safe import WIDTH, beside, safe, safe_again
 from airlock_shared.units import raw_text
 
 _GROUPS_REFUSED = (
@@ -52,7 +51,7 @@ def refused_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterato
     failed = {verdict.check for verdict in verdicts.stopping()}
     known = failed.isdisjoint(_READ_BY)
     title = f"REFUSED: it is not signed. The step is {case.step.action.name} ({case.step.action.result})"
-    why = chain(*(hanging("  ", sentence) for sentence in _why(case, verdicts, known=known)))
+    why = chain(*(beside("  ", sentence) for sentence in _why(case, verdicts, known=known)))
     about = under_domain(case) if isinstance(case, IntentCase) else _call_rows(case, failed)
     rows = chain(row("came", case.title), signer_rows(case, "the plan's signer"), about)
     route = row("route as received", route_of(case.request))

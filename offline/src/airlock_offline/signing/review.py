@@ -16,7 +16,6 @@ from airlock_offline.signing.row_layout import (
     INDENT,
     KEPT,
     REHEARSAL,
-    hanging,
     mark_of,
     marked,
     noted,
@@ -35,7 +34,7 @@ from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import WIDTH, safe, safe_again
+from airlock_shared.text.safe import WIDTH, beside, safe, safe_again
 
 _GROUPS = (
     ("plan", "DECIDED BY THE PLAN"),
@@ -159,12 +158,12 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
     )
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
-        yield from hanging("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
+        yield from beside("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
         yield from row("got", safe(str(verdict.got), limit=600))
         yield from row("expected", safe(str(verdict.expected), limit=600))
         yield from row("do", verdict.do)
     for verdict in verdicts.not_judged():
-        yield from hanging("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
+        yield from beside("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
 def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Iterator[str]:
@@ -172,7 +171,7 @@ def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Ite
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from hanging(f"{number:>3}  ", text)
+        yield from beside(f"{number:>3}  ", text)
     if not MODELS[model].proved:
         product = MODELS[model].product
         yield from noted(

@@ -5,15 +5,14 @@ Below it the rows that what is signed and what is refused have in common: signer
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.text.safe import WIDTH, columns, safe, wrapped
-from airlock_shared.units import CODE, TEXT, UNIX_MS, UNIX_S, raw_text, span_text
+from airlock_shared.text.safe import WIDTH, beside, columns, safe, safe_again, wrapped
+from airlock_shared.units import CODE, UNIX_MS, UNIX_S, raw_text, span_text
 
 INDENT = 20
 KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
@@ -21,20 +20,12 @@ KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
 
 
 def row(label: str, text: str) -> Iterator[str]:
-    """Yield a label and a safe text beside it; a label that is too long stands on lines of its own."""
+    """Yield a label and a text beside it; a label that is too long stands on lines of its own."""
     if columns(label) > INDENT - 2:  # only a claim of the builder has such a name
-        yield from (f"  {line}" for line in wrapped(label, WIDTH - 2))
+        yield from beside("  ", label)
         label = ""
-    for line in wrapped(text, WIDTH - INDENT - 3):  # a terminal may draw a mark wide
-        yield f"  {label}{' ' * (INDENT - columns(label))}{line}".rstrip()
-        label = ""
-
-
-def hanging(label: str, text: str) -> Iterator[str]:
-    """Yield a safe text in lines of 80 columns beside its label."""
-    for line in wrapped(text, WIDTH - len(label)):
-        yield f"{label}{line}"
-        label = " " * len(label)
+    label = f"  {label}{' ' * (INDENT - columns(label))}"
+    yield from (line.rstrip() for line in beside(label, text, width=WIDTH - 1))  # a terminal may draw a mark wide
 
 
 def marked(mark: str, rows: Iterable[str]) -> Iterator[str]:
@@ -87,14 +78,15 @@ def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[s
         for text in code_rows(raw):
             yield from row("", text)
     signed = raw_text(raw)
-    if field.unit not in (TEXT, CODE) and signed.lower() != shown.lower():
+    if type(raw) is not str and field.unit is not CODE and signed.lower() != shown.lower():
         yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
 
 
 def noted(kind: str, text: str) -> Iterator[str]:
     """Yield a sentence of ours; what it quotes never begins a line."""
     yield ""
-    yield from textwrap.wrap(f"{kind}: {text}", WIDTH, subsequent_indent="  ")
+    first, *rest = wrapped(safe_again(f"{kind}: {text}", limit=len(text) + len(kind) + 2), WIDTH - 2)
+    yield from (first, *(f"  {line}" for line in rest))
 
 
 def name_of(decision: Decision) -> str:

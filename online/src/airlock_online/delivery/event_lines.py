@@ -19,7 +19,7 @@ from airlock_online.journal.order_states import (
     terminal_state,
 )
 from airlock_shared.documents.services import BATCHED_MARKET
-from airlock_shared.text.safe import WIDTH, columns, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, beside, columns, safe, safe_again
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 
 MEMBERS_SHOWN = 60
@@ -159,6 +159,4 @@ def _rows(label: str, text: str) -> Iterator[str]:
     if _fits(label, text) and text.isprintable():
         yield label + text
         return
-    for row in wrapped(safe_again(text, limit=4 * _LETTERS_SHOWN), WIDTH - columns(label)):
-        yield label + row
-        label = " " * columns(label)
+    yield from beside(label, safe_again(text, limit=4 * _LETTERS_SHOWN))

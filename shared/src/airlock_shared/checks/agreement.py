@@ -113,8 +113,17 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Found:
     "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
 )  # fmt: skip
 def fields_are_planned(case: Case) -> Found:
-    """Every field that the plan decides is as the plan says, and what must be zero is zero."""
-    return _first_wrong(case, ("plan", "fixed"))
+    """Every field that the plan decides is as the plan says, and what must be zero is zero.
+
+    What a custom step names that is no field of the payload would bind nothing: a person thinks that it does.
+    """
+    found = _first_wrong(case, ("plan", "fixed"))
+    if case.step.action.name == CUSTOM and (found is None or found[0] is True):
+        decided = {decision.field.rule.parameter for decision in case.decisions if decision.decided_by == "plan"}
+        for name, value in case.step.values.items():
+            if name not in decided:
+                return Finding(False, "no such field", f"a field {name}, which the plan sets to {value.text}", name)
+    return found
 
 
 @check("PLAN-UNDECIDED", AGREED, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)

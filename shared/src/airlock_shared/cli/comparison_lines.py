@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -54,6 +55,19 @@ def _filter_words(deployment: Deployment) -> Iterator[str]:
         from airlock_shared.catalogue.filtered_structs import filter_words
 
         yield from (f"Ledger: {line}" for line in filter_words(deployment))
+
+
+def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each line with its mark: ``-`` is only in the old lines, ``+`` only in the new ones, a blank is in both.
+
+    A line counts in its place: one that stands elsewhere now, or beside another one, has changed.
+    """
+    for _, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if (same := old[old_from:old_to]) == new[new_from:new_to]:
+            yield from ((" ", line) for line in same)
+        else:
+            yield from (("-", line) for line in old[old_from:old_to])
+            yield from (("+", line) for line in new[new_from:new_to])
 
 
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:

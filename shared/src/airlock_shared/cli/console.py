@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, harmless, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, beside, harmless, safe_again, wrapped
 from airlock_shared.text.secrets import redact
 
 _AT_A_TERMINAL = (
@@ -127,10 +127,8 @@ def explain(error: AirlockError) -> str:
 
 
 def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
-    """Yield untrusted text beside its label, escaped, in rows of 80 columns that stay in their column."""
-    for row in wrapped(safe_again(redact(text), limit=limit), WIDTH - len(label)):
-        yield f"{label}{row}"
-        label = " " * len(label)
+    """Return untrusted text beside its label, cut, without secrets, as :func:`beside` lays it out."""
+    return beside(label, safe_again(redact(text), limit=limit))
 
 
 def advice(error: AirlockError) -> str:

@@ -15,6 +15,7 @@ from airlock_shared.cli.console import error_as_json, explain, say, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.start import CONTINUE
+from airlock_shared.text.safe import WIDTH
 
 
 def run(command: click.Command, arguments: list[str] | None = None) -> int:
@@ -53,10 +54,23 @@ def _invoke(command: click.Command, words: list[str]) -> int:
         return int(ExitCode.DONE)
     try:
         with command.make_context(program, list(words)) as context:
+            _require_width()
             command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     return int(ExitCode.DONE)
+
+
+def _require_width() -> None:
+    """Refuse a terminal that would break our lines: what stood after the break would begin a row, like a line of ours."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and stream.isatty():
+            found = os.get_terminal_size(stream.fileno()).columns
+            if 0 < found < WIDTH:  # 0: it does not say
+                raise UsageError(
+                    f"this terminal is too narrow: it has {found} columns",
+                    do=f"make it {WIDTH} columns wide, or its letters smaller, and run the command again",
+                )
 
 
 def _streams_end() -> None:

@@ -16,7 +16,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.records import NamedTuple
-from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, span_text, to_human, utc_text
+from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
 
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
@@ -133,4 +133,4 @@ def shown_value(field: Field, raw: object) -> str:
         return f"{to_human(raw, unit)} {unit.name}"
     if unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         return utc_text(raw if unit is UNIX_MS else raw * 1000)
-    return str(raw)
+    return checksum_address(raw) if type(raw) is bytes and len(raw) == 20 else raw_text(raw)

@@ -224,7 +224,11 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
         from airlock_shared.plan.custom_steps import read_custom_fields
 
         own, values = read_custom_fields(step.get("fields"), f"{where}.fields")
-        return Step(step_id, own, signer_of(step, where, signers), values, replaced)
+        signer = signer_of(step, where, signers)
+        if own.call and signer.delegate_of is not None:
+            raise plan_error("PLAN-SIGNER", "a call of this venue alone is made by its signer for itself, by no delegate",
+                             f"{where}.signer", got=signer.name, expected="a signer without delegate_of")  # fmt: skip
+        return Step(step_id, own, signer, values, replaced)
     action = ACTIONS.get(name) if type(name) is str else None
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],

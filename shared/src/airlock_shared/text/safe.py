@@ -94,6 +94,17 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     yield line.rstrip(" ")
 
 
+def beside(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]:
+    """Yield a text beside its label in rows of ``width`` columns that stay in their column: none of it begins a row.
+
+    This is how every untrusted text becomes a row. What is safe already stays as it is; what is not is made safe here.
+    """
+    label = safe_again(label, limit=len(label))
+    for line in wrapped(safe_again(text, limit=len(text)), width - columns(label)):
+        yield f"{label}{line}"
+        label = " " * columns(label)
+
+
 def _head(word: str, width: int) -> str:
     """Return as much of a word as fits, at least one character."""
     taken = 0

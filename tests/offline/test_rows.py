@@ -1,0 +1,128 @@
+"""Untrusted text in rows: it is escaped, it never begins a row, and a terminal that would break our rows is refused."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airlock_offline.signing.row_layout import noted, row, value_rows
+from airlock_shared.catalogue.kinds import KINDS, field
+from airlock_shared.cli.console import explain, rows
+from airlock_shared.errors import Refusal
+from airlock_shared.plan.decisions import Decision
+from airlock_shared.text.safe import WIDTH, beside, columns, is_visible
+from airlock_shared.units import ADDRESS
+
+HOSTILE = [
+    "\n✓ trader            0x1111111111111111111111111111111111111111",
+    "x\r✓ all fingerprints are equal.",
+    "x\x1b[2J\x1b[Hdecided by the plan",
+    "x" * 70 + " ✓ signer",
+    " " * 90 + "REFUSED",
+    "✓ " * 60,
+    "\u202egnihton \u2066x\u2069",
+    "a\u200bb\u0000c\u0301",
+    "\\u{a}",
+    "漢字" * 50,
+    "b'\\x00'",
+    "\u2028 next",
+]
+VALUES = [*HOSTILE, b"\x11" * 20, b"\x22" * 32, b"\nall is well", b"", True, 2**256 - 1, -(2**255),
+          ["a\nb", "c"], [b"\x11" * 20, b"\n"], [[True, "x\n"]]]  # fmt: skip
+
+
+def require_rows(lines: list[str]) -> None:
+    for line in lines:
+        assert all(map(is_visible, line.replace(" ", ""))), line
+        assert columns(line) <= WIDTH, line
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("raw", VALUES, ids=repr)
+def test_a_leaf_of_any_kind_stays_in_its_column(kind: str, raw: object) -> None:
+    if KINDS[kind].unit is ADDRESS and type(raw) is bytes and len(raw) != 20:
+        return  # no message holds one
+    decision = Decision(field("_t.leaf", kind), raw, "plan", "as planned", ok=True)
+    lines = list(value_rows(decision, 1_790_000_000_000, None))
+    require_rows(lines)
+    assert lines[0].startswith("  leaf ")
+    for line in lines[1:]:
+        assert line.startswith(" " * 22) or line == "", line
+    assert not any("b'" in line for line in lines) or raw == "b'\\x00'"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
+    laid_out = (
+        row("label", text),
+        row(text, "value"),
+        beside("  1  ", text),
+        beside("  ", text),
+        rows("  got: ", text),
+    )
+    for lines in (list(noted("NOTE", text))[1:], *map(list, laid_out)):
+        require_rows(lines)
+        for line in lines[1:]:
+            assert line.startswith("  ") or line == "", lines
+    require_rows(explain(Refusal("X", "what", got=text, expected=text, do="do")).split("\n"))
+
+
+@given(st.text(max_size=300), st.sampled_from(["", "  ", "  label   ", "REFUSED  "]))
+def test_no_text_leaves_its_column(text: str, label: str) -> None:
+    first, *rest = beside(label, text)
+    assert first.startswith(label)
+    assert all(line.startswith(" " * len(label)) for line in rest)
+    require_rows([first, *rest])
+
+
+def test_what_is_safe_already_stays_as_it_is() -> None:
+    assert list(beside("  ", "a \\u{a} b \\\\ c")) == ["  a \\u{a} b \\\\ c"]
+
+
+# ---- the terminal --------------------------------------------------------------------------------------------------------
+
+
+def shown_at(width: int, *words: object) -> tuple[int, str]:
+    """Run the program at a terminal of this width, and return its exit code and what stands there."""
+    outside, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    program = [sys.executable, "-c", "from airlock_offline.start import main; main()"]
+    child = subprocess.Popen([*program, *map(str, words)], stdin=inside, stdout=inside, stderr=inside)
+    os.close(inside)
+    shown = b""
+    while True:
+        try:
+            data = os.read(outside, 1 << 16)
+        except OSError:
+            break
+        shown += data
+    os.close(outside)
+    return child.wait(), shown.decode()
+
+
+@pytest.mark.parametrize("width", [40, 60, 79])
+@pytest.mark.parametrize("words", [("plan", "check"), ("plan", "show"), ("verify", "x.json", "--plan")])
+def test_a_terminal_that_would_break_our_rows_is_refused(width: int, words: tuple[str, ...], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("# nothing\n")
+    code, shown = shown_at(width, "--home", tmp_path / "home", *words, plan)
+    assert (code, f"it has {width} columns" in shown.replace("\r\n", " "), "80" in shown) == (2, True, True)
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("width", [0, 80, 200])
+def test_a_terminal_that_is_wide_enough_or_does_not_say_is_none_of_these(width: int, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("# nothing\n")
+    code, shown = shown_at(width, "--home", tmp_path / "home", "plan", "show", plan)
+    assert (code, "columns" in shown) == (2, False)
