@@ -54,9 +54,8 @@ def make_batch(folder: Path, count: int) -> None:
     items = [_item(step, situation, rng) for step in plan.steps.values()]
     common = {"ceremony": plan.id, "rehearsal": True, "transcript_head": 64 * "0", "created_ms": now_ms}
     pins = {"plan": plan.fingerprint, "deployment": deployment.fingerprint, "deployment_name": deployment.name}
-    for name, part in ((str(count), items), ("cut", items[: count // 10])):
-        _write(folder, "requests", name, common | pins, [request for request, _ in part])
-        _write(folder, "signatures", name, common | {"requests": 64 * "0"}, [signed for _, signed in part])
+    _write(folder, "requests", str(count), common | pins, [request for request, _ in items])
+    _write(folder, "signatures", str(count), common | {"requests": 64 * "0"}, [signed for _, signed in items])
 
 
 def _write(folder: Path, kind: str, name: str, header: Json, items: list[Json]) -> None:

@@ -436,7 +436,7 @@ def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path
     assert origins["reads", "relay"] == ("/v3/relay", "file")
     assert origins["reads", "pairs"] == ("/v2/pairs", "default")
     assert origins["rpc", "url"] == ("https://node.example:8545/…", "environment AIRLOCK_RPC")
-    assert origins["machine", "journal"] == ("postgresql://db.example/…", "environment AIRLOCK_JOURNAL")
+    assert origins["machine", "journal"] == ("postgresql://db.example", "environment AIRLOCK_JOURNAL")
     assert origins["machine", "home"] == (str(tmp_path), "--home")
     assert "secret" not in shown
     assert "secret" not in json.dumps(told)

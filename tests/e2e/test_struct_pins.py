@@ -167,3 +167,35 @@ def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once
     checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
     [mistake] = checked.json()["mistakes"]
     assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 16, said)
+
+
+# ---- a pin that changed on the disk ------------------------------------------------------------------------------
+
+
+def test_a_pinned_deployment_that_changed_on_the_disk_is_refused(desk: BothMachines) -> None:
+    plan, requests = desk.prepare("market-close")
+    assert desk.offline("verify", requests, "--plan", plan).code == 0
+    pin = desk.path("offline-home") / "pins/rehearsal.json"
+    document = json.loads(pin.read_text())
+    document["fetched_at"] = "2026-01-01T00:00:00Z"
+    pin.write_text(json.dumps(document))
+    ended = desk.offline("verify", requests, "--plan", plan)
+    assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "its file was changed" in " ".join(ended.err.split())) == (
+        3,
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize("change", ["another domain", "one more", "the older last"])
+def test_a_pinned_struct_that_changed_on_the_disk_is_refused(desk: BothMachines, change: str) -> None:
+    assert _trust(desk).code == 0
+    assert _trust(desk, domain="referral").code == 0
+    assert _check(desk, PLAN.replace(', fee = "1", tick = "-1"', "")).code == 0
+    pins = desk.path("offline-home") / "structs/rehearsal.jsonl"
+    first, second = pins.read_text().splitlines()
+    changed = {"another domain": [first, second.replace("referral", "trading")], "one more": [first, second, first],
+               "the older last": [second, first]}[change]  # fmt: skip
+    pins.write_text("\n".join(changed) + "\n")
+    ended = _check(desk, PLAN.replace(', fee = "1", tick = "-1"', ""))
+    assert (ended.code, "PIN-DEPLOYMENT" in ended.out) == (3, True), ended

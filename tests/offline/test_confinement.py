@@ -185,6 +185,23 @@ def test_files_are_written_in_the_state_folder_and_beside_the_output_and_nowhere
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["digest", "verify", "explain"])
+def test_a_command_that_only_reads_may_write_nothing_in_the_state_folder(tmp_path: Path, command: str) -> None:
+    require_landlock(3)
+    home, file = tmp_path / "home", tmp_path / FILE
+    home.mkdir()
+    (home / "pin").write_text("theirs")
+    file.write_text("{}")
+    script = (
+        f"path = {str(home / 'pin')!r}\n"
+        "print(said(lambda: os.close(os.open(path, os.O_RDONLY))), said(lambda: os.close(os.open(path, os.O_WRONLY))),\n"
+        "      said(lambda: os.truncate(path, 0)), said(lambda: os.unlink(path)), said(lambda: open(path + 'new', 'x')))"
+    )
+    words = {"digest": (file,), "verify": (file, "--plan", file), "explain": ("DOC-JSON",)}[command]
+    ended = confined(script, "--home", home, command, *words, name=command)
+    assert (ended.returncode, ended.stdout.split()) == (0, ["done", *4 * ["EACCES"]]), ended.stderr
+
+
 def test_of_files_those_named_are_read_and_what_python_and_the_system_need(tmp_path: Path) -> None:
     require_landlock()
     script = (

@@ -192,7 +192,7 @@ def test_a_database_that_was_made_from_another_is_a_copy(postgres_url: str) -> N
     with open_journal(postgres_url, lambda: NOW) as journal:
         put(journal, OrderState.PREPARED)
     server, _, name = postgres_url.rpartition("/")
-    made, _ = open_engine(postgres_url)
+    made, _ = open_engine(postgres_url, make=True)
     made.dispose()
     admin = open_admin(server)
     with admin.connect() as connection:

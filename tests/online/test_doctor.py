@@ -116,7 +116,7 @@ def _newer(path: Path) -> None:
         (_others_may_read, "may be read by others"),
         (_replaced_by_a_link, "not a regular file"),
         (_replaced_by_a_folder, "not a regular file"),
-        (_not_a_database, "cannot be read"),
+        (_not_a_database, "is no journal of Airlock"),
         (_cut, "cannot be read"),
         (_damaged, "cannot be read"),
         (_newer, "has the schema 99"),
@@ -130,9 +130,9 @@ def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: object, sa
     assert line.do
 
 
-def test_an_empty_database_is_no_fault(journal: Path) -> None:
+def test_an_empty_file_is_no_journal(journal: Path) -> None:
     journal.write_bytes(b"")
-    assert "it is empty" in journal_line(str(journal)).found
+    assert (journal_line(str(journal)).verdict, journal.read_bytes()) == (FAULT, b"")
 
 
 @pytest.mark.parametrize("where", ["://", "nonsense://", "nosuchdriver://h/d", "postgresql+nosuch://u:sesame@h/d"])

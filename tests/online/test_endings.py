@@ -145,7 +145,7 @@ def job(place):
     context = desk.context(delivery.step, delivery.digest, place.answered)._replace(clock_ms=lambda: now_ms)
     return desk.run(delivery.step, delivery.digest, submitting(delivery, context))
 try:
-    with open_desk(home, 0, as_json=True) as desk:
+    with open_desk(home, 0, as_json=True, make=True) as desk:
         run_parallel([job], in_turn=True)
 except KeyboardInterrupt:
     sys.exit(130)

@@ -95,7 +95,7 @@ def test_what_a_service_echoes_is_nowhere(
         connection.sendall(head.encode() + body)
 
     home = OnlineHome(tmp_path)
-    with server(echo) as port, open_desk(home, 0, as_json=as_json) as desk:
+    with server(echo) as port, open_desk(home, 0, as_json=as_json, make=True) as desk:
         delivery = order(way, f"http://127.0.0.1:{port}")
         context = desk.context(delivery.step, delivery.digest)._replace(clock_ms=lambda: 1_790_000_000_000)
         to_the_end(desk.run(delivery.step, delivery.digest, submitting(delivery, context)), time.sleep)

@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airlock_offline.confinement.enforced import UNCONFINED
 from airlock_shared.catalogue.shipped import FIRST, SHIPPED
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
@@ -85,12 +85,27 @@ class OfflineHome:
                 f"no deployment named {name!r} is pinned on this machine",
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
             )
+        recorded = self._recorded("deployment-pinned", "name", name)
+        if recorded and recorded[-1]["fingerprint"] != deployment.fingerprint:
+            raise Refusal(
+                "PIN-DEPLOYMENT",
+                f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
+                got=deployment.fingerprint,
+                expected=str(recorded[-1]["fingerprint"]),
+                do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
+            )
         if not is_as_pinned(self.home, deployment):
             raise UsageError(
                 f"an upgrade of Airlock changed what is signed at {name}; nobody has pinned that",
                 do="read what changed, and pin it: airlock-offline trust deployment.json",
             )
         return deployment
+
+    def _recorded(self, event: str, member: str, value: str) -> list[Mapping[str, Any]]:
+        """Return what the transcript has of an event about one thing, oldest first."""
+        return [
+            each.data for each in self.transcript.entries() if each.event == event and each.data.get(member) == value
+        ]
 
     def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
         """Pin a deployment, which is on record first; the one it replaces is kept beside it under its fingerprint."""
@@ -115,6 +130,16 @@ class OfflineHome:
         pins = self.struct_pins(deployment.name)
         if not pins:
             return {}
+        recorded = self._recorded("struct-pinned", "deployment", deployment.name)
+        agreed = [{name: each.get(name) for name in pin} for pin, each in zip(pins, recorded, strict=False)]
+        if recorded and pins != agreed:
+            raise Refusal(
+                "PIN-DEPLOYMENT",
+                f"the structs pinned for {deployment.name} are not those that people agreed to here: their file was changed",
+                got=f"{len(pins)} pins on the disk",
+                expected=f"the {len(recorded)} that trust-struct put on record, in their order",
+                do="find out who changed it, and pin it again: airlock-offline trust-struct",
+            )
         from airlock_shared.catalogue.pinned_structs import custom_intents
 
         return custom_intents(pins, deployment)

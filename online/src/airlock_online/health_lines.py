@@ -15,13 +15,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import create_engine, inspect, select
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, HttpCall
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.journal.engine import wrapped
+from airlock_online.journal.engine import PLACE_DO, is_journal, place_of, shown_place, wrapped
 from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
@@ -38,17 +36,12 @@ CLOCK_LOOK_S, CLOCK_FAULT_S = 5, 60
 def journal_line(where: str) -> Observed:
     """Open the journal at a file name or a database URL for reading, and say its version. It is not made."""
     try:
-        url = make_url(where) if "://" in where else None
-    except ArgumentError:  # its text would show the password
-        return fault("journal", "journal", "its address is not a database URL", "correct AIRLOCK_JOURNAL")
-    if url is not None and url.get_backend_name() != "sqlite":
-        shown = safe(url.render_as_string(hide_password=True))
-        try:
-            return _judge(shown, _server_versions(where))
-        except AirlockError as error:
-            return _fault("journal", "journal", error)
-    path = Path((url.database or "") if url is not None else where)
-    return _file_line(path)
+        url = place_of(where)
+        if url.get_backend_name() != "sqlite":
+            return _judge(shown_place(url), _server_versions(where))
+    except AirlockError as error:
+        return _fault("journal", "journal", error)
+    return _file_line(Path(url.database or ""))
 
 
 def _file_line(path: Path) -> Observed:
@@ -61,6 +54,11 @@ def _file_line(path: Path) -> Observed:
         return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
     if not stat.S_ISREG(status.st_mode):
         return fault("journal", "journal", f"{shown} is not a regular file", "name the file itself")
+    try:
+        if not is_journal(path):
+            return fault("journal", "journal", f"{shown} is no journal of Airlock", PLACE_DO)
+    except OSError as error:
+        return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
     if stat.S_IMODE(status.st_mode) & 0o077:
         return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
     try:

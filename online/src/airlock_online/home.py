@@ -100,9 +100,12 @@ class OnlineHome:
         return read_api_key(self.config().api_key, os.environ.get(API_KEY_VARIABLE, ""))
 
     def journal_url(self) -> str:
-        """Return the journal's database: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
-        make_folder(self.folder)
-        return os.environ.get(JOURNAL_VARIABLE) or str(self.folder / "journal.sqlite3")
+        """Return the journal's place: ``AIRLOCK_JOURNAL``, or a SQLite file in the folder."""
+        return os.environ.get(JOURNAL_VARIABLE) or str(self.folder.absolute() / "journal.sqlite3")
+
+    def journal_is_own(self) -> bool:
+        """Tell whether the journal is at its own place: nothing was submitted yet where none is there."""
+        return not os.environ.get(JOURNAL_VARIABLE)
 
     def keep_deployment(self, deployment: Deployment, data: bytes) -> None:
         """Keep a fetched deployment under its name; the one it replaces is kept under its fingerprint."""

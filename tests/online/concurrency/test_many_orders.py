@@ -55,7 +55,7 @@ def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
         payload = json.dumps({"trackingId": order}, separators=(",", ":"))
         event = {"digest": delivery.digest, "ordinal": 0, "kind": "event", "seq": 0, "type": LIFE[0][1]}
         events.append({**event, "payload": payload, "at_ms": None, "received_ms": NOW})
-    engine, _ = open_engine(str(journal))
+    engine, _ = open_engine(str(journal), make=True)
     with engine.begin() as connection:
         connection.execute(insert(SUBMISSIONS), submissions)
         connection.execute(insert(EVENTS), events)

@@ -5,7 +5,6 @@ The kernel's is next: when a command's words are read, and before it reads anyth
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -113,8 +112,6 @@ def confine_command(context: click.Context) -> None:
 
         state.printing = begin_printing(context.params["folder"])
     state.confinement = confine(needs_of(context, state.home))
-    gc.freeze()  # what was imported is no garbage
-    gc.enable()
 
 
 @click.command(cls=OfflineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
@@ -146,8 +143,4 @@ def main() -> None:
     airgap.install()
     assert isinstance(program, OfflineCommands)  # noqa: S101 (it was declared so)
     program.before = confine_command
-    gc.disable()  # until the command begins: a collection among imports finds nothing, and a start has a dozen
-    gc.set_threshold(100_000, 50, 100)  # what a command makes it keeps or drops by itself: a long plan, no cycles
-    code = run(program)
-    gc.freeze()  # the process ends here: its last collections have nothing to free, and took a tenth of ``verify``'s start
-    sys.exit(code)
+    sys.exit(run(program))

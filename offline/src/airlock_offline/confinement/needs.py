@@ -13,7 +13,7 @@ from airlock_shared.host.files import make_folder
 
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report")
-"""Commands that write nothing into this machine's folder; the others find it made."""
+"""Commands that write nothing into this machine's folder, and may not; the others find it made."""
 
 
 OUTPUTS = {"-o", "--hardware-record"}
@@ -30,7 +30,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     """
     words = context.params
     command = context.command_path.split()[1]
-    if command not in KEEP_NOTHING or words.get("qr"):
+    keeps = command not in KEEP_NOTHING or bool(words.get("qr"))
+    if keeps:
         make_folder(home.absolute())
     outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
     inputs: list[Path] = []
@@ -41,8 +42,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
         outputs.append(own_temporary_folder() / "lock")
     return Needs(
-        reads=tuple(path.absolute() for path in inputs),
-        writes=(home.absolute(), *(path.absolute().parent for path in outputs)),
+        reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
+        writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
         connect=words.get("emulator_port"),
         listen=words.get("port") if command == "emulator" else None,
         files=command not in EVERYWHERE,

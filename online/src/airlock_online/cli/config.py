@@ -16,6 +16,7 @@ from airlock_online.home import (
     OnlineHome,
     default_home,
 )
+from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.speech.sections import SECTIONS
 from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
@@ -47,7 +48,10 @@ def show_config(home: OnlineHome, as_json: bool) -> None:
 
 def _settings(home: OnlineHome) -> Iterator[Setting]:
     journal = os.environ.get(JOURNAL_VARIABLE)
-    place = _without_key(journal) if journal and "://" in journal else journal or str(home.folder / "journal.sqlite3")
+    try:
+        place = shown_place(place_of(home.journal_url()))
+    except JournalError:
+        place = "…"
     yield Setting("machine", "journal", place, f"{ENVIRONMENT} {JOURNAL_VARIABLE}" if journal else DEFAULT)
     known = {("rpc", "url"): RPC_VARIABLE, ("api_key", "file"): API_KEY_VARIABLE}
     variables = {place: variable for place, variable in known.items() if os.environ.get(variable)}
@@ -64,11 +68,13 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
 
 
 def _without_key(url: str) -> str:
-    """Return an address without what may be secret in it: name and password, path, query."""
+    """Return an address with its scheme and host alone: the rest may hold a key, or a password with a sign not escaped."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return "…"
-    rest = "/…" if parts.path.strip("/") or parts.query or parts.fragment else ""
-    return f"{parts.scheme}://{parts.hostname or '…'}{port}{rest}"
+    rest = f"{parts.path}{parts.query}{parts.fragment}"
+    if "@" in rest or not parts.hostname:
+        return "…"
+    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if rest.strip('/') else ''}"

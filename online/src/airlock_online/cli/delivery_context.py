@@ -31,7 +31,7 @@ from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.polling import POLL_S, Pause, Steps
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
-from airlock_online.journal.journal import Journal, open_journal
+from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_online.readback.expectations import Expectation, expectation_lines, untold
@@ -286,11 +286,11 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
 
 
 @contextmanager
-def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool) -> Iterator[Desk]:
+def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool = False) -> Iterator[Desk]:
     """Open the journal and the connections; an interrupt stops every thread that tells of an order."""
     with (
         connections(home, waiting=lambda _host: nullcontext()) as http,
-        open_journal(home.journal_url(), now_ms) as journal,
+        journal_at(home.journal_url(), now_ms, own=home.journal_is_own(), make=make) as journal,
     ):
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:

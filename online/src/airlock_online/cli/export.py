@@ -58,7 +58,7 @@ def export(
     if not deliveries:
         finish(worst(codes))
     prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
-    with open_desk(home, 0, as_json=as_json) as desk:
+    with open_desk(home, 0, as_json=as_json, make=True) as desk:
         for delivery in deliveries:
             submit.check(delivery)
         for delivery in deliveries:

@@ -8,7 +8,7 @@ import click
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import open_journal
+from airlock_online.journal.journal import journal_at
 from airlock_online.report_rows import standings_of
 from airlock_shared.cli.console import json_option
 from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_light, copies_in_codes, remove_copies
@@ -28,7 +28,7 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
     Example:
       airlock-online forget
     """
-    with open_journal(home.journal_url(), now_ms) as journal:
+    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         found = {each.use.digest: each for each in standings_of(journal, now_ms(), home.chain_of)}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(home.folder, [*copies_by_light(home.folder), *in_codes], found, home.transcript, now_ms(),

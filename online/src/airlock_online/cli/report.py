@@ -8,7 +8,7 @@ import click
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import open_journal
+from airlock_online.journal.journal import journal_at
 from airlock_online.report_rows import record_timeline, timeline_of
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
@@ -89,7 +89,7 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
     ceremony = parse_plan(files[PLAN]).id
     requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
-    with open_journal(home.journal_url(), now_ms) as journal:
+    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms(), home.chain_of)
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
     files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})

@@ -6,7 +6,8 @@ import click
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.journal.journal import open_journal
+from airlock_online.journal.engine import place_of, shown_place
+from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import OPEN
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.cli.console import rows as rows_of
@@ -23,7 +24,7 @@ def status(home: OnlineHome, as_json: bool) -> None:
     Example:
       airlock-online status
     """
-    with open_journal(home.journal_url(), now_ms) as journal:
+    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         rows = journal.submissions()
     if as_json:
         own = ("tracking_id", "entity_id", "unusable_ids", "code", "note", "created_ms", "updated_ms")
@@ -43,4 +44,5 @@ def status(home: OnlineHome, as_json: bool) -> None:
         if row.state in OPEN:
             show("  continue with: airlock-online follow, or airlock-online resolve")
     if not rows:
-        say("Nothing has been submitted from this machine yet.")
+        place = shown_place(place_of(home.journal_url()))
+        say(f"Nothing has been submitted from this machine yet. Its journal: {place}.")

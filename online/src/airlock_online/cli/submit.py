@@ -79,7 +79,7 @@ def submit(
         say(line)
     facts = {"ceremony": whole.header.ceremony, "requests": whole.requests, "signatures": whole.signatures}
     home.transcript.record("submit-begun", {**facts, "offline_transcript_head": whole.offline_head}, now_ms())
-    with open_desk(home, float(patience), as_json=as_json) as desk:
+    with open_desk(home, float(patience), as_json=as_json, make=True) as desk:
         jobs, codes = [], []
         for request, signed in whole.pairs:
             if signed.result != "signed":

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -47,23 +49,22 @@ class JournalError(UsageError):
     """The journal cannot be read or written. Nothing is sent that could not be written down first."""
 
 
-def open_engine(where: str) -> tuple[Engine, Identity]:
-    """Return an engine on the journal at a file name or a database URL, its tables made and their version checked.
+def open_engine(where: str, *, make: bool) -> tuple[Engine, Identity]:
+    """Return an engine on the journal at an absolute file name or a database URL, its version checked.
 
-    Beside it stands which journal it is, and whether it is a copy.
-
-    Raises ``JournalError``.
+    Only with ``make`` is one made that is not there; what is there and is no journal stays as it is. Beside the engine
+    stands which journal it is, and whether it is a copy. Raises ``JournalError``.
     """
-    url = _url(where)
+    url = place_of(where)
     try:
-        engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _server(url)
+        engine = _sqlite(url, make=make) if url.get_backend_name() == "sqlite" else _server(url)
     except (ArgumentError, ImportError) as error:
         raise JournalError(
-            f"{_shown(url)} cannot be used: {safe(str(error))}", do="install its driver, or correct it"
+            f"{shown_place(url)} cannot be used: no driver for it", do="install it, or correct it"
         ) from error
     try:
         with wrapped("opened"), engine.begin() as connection:
-            _make_tables(connection)
+            _require_tables(connection, make=make)
             return engine, identify(connection)
     except JournalError:
         engine.dispose()
@@ -150,47 +151,106 @@ def _require_own_disk(path: Path) -> None:
         )
 
 
-def _url(where: str) -> URL:
-    if "://" not in where:
-        return URL.create("sqlite", database=where)
+PLACE_DO = (
+    "give AIRLOCK_JOURNAL an absolute file name, or postgresql://NAME:PASSWORD@HOST/DATABASE, where a sign within a part "
+    "is written %XX"
+)
+
+
+def place_of(where: str) -> URL:
+    """Return where a journal is said to be: an absolute file name, with ``~`` for the own folder, or a database URL.
+
+    Raises ``JournalError`` for anything else, without showing it: a slip in a URL would show its password.
+    """
+    if "://" in where:
+        try:
+            url = make_url(where)
+        except (ArgumentError, ValueError):  # their texts would show the password
+            raise JournalError("the journal's address is not a database URL", do=PLACE_DO) from None
+        if "@" in (url.host or "") or "@" in (url.database or "") or not (url.host or url.database):
+            raise JournalError("the journal's address is not a database URL: a sign in it is not %XX", do=PLACE_DO)
+        if url.get_backend_name() != "sqlite":
+            return url
+        where = url.database or ""
     try:
-        return make_url(where)
-    except ArgumentError as error:  # its text would show the password
-        raise JournalError("the journal's address is not a database URL", do="correct the configuration") from error
+        path = Path(where).expanduser()
+    except RuntimeError:  # nobody has this name
+        path = Path(where)
+    if not path.is_absolute():
+        raise JournalError("the journal's place is neither an absolute file name nor a database URL", do=PLACE_DO)
+    return URL.create("sqlite", database=str(path))
 
 
-def _shown(url: URL) -> str:
-    return safe(url.render_as_string(hide_password=True))
+def shown_place(url: URL) -> str:
+    """Return a journal's place as it may be shown: a file's name, and of a database's address the scheme and the host."""
+    if url.get_backend_name() == "sqlite":
+        return safe(url.database or "")
+    return safe(f"{url.drivername}://{url.host or ''}")
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, *, make: bool) -> Engine:
     path = Path(url.database or "")
-    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-        raise JournalError("the journal needs its own file: it must outlast the program", do="name a file")
     _require_own_disk(path)
-    _make_private(path)
+    _require_own_file(path, make=make)
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S})
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _make_private(path: Path) -> None:
-    """Make the file with mode 0600, or take others' access to it away. A symbolic link is refused."""
+def _require_own_file(path: Path, *, make: bool) -> None:
+    """Refuse a file that is no journal, and leave it as it is; take others' access to a journal away; make one if asked."""
     try:
-        make_folder(path.absolute().parent)
-        if path.is_symlink():
-            raise JournalError(f"{path} is a symbolic link", do="name the file itself")
-        if path.exists():  # not opened here: closing it would drop the locks that SQLite holds in this process
+        if not os.path.lexists(path):
+            if not make:
+                what = f"there is no journal at {safe(str(path))}"
+                raise JournalError(what, do="correct AIRLOCK_JOURNAL: only `submit` makes one")
+            make_folder(path.parent)
+            _make_file(path)
+            return
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise JournalError(f"{safe(str(path))} is no regular file", do="name the journal's file itself")
+        if (
+            status.st_dev,
+            status.st_ino,
+        ) not in _OWN:  # read once: closing it would drop SQLite's locks in this process
+            if not is_journal(path):
+                raise JournalError(f"{safe(str(path))} is no journal of Airlock; it stays as it is", do=PLACE_DO)
+            _OWN.add((status.st_dev, status.st_ino))
+        if stat.S_IMODE(status.st_mode) & 0o077:
             path.chmod(0o600)
-        else:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except JournalError:
         raise
     except UsageError as error:
         raise JournalError(error.what, do=error.do) from error
     except OSError as error:
-        raise JournalError(f"{path} cannot be used: {error.strerror}", do="check its folder and permissions") from error
+        raise JournalError(
+            f"{safe(str(path))} cannot be used: {error.strerror}", do="check its folder and permissions"
+        ) from error
+
+
+_OWN: set[tuple[int, int]] = set()  # device and inode of the files that were found to be journals
+_SQLITE_MAGIC, _ID_OFFSET = b"SQLite format 3\0", 68  # SQLite's file format, section 1.3, "application ID"
+APPLICATION_ID = 0x41697231  # "Air1"
+
+
+def is_journal(path: Path) -> bool:
+    """Tell whether a file is a SQLite database with our application id. Raises ``OSError`` where it cannot be read."""
+    with path.open("rb") as file:
+        head = file.read(_ID_OFFSET + 4)
+    return head.startswith(_SQLITE_MAGIC) and head[_ID_OFFSET:] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty database with our id, mode 0600, whole or not at all; one that somebody made meanwhile stays."""
+    with TemporaryDirectory(prefix=".journal-", dir=path.parent) as folder:
+        new = Path(folder) / "new"
+        os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        with wrapped("made"), closing(sqlite3.connect(new)) as database:
+            database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        with suppress(FileExistsError):
+            os.link(new, path)
 
 
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
@@ -223,7 +283,10 @@ def _begin(connection: Connection) -> None:
         cursor.close()
 
 
-def _make_tables(connection: Connection) -> None:
+def _require_tables(connection: Connection, *, make: bool) -> None:
+    own = connection.dialect.name == "sqlite"  # a file of ours, whose making may have been cut short
+    if not (make or own or inspect(connection).has_table(SCHEMA.name)):
+        raise JournalError("there is no journal in this database", do="check AIRLOCK_JOURNAL: only `submit` makes one")
     if connection.dialect.name == "postgresql":  # SQLite's writers are alone anyway
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
     TABLES.create_all(connection)

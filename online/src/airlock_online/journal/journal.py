@@ -9,6 +9,7 @@ database, cannot both claim a digest.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Engine, StaticPool, bindparam, create_engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.claims import is_gone, let_go, new_token, shown_holder
@@ -36,7 +37,7 @@ from airlock_online.journal.events import (
 from airlock_online.journal.identity import COPIED_DO, Identity
 from airlock_online.journal.moves import claim_is_over, claimed_with, move_row
 from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record, Submission, submission_of
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS, TABLES, Record, Submission, submission_of
 from airlock_shared.text.safe import safe
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]
@@ -380,7 +381,32 @@ class Journal:
             return read_events(connection, digest, REJECTED)
 
 
-def open_journal(where: str, clock_ms: Callable[[], int]) -> Journal:
-    """Open the journal at a file name, or at a database URL. Raises ``JournalError``."""
-    engine, identity = open_engine(where)
+def open_journal(where: str, clock_ms: Callable[[], int], *, make: bool = True) -> Journal:
+    """Open the journal at an absolute file name, or at a database URL; ``make`` it where there is none.
+
+    Raises ``JournalError``.
+    """
+    engine, identity = open_engine(where, make=make)
     return Journal(engine, clock_ms, identity)
+
+
+def journal_at(place: str, clock_ms: Callable[[], int], *, own: bool, make: bool = False) -> Journal:
+    """Open the journal at its place; only with ``make``, to send, is one made. Raises ``JournalError``.
+
+    Without, nothing is in it where none is at its ``own`` place yet; where a person named the place, it must be there.
+    """
+    if own and not make:
+        try:
+            os.lstat(place)
+        except FileNotFoundError:
+            return _empty(clock_ms)
+        except OSError as error:
+            raise JournalError(f"{safe(place)}: {error.strerror}", do="check the folder and its permissions") from error
+    return open_journal(place, clock_ms, make=make)
+
+
+def _empty(clock_ms: Callable[[], int]) -> Journal:
+    """Return a journal without a place, in which nothing is."""
+    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    TABLES.create_all(engine)
+    return Journal(engine, clock_ms)
