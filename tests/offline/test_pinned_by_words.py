@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 import pytest
 
-from airlock_offline.cli import main, trust
+from airlock_offline.cli import trust
 from airlock_offline.cli.main import confine_command
 from airlock_offline.cli.trust_struct import pin_struct
 from airlock_offline.confinement import confine, needs
@@ -87,7 +87,6 @@ def test_only_the_leader_of_a_ceremony_is_not_confined(
     seen: list[object] = []
     monkeypatch.setattr(needs, "needs_of", lambda *_: json)
     monkeypatch.setattr(confine, "confine", seen.append)
-    monkeypatch.setattr(main, "gc", SimpleNamespace(freeze=lambda: None, enable=lambda: None))
     root = SimpleNamespace(obj=OfflineHome(tmp_path))
     context = SimpleNamespace(command_path=f"airlock-offline {words}", params={}, find_root=lambda: root)
     confine_command(cast("click.Context", context))
