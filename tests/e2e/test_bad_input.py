@@ -111,6 +111,21 @@ def test_a_wrong_plan_is_a_mistake_with_its_place(
     _refused(run("plan", "show", plan), 2, check)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("half", ["online", "offline"])
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_a_plan_that_an_editor_saved_otherwise_is_told_as_that(
+    desk: BothMachines, encoding: str, half: str, command: str
+) -> None:
+    plan = desk.write_plan("delegate-key")
+    plan.write_bytes(plan.read_text().encode(encoding))
+    run = desk.online if half == "online" else desk.offline
+    ended = run("plan", command, plan)
+    told = " ".join((ended.out + ended.err).split())
+    assert (ended.code, "save it as UTF-8 without a byte order mark (BOM)" in told) == (2, True), told
+    assert "\\u" not in told
+
+
 def test_an_existing_file_is_never_overwritten(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     before = requests.read_bytes()

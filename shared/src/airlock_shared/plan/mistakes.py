@@ -40,6 +40,7 @@ from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, plac
 from airlock_shared.plan.values import LINE, plan_error, read_values, require_known
 from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import NAME
+from airlock_shared.wire.saved_as import other_form
 
 MAX_MISTAKES = 100
 _TOML_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
@@ -77,7 +78,7 @@ def find_mistakes(data: bytes, machine_faults: Callable[[Plan], list[PlanError]]
 
 def _unreadable(data: bytes, error: PlanError) -> Mistake:
     """Return the mistake that TOML's reader tells, at the place that it names."""
-    text = data.decode(errors="replace").replace("\r\n", "\n")
+    text = "" if other_form(data) else data.decode(errors="replace").replace("\r\n", "\n")
     lines = text.split("\n")
     line, column = len(lines), len(lines[-1]) + 1
     if isinstance(error.__cause__, UnicodeDecodeError):

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.wire.saved_as import ONLY, other_form
 
 MAX_DOCUMENT_BYTES = 8 << 20
 MAX_DEPTH = 24
@@ -57,15 +58,21 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
     """
     if len(data) > max_bytes:
         raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
-    try:
-        text = data.decode().strip(_SPACE)
-    except UnicodeDecodeError as error:
-        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+    text = _utf8(data).strip(_SPACE)
     value, end = _decode(text)
     if end < len(text):
         raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
     check_depth(value, max_depth)
     return value
+
+
+def _utf8(data: bytes) -> str:
+    if form := other_form(data):
+        raise damaged("DOC-UTF8", f"saved as {form}", expected=ONLY, do="save it in that form, or copy it again")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
 
 
 def _decode(text: str) -> tuple[Any, int]:

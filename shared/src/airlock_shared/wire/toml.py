@@ -10,6 +10,8 @@ import re
 import tomllib
 from typing import Any
 
+from airlock_shared.wire.saved_as import ONLY, other_form
+
 MAX_KEY_PARTS = 24  # as deep as a document may be
 MAX_BRACKETS = 24
 _PIECE = re.compile(
@@ -23,6 +25,9 @@ _PIECE = re.compile(
 
 def parse_toml(data: bytes) -> dict[str, Any]:
     """Return the table of a TOML text in UTF-8. Raises ``ValueError`` with the reason in words."""
+    if form := other_form(data):
+        message = f"it is saved as {form}: save it as {ONLY}"
+        raise ValueError(message)
     text = data.decode()
     _require_bounded(text)
     return tomllib.loads(text)
