@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
 from airlock_online.delivery.admission import check_alone
+from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
@@ -70,6 +72,32 @@ def put(journal: Journal, state: OrderState, digest: str = DIGEST) -> None:
     for step in steps_to(state):
         assert journal.move(digest, step)
     assert journal.get(digest).state is state
+
+
+# ---- held by another program ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", ["BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
+def test_a_journal_that_another_program_holds_is_told_as_that(
+    path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(engine, "_WAL_ATTEMPTS", 1)
+    journal.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute(held)
+        with pytest.raises(JournalError, match="database is locked") as caught:
+            open_journal(str(path), lambda: NOW)
+    assert caught.value.do.startswith("another program holds it: wait until that has ended")
+
+
+def test_a_journal_that_nobody_holds_is_not_told_as_held(path: Path, journal: Journal) -> None:
+    journal.close()
+    path.write_bytes(b"SQLite format 3\0" + bytes(4096))
+    with pytest.raises(JournalError) as caught:
+        open_journal(str(path), lambda: NOW)
+    assert "another program" not in caught.value.do
 
 
 # ---- states and transitions ----------------------------------------------------------------------------------------

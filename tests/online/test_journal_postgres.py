@@ -9,7 +9,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
@@ -113,6 +114,16 @@ def test_a_server_that_is_not_there_is_a_journal_error_without_the_password(post
     with pytest.raises(JournalError) as caught:
         open_journal(nowhere, lambda: NOW)
     assert "secret-word" not in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])
+def test_a_journal_that_another_program_holds_is_told_as_that(journal: Journal, postgres_url: str, limit: str) -> None:
+    impatient = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options=-c%20{limit}%3D200"
+    with create_engine(postgres_url, poolclass=NullPool).begin() as other:
+        other.execute(text(f"LOCK TABLE {SUBMISSIONS.name} IN ACCESS EXCLUSIVE MODE"))
+        with open_journal(impatient, lambda: NOW) as waiting, pytest.raises(JournalError) as caught:
+            waiting.submissions()
+    assert caught.value.do.startswith("another program holds it: wait until that has ended")
 
 
 def test_a_server_that_goes_away_is_a_journal_error(journal: Journal) -> None:

@@ -241,3 +241,27 @@ def test_a_wrong_custom_step_is_a_mistake_too() -> None:
     assert [m.error.where for m in find_mistakes(text.encode())] == [
         f"steps[{PLAN_TEXT.count('[[steps]]')}].fields.struct"
     ]
+
+
+# ---- times ----------------------------------------------------------------------------------------------------------
+
+TIME = "expiry = 2027-03-31T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["2027-3-31", '"2027-03-31T00:00:00Z"', "2027-03-31", "2027-03-31T00:00:00", "2027-03-31 0:00Z", "31.3.2027",
+     "2027/03/31", "2027-03-31T00:00Z", "2027-02-30T00:00:00Z", "00:00:00", '"31 March 2027"'],
+)  # fmt: skip
+def test_the_advice_for_a_time_leads_to_one_that_is_taken(written: str) -> None:
+    wrong = PLAN_TEXT.replace(TIME, f"expiry = {written}", 1)
+    (mistake,) = find_mistakes(wrong.encode())
+    said = f"{mistake.error.do} {mistake.example}"
+    assert "without quotes" in said
+    assert mistake.example.startswith(TIME)
+    assert not find_mistakes(wrong.replace(f"expiry = {written}", TIME).encode())
+
+
+def test_a_name_with_a_date_in_it_is_told_to_stand_in_quotes() -> None:
+    (mistake,) = find_mistakes(PLAN_TEXT.replace('id = "', "id = 2027-03-31-", 1).encode())
+    assert mistake.example == 'id = "…": texts, amounts and addresses stand in quotes'

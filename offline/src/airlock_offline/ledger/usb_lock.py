@@ -7,15 +7,14 @@ and the general message stays. Sources: Linux' sysfs-bus-usb ABI document, proc(
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import tempfile
 from pathlib import Path
 
-from airlock_shared.errors import DeviceError
-from airlock_shared.host.files import open_lock
+from airlock_shared.errors import DeviceError, UsageError
+from airlock_shared.host.files import lock, open_lock
 from airlock_shared.records import NamedTuple
 
 ROOT = Path("/")
@@ -80,23 +79,21 @@ class DeviceLock:
     """One Airlock at a time on one Ledger: an advisory lock on a file, let go with the process if not before."""
 
     def __init__(self, path: str, folder: Path | None = None) -> None:
-        """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it."""
+        """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it, or nobody can lock it."""
         folder = folder or Path(tempfile.gettempdir())
         name = f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
+        self._descriptor: int | None = None
         try:
-            self._descriptor: int | None = open_lock(folder / name)
-        except OSError as error:
-            raise HeldByAnother(
-                f"the lock file {folder / name} cannot be opened: {error.strerror}",
-                do="find out who made it, and remove it",
-            ) from error
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            self._descriptor = open_lock(folder / name)
+            free = lock(self._descriptor, folder / name, wait=False)
+        except UsageError as error:
+            self.release()
+            raise HeldByAnother(error.what, do=error.do) from error
+        if not free:
             self.release()
             raise HeldByAnother(
                 f"another airlock-offline is using the Ledger at {path}", do="let it finish, or end it; then try again"
-            ) from error
+            )
 
     def release(self) -> None:
         """Let go; a second call changes nothing."""

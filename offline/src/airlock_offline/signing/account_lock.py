@@ -6,16 +6,14 @@ the one among the temporary files is shared by state folders that hold the same 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.host.files import make_folder, open_lock
+from airlock_shared.host.files import lock, make_folder, open_lock
 
 Wait = Callable[[int], None]
 """Takes the descriptor of a file that somebody else has locked, and returns when the lock is ours."""
@@ -25,7 +23,7 @@ Wait = Callable[[int], None]
 def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterator[None]:
     """Keep every other Airlock of this user from signing with an account (20 bytes); wait for one that does.
 
-    Raises ``UsageError`` when a lock file cannot be opened.
+    Raises ``UsageError`` when a lock file cannot be opened or locked.
     """
     account = checksum_address(address)
     files = (
@@ -34,26 +32,17 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
     )
     with ExitStack() as held:
         for file in files:
-            try:
-                descriptor = open_lock(file)
-            except OSError as error:
-                raise UsageError(
-                    f"the lock file {file} cannot be opened: {error.strerror}", do="find out who made it, and remove it"
-                ) from error
+            descriptor = open_lock(file)
             held.callback(os.close, descriptor)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                (wait or _waiting(account))(descriptor)
+            if not lock(descriptor, file, wait=False):
+                wait(descriptor) if wait else _wait(account, descriptor, file)
         yield
 
 
-def _waiting(account: str) -> Wait:
-    def wait(descriptor: int) -> None:
-        from airlock_shared.cli.progress import working  # nobody waits as a rule
+def _wait(account: str, descriptor: int, file: Path) -> None:
+    from airlock_shared.cli.progress import working  # nobody waits as a rule
 
-        what = f"Another airlock-offline signs with {account}; this one continues when that is on record"
-        with working(what, first_s=0.2):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-    return wait
+    with working(
+        f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2
+    ):
+        lock(descriptor, file, wait=True)

@@ -38,6 +38,10 @@ NETWORK_DISKS = frozenset(
 )  # fmt: skip
 _WAL_ATTEMPTS = 200
 _WAL_PAUSE_S = 0.05
+_HELD = ("55P03", "57014")  # PostgreSQL's lock_not_available and query_canceled, after the waits of `_server`
+_WAIT = (
+    "another program holds it: wait until that has ended, or end it (a backup, a database browser), then run it again"
+)
 _MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
 
 ACCESS = "airlock"
@@ -80,8 +84,14 @@ def wrapped(what: str) -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         raise JournalError(
             f"the journal cannot be {what} ({type(cause).__name__}: {safe(str(cause), limit=200)})",
-            do="check its place, its permissions and the free space",
+            do=_WAIT if _is_held(cause) else "check its place, its permissions and the free space",
         ) from error
+
+
+def _is_held(cause: BaseException) -> bool:
+    """Tell whether a database did nothing wrong but could not be waited for any longer: somebody else holds it."""
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or ""
+    return code in _HELD or code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
 @contextmanager

@@ -6,7 +6,6 @@ when, and is sealed with its own fingerprint. It is believed in no more than the
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.files import make_folder, open_lock, read_input, write_new
+from airlock_shared.host.files import lock, make_folder, open_lock, read_input, write_new
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import read_members
 
@@ -45,12 +44,12 @@ class KeptPayloads:
     def alone(self) -> Iterator[None]:
         """Keep other terminals off this plan meanwhile. Raises ``UsageError`` when one is at it."""
         make_folder(self._folder.parent)
-        descriptor = open_lock(self._folder.with_suffix(".lock"))
+        file = self._folder.with_suffix(".lock")
+        descriptor = open_lock(file)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock(descriptor, file, wait=False):
+                raise UsageError("another terminal is preparing this plan", do="wait until it has ended")
             yield
-        except BlockingIOError as error:
-            raise UsageError("another terminal is preparing this plan", do="wait until it has ended") from error
         finally:
             os.close(descriptor)
 

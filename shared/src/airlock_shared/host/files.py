@@ -8,6 +8,7 @@ there are no hard links, as on a USB stick with vfat or exfat, it is written in 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -149,13 +150,35 @@ def _append_whole(descriptor: int, data: bytes) -> None:
 def open_lock(file: Path) -> int:
     """Return the descriptor of a file to lock (mode 0600), made when it is not there; in a folder that others write to, too.
 
-    Raises ``OSError``, also for a link and for somebody else's file.
+    Raises ``UsageError``, also for a link and for somebody else's file.
     """
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    if os.fstat(descriptor).st_uid != os.geteuid():
-        os.close(descriptor)
-        raise OSError(errno.EPERM, "it belongs to another user")
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            os.close(descriptor)
+            raise OSError(errno.EPERM, "it belongs to another user")
+    except OSError as error:
+        raise UsageError(
+            f"the lock file {file} cannot be opened: {error.strerror}", do="find out who made it, and remove it"
+        ) from error
     return descriptor
+
+
+def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
+    """Lock an open file or folder until it is closed, and tell whether that was done: False is for one that another holds.
+
+    With ``wait`` it is waited for. Raises ``UsageError`` where ``place`` cannot be locked.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise UsageError(
+            f"{place} cannot be locked: {error.strerror}",
+            do="keep its folder on a disk of this machine, not on a network's",
+        ) from error
+    return True
 
 
 def make_folder(path: Path) -> Path:

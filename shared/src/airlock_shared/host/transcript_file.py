@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import append_line, make_folder, read_input
+from airlock_shared.host.files import append_line, lock, make_folder, read_input
 from airlock_shared.text.secrets import redact
 
 MAX_BYTES = 256 << 20
@@ -90,7 +89,7 @@ def _alone(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"{folder} cannot be opened: {error.strerror}", do="check its permissions") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock(descriptor, folder, wait=True)
         yield
     finally:
         os.close(descriptor)

@@ -43,6 +43,7 @@ from airlock_shared.wire.members import NAME
 from airlock_shared.wire.saved_as import other_form
 
 MAX_MISTAKES = 100
+_TIME = re.compile(r"""([A-Za-z_]+)["']?\s*=\s*[0-9]+[-./:][0-9]+[-./:][0-9]++(?!-)""")
 _TOML_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 
@@ -93,6 +94,8 @@ def _unreadable(data: bytes, error: PlanError) -> Mistake:
 
 
 def _for_syntax(line: str) -> str:
+    if time := _TIME.search(line):
+        return f"{time[1]} = 2027-03-31T00:00:00Z: a time stands in UTC and without quotes, each part in full"
     name, sign, value = line.partition("=")
     if sign and value.strip()[:1] not in ('"', "'", "{", "["):
         return f'{name.strip()} = "…": texts, amounts and addresses stand in quotes'

@@ -30,6 +30,7 @@ from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
+TIME_DO = "write the time in UTC: year-month-day, T, hours:minutes:seconds and Z, without quotes"
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
 
@@ -155,8 +156,9 @@ def _read_time(unit: Unit, value: Any, where: str) -> Exact:
         seconds = int(value.timestamp())
         return Exact(seconds if unit is UNIX_S else seconds * 1000, text)
     if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
+        got = repr(value)[:80] if type(value) is str else str(value)[:80]  # a date as it is written, not as Python's
         raise plan_error(
-            "PLAN-FIELD", "not a time with a zone", where, got=repr(value)[:80], expected="2027-03-31T00:00:00Z"
+            "PLAN-FIELD", "not a time with a zone", where, got=got, expected="2027-03-31T00:00:00Z", do=TIME_DO
         )
     number = int(value)
     if looks_like_seconds(number) != (unit is UNIX_S):
