@@ -23,6 +23,7 @@ DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in
     "verifyingContract": "address",
     "salt": "bytes32",
 }
+DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
 
@@ -57,7 +58,7 @@ def read_types(types: Value) -> Definitions:
         raise Refusal("TYPES-FORM", "types is not an object of struct definitions", got=brief(types))
     structs = {}
     for name, members in types.items():
-        if not _IDENTIFIER.fullmatch(name):
+        if not _IDENTIFIER.fullmatch(name.replace(":", "_")):
             raise Refusal("TYPES-FORM", "not a name for a struct", got=repr(name[:80]), expected="an identifier")
         if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
             raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
@@ -66,7 +67,16 @@ def read_types(types: Value) -> Definitions:
             raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
                           got=repr(name[:80]), expected="letters, digits and _")  # fmt: skip
         structs[name] = _read_members(name, members)
+    if alone := [name for name in structs if ":" in name and not _is_alone(name, structs)]:
+        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
+                      got=repr(alone[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
     return Definitions(structs)
+
+
+def _is_alone(name: str, structs: Mapping[str, tuple[Member, ...]]) -> bool:
+    """Tell whether a struct holds no struct and is held by none: then nobody has to find a struct's name in a type's."""
+    held = {struct: {member.type.split("[")[0] for member in members} for struct, members in structs.items()}
+    return not held[name] & structs.keys() and not any(name in types for types in held.values())
 
 
 def _read_members(struct: str, members: Value) -> tuple[Member, ...]:
@@ -108,7 +118,7 @@ def read_typed_data(document: Value) -> tuple[TypedData, Hashes]:
 
     Raises ``Refusal`` with an id of the families ``TYPES``, ``DOMAIN`` and ``MSG``.
     """
-    if type(document) is not dict or set(document) != {"types", "primaryType", "domain", "message"}:
+    if type(document) is not dict or set(document) != set(DOCUMENT_MEMBERS):
         raise Refusal(
             "TYPES-DOCUMENT",
             "not an EIP-712 document",

@@ -67,12 +67,17 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
 
 
 def _utf8(data: bytes) -> str:
-    if form := other_form(data):
-        raise damaged("DOC-UTF8", f"saved as {form}", expected=ONLY, do="save it in that form, or copy it again")
+    form = other_form(data)
     try:
-        return data.decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
-        raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+        if not form:
+            raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+        text = ""
+    if form:
+        check = "DOC-JSON" if text else "DOC-UTF8"
+        raise damaged(check, f"saved as {form}", expected=ONLY, do="save it in that form, or copy it again")
+    return text
 
 
 def _decode(text: str) -> tuple[Any, int]:
