@@ -596,7 +596,7 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
         journal.prepare(Record(**fields))  # type: ignore[arg-type]
         for step in PATHS[state]:
             assert journal.move(digest, step)
-        lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late, lambda _: None)
+        lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
     assert ended == ({digest} if state in FINAL and over else set())
     (sent,) = parse_timeline(lines).sent.values()
     assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)

@@ -81,6 +81,7 @@ def unsent(base_url: str = "https://market.example", **changes: object) -> Deliv
         contract="0x" + "22" * 20,
         nonce="12345",
         deadline_ms=NOW + 600_000,
+        chain_id=84532,
     )._replace(**changes)  # type: ignore[arg-type]
 
 

@@ -21,6 +21,7 @@ from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError, open_engine
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.schema import Record
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
@@ -229,15 +230,15 @@ def test_a_file_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
     asked = []
 
-    def used(chain_id: int | None, contract: str, account: str, nonce: int) -> bool:
-        asked.append((chain_id, contract, account, nonce))
+    def used(record: Record, account: str) -> bool:
+        asked.append((record.chain_id, record.contract, account, record.nonce))
         return True
 
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
         outcome = submit(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
     assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
     assert "nonce is used already" in outcome.reason
-    assert asked[0] == (8453, unsent().contract, unsent().signer, 12345)
+    assert asked[0] == (8453, unsent().contract, unsent().signer, "12345")
 
 
 @pytest.mark.parametrize("answer", [False, None, ServiceError("cannot be read")])

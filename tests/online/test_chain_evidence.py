@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.chain_evidence import chain_reader
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import follow, submit
@@ -19,7 +18,6 @@ from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, frame, reply, stream
-from online.test_echoes import deployment
 
 POSTS = (
     "POST /market/execute-batched",
@@ -127,18 +125,6 @@ def test_another_chains_node_is_not_believed(desk: DeliveringMachine, chain_id: 
     chain = FakeChain(deadline_s(delivery) + 9, finalized=0, chain_id=chain_id)
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
     assert any(f"serves chain {chain_id}" in notice for notice in desk.notices)
-
-
-def test_a_row_that_does_not_say_its_chain_is_read_by_the_only_deployment_that_has_its_contract(
-    desk: DeliveringMachine,
-) -> None:
-    delivery = lost(desk, "twap", chain_id=None)
-    chain = FakeChain(deadline_s(delivery) + 9, finalized=0)
-    ours = deployment("https://venue.example")
-    two = [ours, deployment("https://venue.example", 5, "other")]
-    assert followed(desk, delivery, chain).state is OrderState.UNKNOWN
-    assert followed(desk, delivery, chain, chain_of=chain_reader(two)).state is OrderState.UNKNOWN
-    assert followed(desk, delivery, chain, chain_of=chain_reader([ours])).state is OrderState.EXPIRED_UNUSED
 
 
 # ---- a nonce that is used ------------------------------------------------------------------------------------------

@@ -618,15 +618,15 @@ def test_an_unknown_order_is_not_ended_by_our_clock_and_a_services_word(
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
     asked = []
 
-    def read(_: int | None, contract: str, account: str, nonce: int) -> bool:
-        asked.append((contract, account, nonce))
+    def read(record: Record, account: str) -> bool:
+        asked.append((record.contract, account, record.nonce))
         return account == "0x" + "77" * 20
 
     desk.now_ms = NOW
     deliver(desk, {SUBMIT: [reply(500, {})]}, trader="0x" + "77" * 20)
     desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
     assert follow(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
-    assert asked == [(unsent().contract, account, 12345) for account in (unsent().signer, "0x" + "77" * 20)]
+    assert asked == [(unsent().contract, account, "12345") for account in (unsent().signer, "0x" + "77" * 20)]
 
 
 def test_a_nonce_that_cannot_be_read_settles_nothing(desk: DeliveringMachine) -> None:
@@ -856,18 +856,18 @@ def test_one_with_the_firsts_nonce_is_a_replacement_and_that_is_said(
     [
         ({}, True),
         ({"contract": "0x" + "44" * 20, "trader": "0x" + "55" * 20}, True),  # an account's count knows neither
-        ({"chain_id": 8453}, True),  # of a row that an earlier version wrote, nobody knows the chain
+        ({"chain_id": 8453}, False),
         ({"nonce": "2"}, False),
         ({"signer": "0x" + "33" * 20}, False),
         ({"route": "relayer"}, False),  # an intent's nonce is another number
     ],
 )
 def test_transactions_share_a_nonce_by_their_sender(changes: dict[str, str | int], shared: bool) -> None:
-    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "")
+    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", 84532)
     assert shares_nonce(one, one._replace(**({"route": "rpc", "signer": "0xab"} | changes))) is shared  # type: ignore[arg-type]
 
 
 def test_a_nonce_of_another_chain_is_another_nonce() -> None:
-    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", chain_id=8453)
+    one = Record("0x1", "step", "ceremony", "approve", "relay", "", "0xAb", "0xaB", "0x2", "1", None, "", 8453)
     assert shares_nonce(one, one._replace(digest="0x2"))
     assert not shares_nonce(one, one._replace(digest="0x2", chain_id=84532))

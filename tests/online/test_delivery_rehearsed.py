@@ -14,6 +14,7 @@ from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
 from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.schema import Record
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
@@ -152,8 +153,8 @@ def test_a_lost_order_ends_when_the_chains_time_is_after_its_deadline(desk: Deli
         outcome, delivery = deliver_with(services, desk, "http-500@batched")
         assert outcome.state is OrderState.UNKNOWN
 
-        def nonce_used(_: int | None, __: str, account: str, nonce: int) -> bool:
-            return services.state.nonce_used("trading", account, nonce)
+        def nonce_used(record: Record, account: str) -> bool:
+            return services.state.nonce_used("trading", account, int(record.nonce))
 
         desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
         assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN

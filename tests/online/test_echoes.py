@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -10,8 +11,10 @@ from airlock_online.clients.echo import named
 from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.config import OnlineConfig
+from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from online.loopback import Wire, reply
+from online.test_journal import record as a_record
 from online.test_readback import DELEGATE, ENABLED, KEY, POSITIONS, TRADER, judged, kept
 from online.test_reads import HASH, Ask, ask, told
 from shared.make_payloads import DESK, TREASURY
@@ -34,9 +37,19 @@ def deployment(url: str, chain_id: int | None = None, name: str = "venue") -> De
     return read_deployment(document)
 
 
+def of(*known: Deployment) -> Callable[[str], Deployment | None]:
+    return {each.fingerprint: each for each in known}.get
+
+
+def record(known: Deployment, contract: str = ROUTER, nonce: int = 7) -> Record:
+    made = a_record()
+    return made._replace(contract=contract, nonce=str(nonce), chain_id=known.chain_id, deployment=known.fingerprint)
+
+
 def read(answer: object, contract: str = ROUTER, nonce: int = 7) -> bool | None:
     with Wire({"GET /v2/nonce": [reply(200, {"ok": True, "data": answer})]}) as wire, Http() as http:
-        return nonce_reader([deployment(wire.url)], http, OnlineConfig())(None, contract, TRADER, nonce)
+        known = deployment(wire.url)
+        return nonce_reader(of(known), http, OnlineConfig())(record(known, contract, nonce), TRADER)
 
 
 # ---- nonces --------------------------------------------------------------------------------------------------------
@@ -81,13 +94,17 @@ def test_another_nonce_space_must_be_named(answer: object, used: bool | None) ->
     assert read(answer, REFERRAL) is used
 
 
-def test_two_deployments_that_share_a_contract_are_told_apart_by_the_chain() -> None:
+@pytest.mark.parametrize("chain_ids", [(5, 5), (5, 6)])
+def test_the_deployment_that_the_requests_name_is_asked(chain_ids: tuple[int, int]) -> None:
     answers = [{"GET /v2/nonce": [reply(200, {"ok": True, "data": {"nonce": "7", "used": u}})]} for u in (False, True)]
     with Wire(answers[0]) as test, Wire(answers[1]) as main, Http() as http:
-        known = [deployment(test.url, 5, "test"), deployment(main.url, 6, "main")]
-        used = nonce_reader(known, http, OnlineConfig())
-        assert [used(chain, ROUTER, TRADER, 7) for chain in (5, 6, 7, None)] == [False, True, None, None]
+        known = [deployment(test.url, chain_ids[0], "test"), deployment(main.url, chain_ids[1], "main")]
+        used = nonce_reader(of(*known), http, OnlineConfig())
+        assert [used(record(each), TRADER) for each in reversed(known)] == [True, False]
         assert [len(test.seen), len(main.seen)] == [1, 1]
+        elsewhere = record(known[0])
+        assert used(elsewhere._replace(deployment="00" * 32), TRADER) is None
+        assert used(elsewhere._replace(contract=OTHER), TRADER) is None
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def record(digest: str = DIGEST) -> Record:
         nonce=str(2**256 - 1),
         deadline_ms=NOW + 60_000,
         body_sha256="cd" * 32,
+        chain_id=84532,
     )
 
 

@@ -199,7 +199,7 @@ def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: P
         journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": [form]}))
         journal.note(DIGEST, f"it says {form}", by=form)
         journal.reject(DIGEST, 400, f"no {form}")
-        timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW, lambda _: None)
+        timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN

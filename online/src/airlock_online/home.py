@@ -16,7 +16,7 @@ from airlock_shared.documents.deployment import Deployment, only_rehearsals, par
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder, read_input, write_new
+from airlock_shared.host.files import current, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 
 if TYPE_CHECKING:
@@ -143,10 +143,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        paths = sorted((self.folder / "deployments").glob("*.json"))
-        return [
-            with_venue(parse_deployment(read_input(path))) for path in paths if not path.name.endswith(".replaced.json")
-        ]
+        return [with_venue(parse_deployment(read_input(path))) for path in current(self.folder / "deployments")]
+
+    def deployment_of(self, fingerprint: str) -> Deployment | None:
+        """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
+        replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
+        kept = (with_venue(parse_deployment(read_input(path))) for path in replaced)
+        return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""
@@ -187,17 +190,6 @@ class OnlineHome:
         for path in (self.folder / "requests").glob("*.json"):
             header, requests, _ = parse_requests(read_input(path))
             yield header, requests
-
-    def chain_of(self, requests_fingerprint: str) -> int | None:
-        """Return the chain id of a requests document that is kept here; None when it, or its deployment, is not."""
-        path = self.folder / "requests" / f"{requests_fingerprint}.json"
-        if not requests_fingerprint or not path.exists():
-            return None
-        header = parse_requests(read_input(path))[0]
-        for kept in sorted((self.folder / "deployments").glob(f"{header.deployment_name}.*json")):
-            if (deployment := with_venue(parse_deployment(read_input(kept)))).fingerprint == header.deployment:
-                return deployment.chain_id
-        return None
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from airlock_online.journal.journal import Journal, Record, Submission
@@ -21,43 +21,31 @@ _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
 _OF_SUBMISSION = ("tracking_id", "entity_id", "code", "note", "created_ms", "updated_ms")
 
 
-ChainOf = Callable[[str], int | None]
-"""Returns the chain id of a requests document, by its fingerprint; None where it is not known here."""
-
-
-def timeline_of(
-    journal: Journal, ceremony: str, digests: Collection[str], now_ms: int, chain_of: ChainOf
-) -> tuple[bytes, set[str]]:
+def timeline_of(journal: Journal, ceremony: str, digests: Collection[str], now_ms: int) -> tuple[bytes, set[str]]:
     """Return the lines of a ceremony's submissions, oldest first, and the digests that have ended and can execute no more.
 
     Only these ``digests`` (0x-hex) are looked at; the time is unix ms. Raises ``JournalError``.
     """
     known = [submission for submission in journal.submissions(ceremony) if submission.record.digest in digests]
     lines = [json.dumps(row, separators=(",", ":")) for submission in known for row in _rows(submission, journal)]
-    over = {each.use.digest for each in standings_of(journal, now_ms, chain_of) if each.over}
+    over = {each.use.digest for each in standings_of(journal, now_ms) if each.over}
     ended = {submission.record.digest for submission in known if submission.state in FINAL} & over
     return "".join(f"{line}\n" for line in lines).encode(), ended
 
 
-def standings_of(journal: Journal, now_ms: int, chain_of: ChainOf) -> list[Liveness]:
+def standings_of(journal: Journal, now_ms: int) -> list[Liveness]:
     """Return how every signature that the journal has stands, oldest first. Raises ``JournalError``."""
     known = journal.submissions()
     states = {submission.record.digest: submission.state.value for submission in known}
-    uses = []
-    for number, submission in enumerate(known, start=1):
-        record = submission.record
-        chain_id = record.chain_id if record.chain_id is not None else chain_of(record.requests)
-        alone = -number  # where nobody knows the chain, on one of its own
-        uses.append(_use_of(record, alone if chain_id is None else chain_id))
-    return standings(uses, states, now_ms)
+    return standings([_use_of(submission.record) for submission in known], states, now_ms)
 
 
-def _use_of(record: Record, chain_id: int) -> Use:
+def _use_of(record: Record) -> Use:
     """Return what a submission spends; a transaction's nonce is its sender's count, on whatever contract it calls."""
     contract = b"" if record.route in OF_TRANSACTIONS else parse_address(record.contract)
     signer = parse_address(record.signer)
     trader = parse_address(record.trader) if contract else signer
-    return Use(record.digest, chain_id, contract, signer, trader, int(record.nonce), record.ceremony, record.step,
+    return Use(record.digest, record.chain_id, contract, signer, trader, int(record.nonce), record.ceremony, record.step,
                record.deadline_ms)  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
+from airlock_online.journal.schema import Record
 from airlock_shared.errors import AirlockError
 from online.crash.points import Points
 
@@ -96,7 +97,7 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
             screen.write(json.dumps([event.seq, event.type]) + "\n")
         points.reach("tell-after")
 
-    def nonce_used(_chain: int | None, _contract: str, _account: str, _nonce: int) -> bool:
+    def nonce_used(_record: Record, _account: str) -> bool:
         return bool(http.read_json(run["venue"] + "/nonce")["used"])
 
     return DeliveryContext(

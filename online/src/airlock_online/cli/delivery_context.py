@@ -23,7 +23,7 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import chain_reader, contract_reader
+from airlock_online.delivery.chain_evidence import contracts_of
 from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
@@ -78,7 +78,7 @@ class Desk:
             http,
             now_ms,
             self._sleep,
-            nonce_used=nonce_reader(home.deployments(), http, self.config),
+            nonce_used=nonce_reader(home.deployment_of, http, self.config),
             patience_s=patience_s,
             relayer=self.config.relayer,
             bodies=self.config.bodies,
@@ -86,8 +86,7 @@ class Desk:
             node=self.node,
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
-            chain_of=chain_reader(home.deployments()),
-            contracts_of=contract_reader(home.deployments()),
+            contracts_of=self._contracts,
             relay_path=self.config.reads.relay,
             look=self._look,
             encoded=self._encoded,
@@ -225,13 +224,16 @@ class Desk:
 
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
+        deployment = self.home.deployment_of(record.deployment)
         try:
-            header, requests = self._document(record.requests)
-            return encoding_signed(
-                requests[record.step], self.home.require_deployment(header.deployment_name), record.digest
-            )
+            _, requests = self._document(record.requests)
+            return encoding_signed(requests[record.step], deployment, record.digest) if deployment else ""
         except (AirlockError, KeyError):
             return ""
+
+    def _contracts(self, record: Record) -> frozenset[str]:
+        deployment = self.home.deployment_of(record.deployment)
+        return contracts_of(deployment) if deployment else frozenset()
 
     def _read_back(self, digest: str) -> Steps[list[Expectation]]:
         yield Pause(0, aside=True)
@@ -252,12 +254,11 @@ class Desk:
 
         record = self.journal.get(digest).record
         try:
-            header, requests = self._document(record.requests)
-            deployment = self.home.require_deployment(header.deployment_name)
+            _, requests = self._document(record.requests)
         except AirlockError:  # prepared on another machine, or fetched again since
             return []
-        request = requests.get(record.step)
-        if request is None or deployment.fingerprint != header.deployment:
+        request, deployment = requests.get(record.step), self.home.deployment_of(record.deployment)
+        if request is None or deployment is None:
             return []
         builder = builder_of(deployment, self.http, self.config)
         views = self.config.referral

@@ -29,7 +29,7 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
       airlock-online forget
     """
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
-        found = {each.use.digest: each for each in standings_of(journal, now_ms(), home.chain_of)}
+        found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(home.folder, [*copies_by_light(home.folder), *in_codes], found, home.transcript, now_ms(),
            piped=home.rehearses(), as_json=as_json)  # fmt: skip

@@ -90,7 +90,7 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
     ceremony = parse_plan(files[PLAN]).id
     requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
-        files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms(), home.chain_of)
+        files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms())
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
     files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})
     if SIGNATURES in files:

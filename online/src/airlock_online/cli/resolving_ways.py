@@ -78,7 +78,7 @@ class Ways:
         self._tell("noted; its state stays as it is, and `follow` without DIGEST waits for it no more")
 
     def _checked(self) -> DeliveryContext:
-        require_chain(self._node(), self._known.record, self._context)
+        require_chain(self._node(), self._known.record)
         return self._context
 
     def _node(self) -> RpcClient:

@@ -5,7 +5,7 @@ Source: the specification, "Common request-field conventions", row ``nonce``; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from airlock_online.clients.builder import builder_of
@@ -18,12 +18,10 @@ from airlock_shared.ethereum.addresses import checksum_address
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_online.journal.schema import Record
 
-NonceRead = Callable[[int | None, str, str, int], bool | None]
-"""``(chain_id, contract, account, nonce)`` to whether the nonce is used; None when that cannot be told.
-
-``chain_id`` is None when nobody wrote it down, as in a row of an earlier journal.
-"""
+NonceRead = Callable[["Record", str], bool | None]
+"""Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 REFERRAL = "referral"
 _USED = NonceReply().used
@@ -62,25 +60,23 @@ def flag_told(reply: object, places: NonceReply) -> bool | None:
     return flags[0] if len(flags) == 1 else None
 
 
-def nonce_reader(deployments: Iterable[Deployment], http: Http, config: OnlineConfig) -> NonceRead:
-    """Return a reader over the builders of these deployments, found by chain and by the contract that has the nonces.
+def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:
+    """Return a reader at the builder of the deployment that a submission's requests name, found by its fingerprint.
 
-    Without a chain, two deployments of the same contract on different chains are not told apart, and nothing is told.
+    Another deployment may have the same chain id and the same contracts, as a fork has, and other nonces.
     """
-    known = [
-        (deployment, space, checksum_address(domain.contract).lower())
-        for deployment in deployments
-        for space, domain in deployment.domains.items()
-    ]
 
-    def used(chain_id: int | None, contract: str, account: str, nonce: int) -> bool | None:
-        ours = [(d, space) for d, space, where in known if where == contract.lower() and chain_id in (None, d.chain_id)]
-        if len({deployment.chain_id for deployment, _ in ours}) != 1:
+    def used(record: Record, account: str) -> bool | None:
+        deployment = deployment_of(record.deployment)
+        domains = deployment.domains.items() if deployment else ()
+        ours = [
+            space for space, domain in domains if checksum_address(domain.contract).lower() == record.contract.lower()
+        ]
+        if deployment is None or not ours:
             return None
-        deployment, space = ours[0]
-        fields = question_of(account, str(nonce), space)
-        builder = builder_of(deployment, http, config)
-        read = builder.read(config.reads.nonce, fields)
-        return used_in(read, account, str(nonce), space, config.nonce_reply)
+        reply = builder_of(deployment, http, config).read(
+            config.reads.nonce, question_of(account, record.nonce, ours[0])
+        )
+        return used_in(reply, account, record.nonce, ours[0], config.nonce_reply)
 
     return used

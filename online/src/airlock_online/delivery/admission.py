@@ -100,11 +100,9 @@ def check_time(delivery: Delivery, now_ms: int) -> None:
 
 def check_same(known: Submission, delivery: Delivery) -> None:
     """Refuse a delivery that contradicts what the journal has under its digest: one of the two is not what was signed."""
-    names = ["primary_type", "signer", "contract", "nonce", "deadline_ms"]
+    names = ["primary_type", "signer", "contract", "nonce", "deadline_ms", "chain_id"]
     if {known.record.route, delivery.route} - OF_TRANSACTIONS:  # the chain takes a transaction once, whoever sends it
         names.append("route")
-    if known.record.chain_id is not None:  # a row of an earlier version does not say
-        names.append("chain_id")
     for name in names:
         was, is_now = getattr(known.record, name), getattr(delivery, name)
         if str(was).lower() != str(is_now).lower():
@@ -133,7 +131,7 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
 
 def shares_nonce(one: Record, other: Record) -> bool:
     """Tell whether the chain executes one of two at most: a sender's count, or a contract's nonce for the same accounts."""
-    if one.chain_id != other.chain_id and None not in (one.chain_id, other.chain_id):
+    if one.chain_id != other.chain_id:
         return False
     transactions = {record.route in OF_TRANSACTIONS for record in (one, other)}
     names = ("signer", "nonce") if transactions == {True} else ("signer", "nonce", "trader", "contract")

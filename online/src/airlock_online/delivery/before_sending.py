@@ -49,7 +49,7 @@ def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
     if context.node is None:
         return False
     try:
-        require_chain(context.node, record, context)
+        require_chain(context.node, record)
         return context.node.transaction_count(record.signer, block="latest") > int(record.nonce)
     except ServiceError as error:
         what = "no connection" if isinstance(error, NotSent) else error.what

@@ -8,7 +8,6 @@ moments proves nothing. Sources: the Ethereum execution API; the contract's ``no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
@@ -38,18 +37,12 @@ class NonceAt(NamedTuple):
     used: bool | None
 
 
-def require_chain(node: RpcClient, record: Record, context: DeliveryContext) -> None:
-    """Raise ``ServiceError`` when the node serves another chain than a submission's, or nobody knows which that is."""
-    ours = context.chain_of(record)
-    if ours is None:
-        raise ServiceError(
-            "the journal does not say which chain it was signed for, and no deployment here tells",
-            do="fetch the deployment that it was prepared for",
-        )
+def require_chain(node: RpcClient, record: Record) -> None:
+    """Raise ``ServiceError`` when the node serves another chain than a submission's."""
     served = node.chain_id()
-    if served != ours:
+    if served != record.chain_id:
         raise ServiceError(
-            f"the node {node.name} serves chain {served}, and this was signed for chain {ours}",
+            f"the node {node.name} serves chain {served}, and this was signed for chain {record.chain_id}",
             do="give a node of that chain as [rpc] url in config.toml or in AIRLOCK_RPC",
         )
 
@@ -77,7 +70,7 @@ def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryC
 
     Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Raises ``ServiceError``.
     """
-    require_chain(node, record, context)
+    require_chain(node, record)
     block = confirmed_block(node, context)
     used = nonce_in(node, record, block.number)
     words = {True: USED, False: "unused", None: "cannot be told"}[used]
@@ -107,8 +100,7 @@ def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
     for account in accounts_of(record):
         question = f"the service: nonce {record.nonce} of {account}"
         try:
-            chain_id = context.chain_of(record)
-            answers.append(context.nonce_used(chain_id, record.contract, account, int(record.nonce)))
+            answers.append(context.nonce_used(record, account))
         except ServiceError as error:
             context.on_asked(question, error.what)
             context.on_notice(f"the nonce cannot be read: {error.what}")
@@ -122,7 +114,7 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     told: list[bool | None] = []
     if context.node is not None:
         try:
-            require_chain(context.node, record, context)
+            require_chain(context.node, record)
             told += [_bit(context.node, record, account, "latest") for account in accounts_of(record)]
         except ServiceError as error:
             context.on_notice(f"the chain cannot be read: {error.what}")
@@ -175,30 +167,7 @@ def named_transaction(transaction: ChainTransaction, block: int) -> str:
     return f"transaction {safe(transaction.transaction_hash)} in block {block}"
 
 
-def chain_reader(deployments: Iterable[Deployment]) -> Callable[[Record], int | None]:
-    """Return what tells a row's chain: its own, else that of the only chain on which these deployments have its contract."""
-    known = list(deployments)
-
-    def chain_of(record: Record) -> int | None:
-        if record.chain_id is not None:
-            return record.chain_id
-        chains = {d.chain_id for d in known if record.contract.lower() in _contracts(d)}
-        return chains.pop() if len(chains) == 1 else None
-
-    return chain_of
-
-
-def contract_reader(deployments: Iterable[Deployment]) -> Callable[[Record], frozenset[str]]:
-    """Return what tells the contracts, lower-case, of the deployments on a row's chain that have its contract."""
-    known = list(deployments)
-
-    def contracts_of(record: Record) -> frozenset[str]:
-        ours = (_contracts(d) for d in known if record.chain_id in (None, d.chain_id))
-        return frozenset().union(*(told for told in ours if record.contract.lower() in told))
-
-    return contracts_of
-
-
-def _contracts(deployment: Deployment) -> set[str]:
+def contracts_of(deployment: Deployment) -> frozenset[str]:
+    """Return the contracts of a deployment, in lower case."""
     own = {checksum_address(domain.contract).lower() for domain in deployment.domains.values()}
-    return own | {checksum_address(contract).lower() for contract in deployment.contracts.values()}
+    return frozenset(own | {checksum_address(contract).lower() for contract in deployment.contracts.values()})

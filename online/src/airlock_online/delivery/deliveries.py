@@ -73,7 +73,7 @@ def delivery_of(
     delivery = make(request, signed, deployment)
     base_url = base_url_of(delivery.route, deployment) if to_send else _known_url(delivery.route, deployment)
     return delivery._replace(
-        ceremony=header.ceremony, requests=fingerprint, base_url=base_url, chain_id=deployment.chain_id
+        ceremony=header.ceremony, requests=fingerprint, base_url=base_url, deployment=deployment.fingerprint
     )
 
 
@@ -104,6 +104,7 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
         contract=checksum_address(domain.contract),
         nonce=str(leaf(message, intent.nonce)),
         deadline_ms=deadline if isinstance(deadline, int) else None,
+        chain_id=deployment.chain_id,
         trader=checksum_address(trader) if isinstance(trader, bytes) else "",
         replaces=request.replaces,
         intent=intent if deployment.signed else None,
@@ -165,6 +166,7 @@ def _transaction_of(request: Request, signed: Signed, deployment: Deployment) ->
         contract=checksum_address(parse_address(payload["to"])),
         nonce=str(filled.nonce),
         deadline_ms=None,
+        chain_id=deployment.chain_id,
         trader=checksum_address(trader) if trader is not None else signer,
         raw_transaction="0x" + raw.hex(),
     )

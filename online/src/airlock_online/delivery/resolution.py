@@ -154,7 +154,7 @@ def _transaction(known: Submission, context: DeliveryContext) -> str:
 
 
 def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
-    require_chain(node, record, context)
+    require_chain(node, record)
     block = confirmed_block(node, context)
     count = node.transaction_count(record.signer, block=block.number)
     question = f"{node.name}: transactions of {record.signer} in block {block.number}"

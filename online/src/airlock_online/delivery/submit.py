@@ -206,10 +206,10 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
     )
 
 
-_SENT = ("route", "url", "method", "body_sha256", "requests", "transaction_hash", "old_entity_id", "chain_id")
+_SENT = ("route", "url", "method", "body_sha256", "requests", "deployment", "transaction_hash", "old_entity_id")
 
 
-def _sent(record: Record) -> dict[str, str | int | None]:
+def _sent(record: Record) -> dict[str, str]:
     """Return what may differ from an earlier sending that was refused, and is written with the claim."""
     return {name: getattr(record, name) for name in _SENT}
 

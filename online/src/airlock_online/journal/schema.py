@@ -93,7 +93,8 @@ SUBMISSIONS = Table(
     Column("entity_id", Text, nullable=False, default=""),
     Column("old_entity_id", Text, nullable=False, default=""),
     Column("signed", Text, nullable=False, default="{}"),  # a JSON object
-    Column("chain_id", BigInteger, nullable=True),
+    Column("chain_id", BigInteger, nullable=False),
+    Column("deployment", Text, nullable=False, default=""),
     Column("claims", Integer, nullable=False, default=0),
     Column("claim_token", Text, nullable=False, default=""),
     Column("claim_until_ms", BigInteger, nullable=True),  # by the database's clock
@@ -125,9 +126,10 @@ An anomaly has its kind as type and its event as payload; a rejection has its st
 class Record(NamedTuple):
     """What identifies a submission, before anything is sent. Times in unix ms, hashes in hex.
 
-    ``requests`` is the fingerprint of the requests document; ``method`` is how it is sent, such as ``POST``;
-    ``transaction_hash`` is a transaction's, computed here; ``old_entity_id`` is the trigger that a new one replaces.
-    ``signed`` is the JSON object of what its events must tell, as ``order_states.KnownOrder.signed`` has it.
+    ``requests`` and ``deployment`` are the fingerprints of the requests document and of the deployment that it names;
+    ``method`` is how it is sent, such as ``POST``; ``transaction_hash`` is a transaction's, computed here;
+    ``old_entity_id`` is the trigger that a new one replaces. ``signed`` is the JSON object of what its events must tell,
+    as ``order_states.KnownOrder.signed`` has it.
     """
 
     digest: str
@@ -142,11 +144,12 @@ class Record(NamedTuple):
     nonce: str
     deadline_ms: int | None
     body_sha256: str
+    chain_id: int
     requests: str = ""
+    deployment: str = ""
     method: str = ""
     transaction_hash: str = ""
     old_entity_id: str = ""
-    chain_id: int | None = None
     signed: str = "{}"
 
 

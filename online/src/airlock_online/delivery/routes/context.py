@@ -33,9 +33,9 @@ class Delivery(NamedTuple):
     object that is passed on byte for byte, belong to the batched market; ``replaces`` to the core API.
 
     Of a transaction, ``primary_type`` is the function called, ``digest`` the hash that was signed, ``encoded_intent`` the
-    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id`` is
-    the pinned deployment's, for which it was signed. ``intent`` is the struct at this venue, None for the shipped one;
-    ``signed`` is the journal's.
+    bytes under it, ``contract`` its ``to``, ``nonce`` the account's, and ``raw_transaction`` what is sent. ``chain_id``
+    is the pinned deployment's, for which it was signed; ``requests`` and ``deployment`` are fingerprints. ``intent`` is
+    the struct at this venue, None for the shipped one; ``signed`` is the journal's.
     """
 
     digest: str
@@ -51,12 +51,13 @@ class Delivery(NamedTuple):
     contract: str
     nonce: str
     deadline_ms: int | None
+    chain_id: int
     trader: str = ""
     eip7702: str = ""
     raw_transaction: str = ""
     replaces: str = ""
     requests: str = ""
-    chain_id: int | None = None
+    deployment: str = ""
     intent: Intent | None = None
     signed: str = "{}"
 
@@ -81,22 +82,17 @@ def _not_here(_: Record) -> str:
     return ""
 
 
-def _own_chain(record: Record) -> int | None:
-    return record.chain_id
-
-
 class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
-    ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading.
-    ``stay`` tells whether the order's stream may be read on; where it may not, its status is asked instead.
-    ``on_asked`` gets each question that was put to a service while following, and its answer, safe to show.
-    ``patience_s`` is for how long the status is polled before the command gives up for now. ``node`` is the operator's
-    own; a block is confirmed when the node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``chain_of``
-    tells which chain a row is of, None where nobody knows; ``encoded`` an intent's encoding in hex without 0x, recomputed
-    from the request that is kept here, empty without it. ``contracts_of`` tells the venue's contracts, lower-case. ``look``
-    reads back, for a digest, what was promised; None when there is nothing to read from. ``marks`` are the transcript's of
-    what was begun to be sent.
+    ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading. ``stay`` tells
+    whether the order's stream may be read on; where it may not, its status is asked instead. ``on_asked`` gets each
+    question that was put to a service while following, and its answer, safe to show. ``patience_s`` is for how long the
+    status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
+    node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
+    without 0x, recomputed from the request that is kept here, empty without it. ``contracts_of`` tells the venue's
+    contracts, lower-case. ``look`` reads back, for a digest, what was promised; None when there is nothing to read from.
+    ``marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
@@ -116,7 +112,6 @@ class DeliveryContext(NamedTuple):
     node: RpcClient | None = None
     confirmations: int = 12
     confirmed_by: str = "finalized"
-    chain_of: Callable[[Record], int | None] = _own_chain
     encoded: Callable[[Record], str] = _not_here
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
     relay_path: str = "/v2/relay"

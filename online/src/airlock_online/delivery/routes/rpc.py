@@ -82,7 +82,7 @@ def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcC
     def ask() -> PollAnswer:
         if node.receipt(tx_hash) is None:
             return PollAnswer("in no block", False)
-        require_chain(node, record, context)
+        require_chain(node, record)
         block = confirmed_block(node, context)
         receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
         if receipt is None:
