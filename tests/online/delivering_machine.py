@@ -10,8 +10,7 @@ from coincurve import PrivateKey
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
-from airlock_online.clients.nonce_reads import NonceRead
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, NonceRead
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_rehearsal.services.server import RehearsalServices

@@ -9,8 +9,8 @@ import pytest
 
 from airlock_online.clients.echo import named
 from airlock_online.clients.http import Http
-from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.config import OnlineConfig
+from airlock_online.delivery.chain_evidence import nonce_reader
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from online.loopback import Wire, reply

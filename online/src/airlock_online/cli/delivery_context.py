@@ -20,10 +20,9 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.cli.tally import ToldOutcome, tally_lines
 from airlock_online.clients.http import Http
-from airlock_online.clients.nonce_reads import nonce_reader
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import contracts_of
+from airlock_online.delivery.chain_evidence import contracts_of, nonce_reader
 from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of

@@ -5,23 +5,9 @@ Source: the specification, "Common request-field conventions", row ``nonce``; th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from airlock_online.clients.builder import builder_of
 from airlock_online.clients.echo import named
 from airlock_online.clients.reply_values import value_at
-from airlock_online.config import OnlineConfig
 from airlock_online.speech.sections import NonceReply
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.ethereum.addresses import checksum_address
-
-if TYPE_CHECKING:
-    from airlock_online.clients.http import Http
-    from airlock_online.journal.schema import Record
-
-NonceRead = Callable[["Record", str], bool | None]
-"""Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 REFERRAL = "referral"
 _USED = NonceReply().used
@@ -58,25 +44,3 @@ def flag_told(reply: object, places: NonceReply) -> bool | None:
     told += [not free] if type(free) is bool else []
     flags = [flag for flag in (True, False) if any(each is flag for each in told)]
     return flags[0] if len(flags) == 1 else None
-
-
-def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:
-    """Return a reader at the builder of the deployment that a submission's requests name, found by its fingerprint.
-
-    Another deployment may have the same chain id and the same contracts, as a fork has, and other nonces.
-    """
-
-    def used(record: Record, account: str) -> bool | None:
-        deployment = deployment_of(record.deployment)
-        domains = deployment.domains.items() if deployment else ()
-        ours = [
-            space for space, domain in domains if checksum_address(domain.contract).lower() == record.contract.lower()
-        ]
-        if deployment is None or not ours:
-            return None
-        reply = builder_of(deployment, http, config).read(
-            config.reads.nonce, question_of(account, record.nonce, ours[0])
-        )
-        return used_in(reply, account, record.nonce, ours[0], config.nonce_reply)
-
-    return used

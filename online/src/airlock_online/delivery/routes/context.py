@@ -9,13 +9,16 @@ from airlock_online.speech.sections import RelayerTemplate, Replies, RequestBodi
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
-    from airlock_online.clients.nonce_reads import NonceRead
     from airlock_online.clients.rpc import RpcClient
     from airlock_online.delivery.before_sending import SendingMarks
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
     from airlock_online.journal.schema import Record
     from airlock_shared.catalogue.intents import Intent
+
+
+NonceRead = Callable[["Record", str], bool | None]
+"""Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 
 class Found(NamedTuple):
