@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,9 @@ from airlock_online.clients.echo import named
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import nonce_reader
+from airlock_online.home import OnlineHome
 from airlock_online.journal.schema import Record
-from airlock_shared.documents.deployment import Deployment, read_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from online.loopback import Wire, reply
 from online.test_journal import record as a_record
 from online.test_readback import DELEGATE, ENABLED, KEY, POSITIONS, TRADER, judged, kept
@@ -201,3 +203,21 @@ def test_the_reply_to_another_question_is_an_error(
 def test_a_reply_that_names_nothing_is_shown_as_no_proof(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told({"used": False}, "/v2/nonce"), "nonce", TREASURY, "7") == 0
     assert "proves nothing" in capsys.readouterr().err
+
+
+def test_a_deployment_is_found_by_its_fingerprint_when_it_was_replaced_too(tmp_path: Path) -> None:
+    home = OnlineHome(tmp_path)
+    texts = [
+        json.dumps(json.loads(DEPLOYMENT_TEXT) | {"name": name, "base_urls": {"builder": url}}).encode()
+        for name, url in (
+            ("venue", "https://one.example"),
+            ("fork", "https://fork.example"),
+            ("venue", "https://two.example"),
+        )
+    ]
+    known = [parse_deployment(text) for text in texts]
+    for each, text in zip(known, texts, strict=True):
+        home.keep_deployment(each, text)
+    found = [home.deployment_of(each.fingerprint) for each in known]
+    assert [each and each.base_urls["builder"] for each in found] == [each.base_urls["builder"] for each in known]
+    assert home.deployment_of("0" * 64) is home.deployment_of("") is None
