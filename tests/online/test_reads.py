@@ -188,10 +188,47 @@ def test_a_nonce_is_asked_for_in_its_own_space(ask: Ask, space: str, query: str)
     assert seen.target == f"/b/v2/nonce?trader={TREASURY}&check=7{query}"
 
 
+LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canDelegatedAction": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "signs", "sends"),
+    [
+        ({}, "yes", "yes"),
+        ({"expiry": 4102444800}, "yes", "yes"),
+        ({"canSignIntents": False}, "NO: it may not", "yes"),
+        ({"canDelegatedAction": None}, "yes", "not known: nobody told whether it may"),
+        ({"canDelegatedAction": "true"}, "yes", "not known: nobody told whether it may"),
+        ({"isEnabled": False}, "NO: it is not enabled", "NO: it is not enabled"),
+        ({"isEnabled": 1}, *["not known: nobody told whether it is enabled"] * 2),
+        ({"expiry": None}, *["not known: nobody told when it expires"] * 2),
+        ({"expiry": "-1"}, *["not known: nobody told when it expires"] * 2),
+        ({"expiry": 1e9}, *["not known: nobody told when it expires"] * 2),
+        ({"expiry": 0}, *["NO: it expired "] * 2),
+        ({"expiry": "1600000000"}, *["NO: it expired "] * 2),
+        ({"expiry": "4102444800000"}, *["NO: its expiry, 4102444800000, is in milliseconds"] * 2),
+    ],
+)
+def test_a_delegation_is_judged_and_not_only_shown(
+    ask: Ask, capsys: pytest.CaptureFixture[str], changes: dict[str, object], signs: str, sends: str
+) -> None:
+    words = ("delegation", TREASURY, DESK)
+    assert ask(told(LIVE | changes, "/v2/reads/delegation"), *words) == 0
+    lines = [" ".join(line.split()) for line in shown(capsys).splitlines()]
+    assert [any(line.startswith(f"can {what} now {said}") for line in lines)
+            for what, said in (("sign intents", signs), ("send calls", sends))] == [True, True]  # fmt: skip
+    assert ask(told(LIVE | changes, "/v2/reads/delegation"), *words, "--json") == 0
+    judged = json.loads(capsys.readouterr().out)["judged"]
+    words_of = {"yes": True, "NO": False, "not known": None}
+    assert [judged[f"can {what} now"]["is"] for what in ("sign intents", "send calls")] == [
+        words_of[said.partition(":")[0]] for said in (signs, sends)
+    ]
+
+
 def test_a_delegation_is_shown_with_what_is_not_told(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     data = {"isEnabled": True, "expiry": "1806451200", "canSignIntents": False}
     assert ask(told(data, "/v2/reads/delegation"), "delegation", TREASURY, DESK) == 0
-    assert [line.split("  ")[-1].strip() for line in shown(capsys).splitlines()[2:]] == [
+    assert [line.split("  ")[-1].strip() for line in shown(capsys).splitlines()[2:6]] == [
         "yes", "2027-03-31 00:00:00 UTC (unix s 1806451200)", NOT_TOLD, "no",
     ]  # fmt: skip
 

@@ -7,7 +7,9 @@ import click
 from airlock_online.cli.venue_reads import account_of, compare, reading, show_one, venue
 from airlock_online.clients import builder_reads
 from airlock_online.clients.reply_values import delegation_told
+from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
+from airlock_online.readback.delegates import able_now
 
 
 @click.command("delegation")
@@ -15,7 +17,7 @@ from airlock_online.home import OnlineHome
 @click.argument("delegate")
 @reading
 def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, as_json: bool) -> None:
-    r"""Show what DELEGATE may do for TRADER, and until when.
+    r"""Show what DELEGATE may do for TRADER and until when, and whether it can do it now by this machine's clock.
 
     \b
     Example:
@@ -27,6 +29,5 @@ def delegation(home: OnlineHome, trader: str, delegate: str, name: str | None, a
         reply = at.builder.read(at.config.reads.delegation, fields)
     compare("delegation read", reply, fields)
     told = delegation_told(reply, at.config.delegation_reply)
-    show_one(
-        f"delegate {fields['delegate']}\nfor trader {fields['trader']}", reply, builder_reads.DELEGATION, as_json, told
-    )
+    heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
+    show_one(heading, reply, builder_reads.DELEGATION, as_json, told, able_now(told, now_ms()))

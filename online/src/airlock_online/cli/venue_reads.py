@@ -50,18 +50,35 @@ def reading(command: F) -> F:
 
 
 def show_one(
-    heading: str, reply: object, columns: tuple[builder_reads.Column, ...], as_json: bool, read: object = None
+    heading: str,
+    reply: object,
+    columns: tuple[builder_reads.Column, ...],
+    as_json: bool,
+    read: object = None,
+    judged: Mapping[str, tuple[bool | None, str]] = {},
 ) -> None:
     """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
 
-    ``read`` is the reply in Airlock's own words, where the services file says otherwise.
+    ``read`` is the reply in Airlock's own words, where the services file says otherwise; ``judged`` is what follows from
+    it, with the reason where it is no, or not known.
     """
     told = builder_reads.rows(reply if read is None else read, columns)
     if as_json:
-        show_json({"ok": True, "told": {row.label: row.as_json() for row in told}, "reply": reply})
+        shown: dict[str, object] = {"ok": True, "told": {row.label: row.as_json() for row in told}, "reply": reply}
+        why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
+        show_json(shown | ({"judged": why} if judged else {}))
         return
     show(heading)
-    show_rows(told)
+    words = {True: "yes", False: "NO", None: "not known"}
+    show_rows(
+        [
+            *told,
+            *(
+                builder_reads.ToldValue(label, answer, f"{words[answer]}{': ' if reason else ''}{reason}")
+                for label, (answer, reason) in judged.items()
+            ),
+        ]
+    )
 
 
 def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:

@@ -6,7 +6,7 @@ from airlock_online.clients.reply_values import delegation_told
 from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.text.safe import safe
-from airlock_shared.units import span_text, utc_text
+from airlock_shared.units import looks_like_seconds, span_text, utc_text
 
 
 def registered(scene: Scene) -> list[Expectation]:
@@ -27,6 +27,36 @@ def registered(scene: Scene) -> list[Expectation]:
 
 
 _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
+
+
+def able_now(read: object, now_ms: int) -> dict[str, tuple[bool | None, str]]:
+    """Return what a delegate can do now, by a read of its delegation: whether, and why not; None where that is not told.
+
+    Keys are ``can sign intents now`` and ``can send calls now``. An expiry with the magnitude of milliseconds is none.
+    """
+    told = read if type(read) is dict else {}
+    enabled, until = told.get("isEnabled"), whole(told.get("expiry"))
+    if type(enabled) is not bool:
+        standing: tuple[bool | None, str] = None, "nobody told whether it is enabled"
+    elif not enabled:
+        standing = False, "it is not enabled"
+    elif until is None:
+        standing = None, "nobody told when it expires"
+    elif not looks_like_seconds(until):
+        standing = (
+            False,
+            f"its expiry, {until}, is in milliseconds, not seconds: remove it, and register it anew",
+        )
+    elif until * 1000 <= now_ms:
+        standing = False, f"it expired {span_text(now_ms // 1000 - until)} ago"
+    else:
+        standing = True, ""
+    able: dict[str, tuple[bool | None, str]] = {}
+    for label, name in _PERMISSIONS.items():
+        may = told.get(name)
+        lacking = (None, "nobody told whether it may") if type(may) is not bool else (may, "" if may else "it may not")
+        able[f"{label.replace('may', 'can')} now"] = standing if standing[0] is not True else lacking
+    return able
 
 
 def _permission(what: str, promised: str, may: object) -> Expectation:
