@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 
 from airlock_rehearsal.services.faults import Faults
 from commands import FinishedCommand
-from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, ROOT, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.terminal import Terminal
+
+EXAMPLES = ROOT / "docs/guides/examples"
 
 
 def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
@@ -315,3 +318,18 @@ def test_a_deployment_that_nobody_confirmed_is_not_pinned(desk: BothMachines) ->
     assert (ended.code, "+ pair 0: DOGE/USD" in ended.err, "- pair 0: BTC/USD" in ended.err) == (6, True, True)
     plan, requests = desk.prepare("delegate-key")
     assert desk.offline("verify", requests, "--plan", plan).code == 0
+
+
+# ---- what always fails ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("half", ["offline", "online"])
+@pytest.mark.parametrize("deployment", ["rehearsal", "elsewhere"])
+def test_a_plan_that_no_payload_can_keep_has_mistakes(desk: BothMachines, half: str, deployment: str) -> None:
+    text = (EXAMPLES / "delegate-registration.plan.toml").read_text()
+    text = text.replace("m/44'/60'/0'/0/0", "m/44'/0'/0'/0/0").replace('"rehearsal"', f'"{deployment}"')
+    plan = desk.path("no-payload.toml")
+    plan.write_text(re.sub(r"(?m)^expiry = .+$", "expiry = 2024-03-31T00:00:00Z", text))
+    ended = getattr(desk, half)("plan", "check", plan, "--json")
+    assert [each["check"] for each in json.loads(ended.out)["mistakes"]] == ["PLAN-PATH", "TIME-EXPIRY"]
+    assert (ended.code, "what it decides is not compared" in ended.err) == (2, deployment == "elsewhere")

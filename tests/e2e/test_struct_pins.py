@@ -108,6 +108,9 @@ id = "move-2026"
 title = "Move"
 deployment = "rehearsal"
 
+[limits]
+deadline_at_most = "30m"
+
 [signers.treasury]
 address = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 path = "m/44'/60'/0'/0/0"
@@ -138,7 +141,7 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert checked.code == 2, checked.err
     [mistake] = checked.json()["mistakes"]
     assert (mistake["check"], mistake["line"], mistake["got"]) == (
-        "PLAN-WIDTH", 16, "MoveReq.tick (int40)"
+        "PLAN-WIDTH", 19, "MoveReq.tick (int40)"
     )  # fmt: skip
     by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
     assert _check(desk, by_hashes).code == 0
@@ -157,7 +160,7 @@ def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
     [
         ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
         ('fee = "1", tick = "2", "to.more" = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1"', "PLAN-UNDECIDED", "nobody decides these fields"),
+        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
     ],
 )
 def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
@@ -166,7 +169,7 @@ def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once
     assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
     checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
     [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 16, said)
+    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 19, said)
 
 
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------

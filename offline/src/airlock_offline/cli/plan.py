@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.plan_draft import draft_plan
+from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
-from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.checks.case import Situation
+from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.payload import definitions, known_struct
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -24,55 +25,26 @@ from airlock_shared.plan.values import plan_error
 from airlock_shared.text.safe import safe
 
 
-def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
-    """Return what this machine refuses in a plan whatever comes: what its pins and the Ethereum app make of the steps."""
-    return [*pin_faults(state, agreed), *ledger_faults(state, agreed)]
-
-
-def pin_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
-    """Return the custom steps that name no leaf of what is pinned, or leave one undecided."""
+def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
+    """Return what this machine refuses in a plan whatever comes; None when its deployment is not pinned."""
     deployment = state.pinned(agreed.deployment)
-    own = [step for step in agreed.steps.values() if step.action.name == CUSTOM]
-    if deployment is None or not own:
-        return []
-    known, errors = Situation(agreed, deployment, 0, custom=state.custom_structs(deployment)), []
-    for step in own:
-        kind = "call" if step.action.call else "struct"
-        found = (
-            calls_of(deployment).by_name.get(step.action.call)
-            if step.action.call
-            else known_struct(known, step.action.primary_type)
-        )
-        where = f"steps[{list(agreed.steps).index(step.id)}].fields"
-        if found is None:  # it may be pinned later
-            continue
-        may = {leaf.rule.parameter for leaf in found.fields if leaf.rule.parameter}
-        must = {leaf.rule.parameter for leaf in found.fields if leaf.rule.kind == "plan"}
-        for name in [name for name in step.values if name not in may]:
-            errors.append(plan_error("PLAN-FIELD", f"the {kind} has no such field", f"{where}.{name}",
-                                     got=step.values[name].text, expected=f"one of {sorted(may)}"))  # fmt: skip
-        if left := sorted(must - step.values.keys()):
-            errors.append(plan_error("PLAN-UNDECIDED", "nobody decides these fields", where,
-                                     got=", ".join(step.values) or "none", expected=", ".join(left)))  # fmt: skip
-    return errors
-
-
-def ledger_faults(state: OfflineHome, agreed: Plan) -> list[PlanError]:
-    """Return the steps whose struct has integers that the Ethereum app refuses to show field by field."""
-    shown = [step for step in agreed.steps.values() if not step.action.call and step.signer.show == "fields"]
-    deployment = state.pinned(agreed.deployment) if shown else None
     if deployment is None:
-        return []
-    known, errors = Situation(agreed, deployment, 0, custom=state.custom_structs(deployment)), []
-    for step in shown:
-        intent = known_struct(known, step.action.primary_type)
+        return None
+    situation = Situation(agreed, deployment, now_ms(), custom=state.custom_structs(deployment))
+    return [*foreseen(situation), *ledger_faults(situation)]
+
+
+def ledger_faults(known: Situation) -> list[PlanError]:
+    """Return the steps whose struct has integers that the Ethereum app refuses to show field by field."""
+    errors = []
+    for position, step in enumerate(known.plan.steps.values()):
+        intent = known_struct(known, step.action.primary_type) if step.signer.show == "fields" else None
         refused = refused_integers(definitions(intent).structs) if intent else []
         if refused:
             place = "fields.struct" if step.action.name == CUSTOM else "action"
-            where = f"steps[{list(agreed.steps).index(step.id)}].{place}"
             got, expected = ", ".join(refused), WIDTHS
-            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where, got=got,
-                                     expected=expected, do=WIDTHS_DO))  # fmt: skip
+            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width",
+                                     f"steps[{position}].{place}", got=got, expected=expected, do=WIDTHS_DO))  # fmt: skip
     return errors
 
 

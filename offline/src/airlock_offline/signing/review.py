@@ -33,6 +33,7 @@ from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.plan.decisions import Decision
+from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, safe, safe_again
 
@@ -108,8 +109,8 @@ def _warnings(case: Case, verdicts: Verdicts) -> Iterator[str]:
 
         yield from refused_warnings(case)
         return
-    suspicions = list(text_suspicions(case))
-    notes: list[str] = []
+    suspicions = [*text_suspicions(case), *(f"{text[0].upper()}{text[1:]}." for text in odd_directions(case.step))]
+    notes = [f"{text[0].upper()}{text[1:]}." for text in directions(case.step)]
     if isinstance(case, IntentCase):
         notes += _intent_warnings(case)
     else:

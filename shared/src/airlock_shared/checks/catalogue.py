@@ -123,6 +123,8 @@ FAMILIES: dict[str, Family] = {
         "PLAN-AMOUNT": Info("not an exact amount in the plan", "An amount that is rounded or read differently.", PLAN),
         "PLAN-OWN-LIMIT": Info("the plan breaks its own limits", "A limit that people rely on and that has no effect.", PLAN),
         "PLAN-CODE": Info("not a referral code", "A code that is padded, or that is another code than it seems.", PLAN),
+        "PLAN-PATH": Info("a path at which the Ledger signs nothing", "A ceremony that fails at the Ledger.",
+                          "Give the path of the account as it was made: m/44'/60'/x'/0/0 by Ledger, m/44'/60'/0'/x by older wallets."),
         "PLAN-SIGNER": Info("no such signer in the plan", "A step without a signer.", PLAN),
         "PLAN-WIDTH": Info("the Ledger takes no integers of this width", "A ceremony that fails at the Ledger, with a message about a setting.",
                            "Sign this struct by its hashes, or not with a Ledger: no setting of the app changes it."),

@@ -9,9 +9,10 @@ from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import WIDTH, safe, wrapped
+from airlock_shared.text.safe import WIDTH, beside, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
 
 
@@ -100,6 +101,10 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
                 yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
             if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
                 yield from code_lines(value.raw, " " * 29)
+        for text in directions(step):
+            yield from beside("  ", safe(text))
+        for text in odd_directions(step):
+            yield from beside("  WARNING: ", safe(text))
     yield from fingerprint_lines("plan", plan.fingerprint) if words else ()
 
 

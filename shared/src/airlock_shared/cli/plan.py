@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,15 +56,11 @@ def _as_json(plan: Plan) -> dict[str, object]:
 # ---- check ----------------------------------------------------------------------------------------------------------
 
 
-MachineFaults = Callable[[Any, Plan], list[PlanError]]
-"""What a half knows against a plan by itself, from the command's context object and a plan that can be read."""
+MachineFaults = Callable[[Any, Plan], list[PlanError] | None]
+"""What a half refuses in a plan whatever comes, from the command's context object; None without the plan's deployment."""
 
 
-def _none(_state: Any, _plan: Plan) -> list[PlanError]:
-    return []
-
-
-def check_command(machine_faults: MachineFaults = _none) -> click.Command:
+def check_command(machine_faults: MachineFaults) -> click.Command:
     """Return ``plan check``, which also tells what ``machine_faults`` finds in a plan without another mistake."""
 
     @click.command("check")
@@ -73,18 +70,23 @@ def check_command(machine_faults: MachineFaults = _none) -> click.Command:
     def check(context: click.Context, file: Path, as_json: bool) -> None:
         r"""Explain every mistake of the plan in FILE, each by its line and column.
 
-        Exit code 2 when there is one. Only people can tell whether a plan without mistakes says what they mean: plan
-        show.
+        Exit code 2 when there is one. What is refused whatever comes is one, a time by this machine's clock among them.
+        Only people can tell whether a plan without mistakes says what they mean: plan show.
 
         \b
         Example:
           PROGRAM plan check plan.toml
         """
         from airlock_shared.checks.authorization import plan_faults
+        from airlock_shared.checks.foreseen import foreseen_anywhere
         from airlock_shared.plan.mistakes import find_mistakes
 
         def faults(plan: Plan) -> list[PlanError]:
-            return [*plan_faults(plan), *machine_faults(context.obj, plan)]
+            found = machine_faults(context.obj, plan)
+            if found is None:
+                say(f"{plan.deployment} is not a deployment of this machine: what it decides is not compared.")
+                found = list(foreseen_anywhere(plan, time.time_ns() // 1_000_000))
+            return [*plan_faults(plan), *found]
 
         data = read_input(file, max_bytes=MAX_BYTES)
         _tell(file, data, find_mistakes(data, faults), as_json)
@@ -229,9 +231,7 @@ def _explained(error: PlanError) -> None:
     say(explain(error))
 
 
-def plan_group(
-    does: str, deployments: Callable[[Any], list[Deployment]], machine_faults: MachineFaults = _none
-) -> click.Group:
+def plan_group(does: str, deployments: Callable[[Any], list[Deployment]], machine_faults: MachineFaults) -> click.Group:
     """Return the group of a half, which ``does`` this; ``deployments`` gives those that a half's folder knows.
 
     ``check`` also tells what a half's machine alone can know.

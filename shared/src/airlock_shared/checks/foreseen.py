@@ -1,0 +1,180 @@
+"""What the checks will say of a plan whatever payload comes, told by ``plan check``: nobody finds it out at the table.
+
+The checks themselves run, over the leaves that the plan alone decides; what the builder chooses is left out, or stands at
+what every limit keeps. A check that needs more than that is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from airlock_shared.catalogue.calldata import Decoded
+from airlock_shared.catalogue.calls import CALLS, Call, calls_of
+from airlock_shared.catalogue.encode_types import leaves_of, types_of
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import PAIR, TRADER, Field, value_of
+from airlock_shared.checks import agreement, times, transaction
+from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation, verdict_of
+from airlock_shared.checks.payload import known_struct
+from airlock_shared.documents.services import AUTHORIZATION
+from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.ethereum.eip712 import read_types
+from airlock_shared.plan.builder_fields import request_fields
+from airlock_shared.plan.decisions import Decision, decide, wanted_value
+from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
+from airlock_shared.plan.values import plan_error
+from airlock_shared.units import utc_text
+
+_DO = "correct the plan, and agree on it again: no payload could keep it"
+_LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")
+"""What the Ethereum app may derive. Source: its ``makefile_conf/chain/ethereum.mk``, ``PATH_APP_LOAD_PARAMS``."""
+
+_TIMES = (times.units_are_right, times.deadline_is_ahead, times.expiry_is_ahead, times.position_is_past)
+_OF_INTENTS = (agreement.nothing_is_undecided, agreement.choices_are_limited, agreement.signer_may_sign,
+               agreement.order_type_fits, agreement.open_type_fits)  # fmt: skip
+_OF_CALLS = (agreement.nothing_is_undecided, agreement.choices_are_limited, transaction.account_is_planned,
+             transaction.pair_is_pinned, transaction.spender_is_pinned, transaction.approval_is_bounded)  # fmt: skip
+_BY_PAIR = (agreement.order_type_fits, agreement.open_type_fits)
+
+
+def foreseen(situation: Situation) -> Iterator[PlanError]:
+    """Yield the refusals that each step of the plan would get, each at its field, by its check's id."""
+    yield from _paths(situation.plan)
+    for position, step in enumerate(situation.plan.steps.values()):
+        if step.action.name != AUTHORIZATION:
+            yield from _of_step(step, situation, f"steps[{position}].fields")
+
+
+def foreseen_anywhere(plan: Plan, now_ms: int) -> Iterator[PlanError]:
+    """Yield as :func:`foreseen` what no deployment is needed for: paths, and times of what ships."""
+    yield from _paths(plan)
+    for position, step in enumerate(plan.steps.values()):
+        found = CALLS.get(step.action.call) or CATALOGUE.get(step.action.primary_type)
+        if found is not None:
+            situation = Situation(plan, None, now_ms)  # type: ignore[arg-type]
+            message = {leaf.path: getattr(step.values.get(leaf.rule.parameter), "raw", None) for leaf in found.fields}
+            yield from _refused(_case(found, message, step, situation, []), f"steps[{position}].fields", _TIMES)
+
+
+def _paths(plan: Plan) -> Iterator[PlanError]:
+    for name, signer in plan.signers.items():
+        if not _LEDGER_PATH.fullmatch(signer.path):
+            what = "a path at which the Ledger's Ethereum app signs nothing"
+            yield plan_error(
+                "PLAN-PATH", what, f"signers.{name}.path", got=signer.path, expected="m/44'/60'/… or m/45'/…"
+            )
+
+
+def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanError]:
+    deployment = situation.deployment
+    try:
+        request_fields(step, deployment)
+    except PlanError as error:
+        error.where = f"{fields}.{error.where.rpartition(' ')[2]}"
+        yield error
+        return
+    found: Intent | Call | None = (
+        calls_of(deployment).by_name.get(step.action.call)
+        if step.action.call
+        else known_struct(situation, step.action.primary_type)
+    )
+    if found is None:  # it may be pinned later
+        return
+    if step.action.name == CUSTOM:
+        may = {leaf.rule.parameter for leaf in found.fields}
+        for name in [name for name in step.values if name not in may]:
+            kind = "call" if step.action.call else "struct"
+            yield _error("PLAN-FIELD", f"the {kind} has no such field", f"{fields}.{name}", step.values[name].text,
+                         f"one of {sorted(filter(None, may))}")  # fmt: skip
+    message: dict[str, Any] = {}
+    for leaf, type_name in zip(found.fields, _types(found), strict=True):
+        try:
+            message[leaf.path] = _value(leaf, type_name, step, situation)
+        except Refusal as refusal:
+            yield _error(refusal.check, refusal.what, f"{fields}.{leaf.rule.parameter}", refusal.got, refusal.expected)
+            return
+    if step.action.call and situation.plan.limits.max_fee_at_most_wei is None:
+        check = transaction.fees_are_limited
+        yield _error(check.id, "no fee is within a limit that is not there", "limits", "", "max_fee_gwei_at_most")
+    decisions = [
+        decision
+        for decision in decide(found.fields, message, step, situation.plan, deployment)
+        if decision.decided_by in ("nobody", "builder")
+    ]
+    of_kind = _OF_INTENTS if isinstance(found, Intent) else _OF_CALLS
+    yield from _refused(_case(found, message, step, situation, decisions), fields, (*of_kind, *_TIMES))
+
+
+def _types(found: Intent | Call) -> Iterator[str]:
+    if isinstance(found, Intent):
+        yield from (type_name for _, type_name in leaves_of(types_of(found), found.name))
+        return
+    for _, type_name, members in found.arguments:
+        yield from (each for _, each in members) if members else (type_name,)
+
+
+def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> object:
+    """Return what a leaf will be, as it is signed; None where the plan does not fix it. Raises ``Refusal`` of ``MSG``."""
+    wanted = wanted_value(leaf.rule.parameter, step, situation.deployment)
+    if isinstance(wanted, AsSigned) or (isinstance(wanted, Exact) and type(wanted.raw) is int):
+        text: object = wanted.text if isinstance(wanted, AsSigned) else str(wanted.raw)
+        if type_name == "bool":
+            text = {"true": True, "false": False}.get(str(text).lower(), text)
+        if type_name.endswith("]"):
+            return None
+        return read_types({"Leaf": [{"name": "value", "type": type_name}]}).read("Leaf", {"value": text})["value"]
+    if isinstance(wanted, Exact):
+        return None if leaf.rule.limit == "terms" else wanted.raw
+    if wanted is None and leaf.rule.kind in ("zero", "plan-or-zero"):
+        return 0
+    return {"slippage": 0, "terms": ""}.get(leaf.rule.limit) if wanted is None else None
+
+
+def _case(
+    found: Intent | Call, message: dict[str, Any], step: Step, situation: Situation, decisions: list[Decision]
+) -> Case:
+    request: Any = SimpleNamespace(order_type=None)
+    if isinstance(found, Intent):
+        number = value_of(found.fields, message, PAIR) if decisions else None
+        pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+        request.order_type = found.order_types[pair.pnl] if found.order_types and pair else None
+        hashes: Any = None
+        return IntentCase(request, situation, step, found, message, hashes, decisions)
+    account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
+    trader = account.raw if isinstance(account, Exact) and type(account.raw) is bytes else None
+    delegated = trader if found.delegable and trader == step.signer.delegate_of else None
+    return CallCase(request, situation, step, Decoded(found, message, delegated), decisions)
+
+
+def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[PlanError]:
+    pair, trader = (value_of(case.fields, case.message, kind) for kind in (PAIR, TRADER))
+    for check in checks:
+        if isinstance(case, CallCase) and check is times.deadline_is_ahead:
+            continue  # a transaction has none
+        if (check in _BY_PAIR and pair is None) or (check is agreement.signer_may_sign and trader is None):
+            continue
+        verdict = verdict_of(check, check.run(case))
+        if verdict.result == "refused":
+            late = f"; this machine's clock says {utc_text(case.situation.now_ms)}" if check in _TIMES else ""
+            place = _place(verdict.where, check, case)
+            yield _error(check.id, verdict.what, f"{fields}{place}", str(verdict.got), f"{verdict.expected}{late}")
+
+
+def _place(path: str, check: Check, case: Case) -> str:
+    """Return the field of the plan that a check speaks of, with a dot before it; empty for the step's fields in all."""
+    named: Mapping[Check, tuple[str, ...]] = {
+        times.expiry_is_ahead: ("expiry",), times.deadline_is_ahead: ("deadlineMs",),
+        times.position_is_past: ("openTimestamp",), agreement.open_type_fits: ("orderType",),
+        agreement.order_type_fits: ("pairIndex", "pair"), transaction.pair_is_pinned: ("pairIndex", "pair"),
+        transaction.spender_is_pinned: ("spender",), transaction.approval_is_bounded: ("amountUsdc",),
+        agreement.signer_may_sign: ("trader", "referee", "referrer"), transaction.account_is_planned: ("trader", "caller"),
+    }  # fmt: skip
+    by_path = [field.rule.parameter for field in case.fields if field.path == path]
+    return next((f".{name}" for name in (*by_path, *named.get(check, ())) if name in case.step.values), "")
+
+
+def _error(check: str, what: str, where: str, got: str, expected: str) -> PlanError:
+    return plan_error(check, what, where, got=got, expected=expected, do=_DO)
