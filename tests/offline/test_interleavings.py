@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -58,10 +56,9 @@ def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
         pause("reads the transcript")
         return ENTRIES(file)
 
-    locks = SimpleNamespace(flock=lambda descriptor, _: scheduler.lock(descriptor), LOCK_EX=fcntl.LOCK_EX)
     monkeypatch.setattr(transcript_file, "append_line", append)
     monkeypatch.setattr(transcript_file.TranscriptFile, "entries", entries)
-    monkeypatch.setattr(transcript_file, "fcntl", locks)
+    monkeypatch.setattr(transcript_file, "lock", lambda descriptor, _, **__: scheduler.lock(descriptor))
     monkeypatch.setattr(sign, "account_lock", partial(account_lock, wait=scheduler.lock))
     answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: Ledger(pause))
 

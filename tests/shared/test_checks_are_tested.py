@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, authorization, payload, text_warnings, times, transaction
+from airlock_shared.checks import agreement, authorization, payload, times, transaction
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.case import Check, Found, Named
 from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
@@ -31,11 +31,10 @@ RAISED = re.compile(
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad"), *vectors("authorizations/bad")]
 FAMILIES = {
     judge_module: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
-    agreement: ("STEP_CHECKS", "PLAN_CHECKS"),
+    agreement: ("STEP_CHECKS", "PLAN_CHECKS", "TEXT_CHECKS"),
     times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),
     authorization: ("CHECKS",),
-    text_warnings: ("CHECKS",),
 }
 TABLED = list(  # one of each id: some run for intents and for transactions
     {
@@ -185,7 +184,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP",  # test_preflight.py
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
         "PIN-HEAD",  # tests/shared/test_signing_heads.py
-        "PLAN-WIDTH",  # tests/e2e/test_struct_pins.py
+        "PLAN-WIDTH", "PLAN-PATH",  # tests/e2e/test_struct_pins.py, test_foreseen.py
         "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "ROLE-WORDS",  # tests/shared/test_compare.py

@@ -22,10 +22,10 @@ from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.plan.custom_steps import read_custom_fields
 from airlock_shared.plan.decisions import decide
 from airlock_shared.plan.model import AsSigned, Limits, Plan, Signer, Step
 from airlock_shared.plan.own_limits import value_faults
+from airlock_shared.plan.reader import read_custom_fields
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, to_bytes
 
 DOCUMENT = json.loads(DEPLOYMENT_TEXT)

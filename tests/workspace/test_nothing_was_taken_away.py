@@ -137,6 +137,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "NONCE-REPLACES",
         "PIN-HEAD",
         "PLAN-OWN-LIMIT",
+        "PLAN-PATH",
         "PLAN-PEOPLE",
         "PLAN-WIDTH",
         "ROLE-WORDS",

@@ -57,7 +57,7 @@ READING_ORDER = {
     "the room: interfaces, radios, the time": ("airlock_offline.preflight", "airlock_offline.clock"),
     "the checks": ("airlock_shared.checks", "airlock_shared.ceremony"),
     "the plan": ("airlock_shared.plan",),
-    "what is known to be signable": ("airlock_shared.catalogue", "airlock_shared.units", "airlock_shared.records"),
+    "what is known to be signable": ("airlock_shared.catalogue", "airlock_shared.units"),
     "what is hashed": ("airlock_shared.ethereum",),
     "the documents, read strictly": ("airlock_shared.documents", "airlock_shared.wire"),
     "the Ledger": ("airlock_offline.ledger", "airlock_offline.device_connection"),

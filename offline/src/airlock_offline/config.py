@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
-from airlock_shared.records import NamedTuple
 
 MAX_REVIEW_MINUTES = 240
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.records import NamedTuple
 
 _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,59})(?:\.([0-9]{1,60}))?", re.ASCII)
 

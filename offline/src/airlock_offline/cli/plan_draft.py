@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
 from airlock_shared.catalogue.calldata import decode_call
@@ -24,7 +24,6 @@ from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.reader import FORMAT
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -28,7 +29,6 @@ from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 

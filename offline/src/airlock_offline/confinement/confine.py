@@ -9,10 +9,10 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_offline.confinement.enforced import NOT_ASKED, Confinement
 from airlock_shared.errors import UsageError
-from airlock_shared.records import NamedTuple
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class Confinement(NamedTuple):

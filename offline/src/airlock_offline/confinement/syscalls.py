@@ -9,7 +9,7 @@ Sources of the numbers: Linux ``arch/x86/entry/syscalls/syscall_64.tbl`` and ``i
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class Machine(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_offline.ledger.typed_data_screens import Review, ScreenField
-from airlock_shared.records import NamedTuple
 
 
 class AppSettings(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_offline.emulator.status_words import BAD_DATA, Failed
-from airlock_shared.records import NamedTuple
 
 CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
 DYNAMIC_TYPES = (STRING, BYTES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from typing import NamedTuple
 
 from airlock_offline.emulator.field_types import (
     ADDRESS,
@@ -22,7 +23,6 @@ from airlock_offline.emulator.field_types import (
 )
 from airlock_offline.emulator.status_words import BAD_DATA, UNSPECIFIED, Failed
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.records import NamedTuple
 
 DOMAIN = "EIP712Domain"
 _MAX_DEPTH = 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from airlock_offline.emulator import transactions
 from airlock_offline.emulator.answers import AppSettings, SigningRequest
@@ -12,7 +13,6 @@ from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields, transaction_review
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.records import NamedTuple
 
 
 class _Upload(NamedTuple):

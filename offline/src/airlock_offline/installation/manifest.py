@@ -15,10 +15,10 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from airlock_offline.installation import bytecode
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.records import NamedTuple
 
 MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
 PAPERS = "share/airlock-offline"

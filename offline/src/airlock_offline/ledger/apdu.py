@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from typing import NamedTuple
 
 from airlock_shared.errors import UsageError
-from airlock_shared.records import NamedTuple
 
 CLA_ETHEREUM = 0xE0  # every command of the Ethereum app
 CLA_SYSTEM = 0xB0  # commands that each app, and the home screen, answers

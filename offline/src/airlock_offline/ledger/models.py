@@ -8,6 +8,8 @@ may name and for which the app is no longer published.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_offline.ledger.drawing.glyph_widths import (
     INTER_MEDIUM_32,
     INTER_MEDIUM_36,
@@ -22,7 +24,6 @@ from airlock_offline.ledger.drawing.glyph_widths import (
     OPEN_SANS_REGULAR_11,
     Typeface,
 )
-from airlock_shared.records import NamedTuple
 
 RELEASED, DEVELOPMENT = "1.22.0", "1.22.0-dev"
 """The versions of the app whose words are known: of the second, the build that the app's own repository holds."""

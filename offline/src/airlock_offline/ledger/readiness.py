@@ -5,11 +5,12 @@ Sent for it are three commands that show nothing and sign nothing: which app is 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import BLIND_SIGNING, SettingOff
 from airlock_shared.errors import ExitCode, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.records import NamedTuple
 
 
 class WrongDevice(Refusal):

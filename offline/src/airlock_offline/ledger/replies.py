@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class AppAndVersion(NamedTuple):

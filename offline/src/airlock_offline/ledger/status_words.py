@@ -7,6 +7,8 @@ said of a Ledger that is another one than the pages are for.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_offline.ledger.models import MODELS, shown_models
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
@@ -17,7 +19,6 @@ from airlock_offline.ledger.status import (
     WrongModel,
 )
 from airlock_shared.errors import AirlockError, DeviceError
-from airlock_shared.records import NamedTuple
 
 
 class AppTooOld(DeviceError):

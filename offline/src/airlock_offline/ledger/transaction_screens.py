@@ -5,7 +5,7 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_offline.ledger.drawing.line_breaks import lines_of
 from airlock_offline.ledger.drawing.network_names import NETWORKS
@@ -24,7 +24,6 @@ from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import NATIVE, Unit, to_human
 
 

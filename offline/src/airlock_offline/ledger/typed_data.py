@@ -8,6 +8,7 @@ P2 = 01); tests compare every APDU with the recorded exchanges.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import (
     MAX_DATA,
@@ -27,7 +28,6 @@ from airlock_offline.ledger.apdu import (
 from airlock_offline.ledger.status import NoSuchWidth, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import DOMAIN_MEMBERS, DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member, Value, atomic_kind, split_array
-from airlock_shared.records import NamedTuple
 
 MAX_ARRAY_COUNT = 120  # 255 elements made the real app quit
 MAX_LEAVES = 240  # nobody reads more values than that on a device

@@ -8,13 +8,13 @@ Reject page, a Flex's More) are not among them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from airlock_offline.ledger.drawing.line_breaks import counted_lines, cut_lines, lines_of, pages_of, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
-from airlock_shared.records import NamedTuple
 
 Page = list[str]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from time import monotonic, sleep
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from airlock_offline.ledger.apdu import CLA_ETHEREUM, INS_OPEN_APP, Apdu
 from airlock_offline.ledger.models import model_of_product
@@ -26,7 +26,6 @@ from airlock_offline.ledger.status_words import Busy, error_for
 from airlock_offline.ledger.transport import MACHINE_TIMEOUT_S, MAX_REPLY, REPLUG, REVIEW_S, Transport, gone, silent
 from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, holders, may_open, port_of
 from airlock_shared.errors import DeviceError
-from airlock_shared.records import NamedTuple
 
 LEDGER_VENDOR = 0x2C97
 LEDGER_CHANNEL = 0x0101

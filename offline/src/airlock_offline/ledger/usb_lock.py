@@ -12,10 +12,10 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.host.files import lock, open_lock
-from airlock_shared.records import NamedTuple
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface

@@ -7,13 +7,13 @@ Sources: BIP-32, "Public parent key to public child key"; BCR-2020-007 and EIP-4
 from __future__ import annotations
 
 import hmac
+from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp, account_in
 from airlock_offline.ledger.status import wrong_answer
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.eth import CoinInfo, HDKey, Keypath, PathStep
 
 ETHEREUM = 60  # SLIP-44

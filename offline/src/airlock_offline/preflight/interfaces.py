@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_shared.host.observed import REFUSED, MachineProbes, Observed
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.safe import safe
 
 IFF_UP = 0x1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_offline.confinement.enforced import Confinement
 from airlock_offline.installation.manifest import Installation, KitFinding, system_libraries
@@ -38,7 +38,6 @@ from airlock_shared.host.observed import (
     Observed,
 )
 from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.safe import WIDTH, safe_again, wrapped
 from airlock_shared.units import utc_text
 

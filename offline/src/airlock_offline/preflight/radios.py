@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_shared.host.observed import (
     LOOK,
@@ -17,7 +18,6 @@ from airlock_shared.host.observed import (
     MachineProbes,
     Observed,
 )
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.safe import safe
 
 KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",

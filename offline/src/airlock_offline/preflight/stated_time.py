@@ -6,11 +6,10 @@ For how long it vouches is in :mod:`airlock_shared.checks.clock`, which judges b
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.checks.clock import Uptime
 from airlock_shared.errors import Expired, UsageError
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import span_text, utc_text
 
 UNCERTAINTY_AT_MOST_S = 300

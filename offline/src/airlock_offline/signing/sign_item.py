@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import EthereumApp
@@ -36,7 +36,6 @@ from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, write_new
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_matching, read_members
 

@@ -6,8 +6,9 @@ specification, "Builder: intents" and "Common request-field conventions".
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_shared.documents.services import AUTHORIZATION
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

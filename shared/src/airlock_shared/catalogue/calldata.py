@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.calls import (
     DELEGATED_SIGNATURE,
@@ -14,7 +14,6 @@ from airlock_shared.catalogue.calls import (
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode, encode
-from airlock_shared.records import NamedTuple
 
 _DELEGATED_TYPES = ("address", "bytes")
 

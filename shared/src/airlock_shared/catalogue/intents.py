@@ -9,12 +9,11 @@ observed at comparable venues.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.encode_types import SHIPPED, leaves_of, types_of_text
 from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, Field, field, path_of
 from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
-from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

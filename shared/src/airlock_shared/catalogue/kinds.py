@@ -7,7 +7,8 @@ conventions" and "Intent message structs".
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
+
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.calls import (
     CALLS,
@@ -49,7 +49,6 @@ from airlock_shared.documents.services import PINNABLE
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import format_of, read_members
 
 FORMAT = "airlock/venue-signed@1"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Plan
-from airlock_shared.records import NamedTuple
 
 Half = Literal["online", "offline"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.checkpoints import STATIONS, Half
 from airlock_shared.ceremony.roles import Standing, on_record, standing
@@ -18,7 +18,6 @@ from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
 
 ATTEMPTS = 99

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_json
 from airlock_shared.wire.members import format_of, other_format, read_members
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from airlock_shared.ceremony.checkpoints import STATIONS as STATIONS
 from airlock_shared.ceremony.checkpoints import Checkpoint, Half, last_on_record, stations_of
@@ -17,7 +18,6 @@ from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, ENDED, EXCEPTION,
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import APART, Plan
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.confusables import looks_like
 from airlock_shared.text.safe import is_visible, safe
 

@@ -7,14 +7,13 @@ can be read whole on the device. Source: EIP-191, version 0x45; DESIGN section 7
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import personal_digest, recover
 from airlock_shared.plan.model import Plan
-from airlock_shared.records import NamedTuple
 
 SEALED = "sealed"
 VOID = "seal-void"

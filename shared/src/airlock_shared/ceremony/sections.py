@@ -6,11 +6,10 @@ A ceremony belongs to its id and to the fingerprint of its plan; what happened b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"

@@ -1,4 +1,4 @@
-"""PLAN, SIGNER, ORDER: what people agreed to, signed by whom they named, sent where it belongs."""
+"""PLAN, SIGNER, ORDER, TEXT: what people agreed to, signed by whom they named, sent where it belongs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
 from airlock_shared.plan.decisions import decide, shown_value
-from airlock_shared.plan.model import CUSTOM
-from airlock_shared.units import raw_text
+from airlock_shared.plan.model import CUSTOM, Exact
+from airlock_shared.units import CODE, raw_text
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
@@ -237,6 +237,29 @@ def open_type_fits(case: ReadIntent) -> Found | None:
     return expected is not None and got == expected, got, expected
 
 
+@check(
+    "TEXT-SCRIPT", AGREED,
+    "a referral code that is not plain ASCII", "A code that reads like another one.",
+    "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
+)  # fmt: skip
+def code_is_plain(case: Case) -> Found | None:
+    """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
+    coded = [field for field in case.fields if field.unit is CODE]
+    raw = leaf(case.message, coded[0].path) if coded else None
+    if type(raw) is not bytes:
+        return None
+    from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
+
+    field = coded[0]
+    wanted = case.step.values.get(field.rule.parameter)
+    in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")
+
+    def got() -> str:
+        return code_letters(raw) if is_plain_code(raw) else f"0x{raw.hex()}, which reads {code_letters(raw)}"
+
+    return Finding(in_hex or is_plain_code(raw), got, "plain ASCII, or all 32 bytes in hex in the plan", field.path)
+
+
 PLAN_CHECKS = (
     action_is_planned,
     request_is_planned,
@@ -257,3 +280,6 @@ INTENT_CHECKS = (
     order_type_fits,
     open_type_fits,
 )
+
+TEXT_CHECKS = (code_is_plain,)
+"""For intents and transactions alike: a code that is signed reads as it is written."""

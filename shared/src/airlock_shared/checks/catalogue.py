@@ -6,6 +6,8 @@ reading answers for beside that reading; what parsers raise is described here. W
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from airlock_shared.checks import (
     agreement,
     authorization,
@@ -14,13 +16,11 @@ from airlock_shared.checks import (
     nonces,
     payload,
     possession,
-    text_warnings,
     times,
     transaction,
 )
 from airlock_shared.checks.case import COPY, PLAN, STOP, Check, Info
 from airlock_shared.checks.signature import SIG_CHECKS
-from airlock_shared.records import NamedTuple
 
 SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
 REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should never happen."
@@ -192,7 +192,7 @@ RAISED = {check: info for family in FAMILIES.values() for check, info in family.
 
 ALL: tuple[Check, ...] = (
     *document.CHECKS, clock.time_is_stated, *payload.BEFORE_MESSAGE, *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS,
-    *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *text_warnings.CHECKS, *transaction.CHECKS,
+    *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *agreement.TEXT_CHECKS, *transaction.CHECKS,
     *authorization.CHECKS[:-1], *nonces.CHECKS, possession.key_is_proved,
 )  # fmt: skip
 """Every check that is a function of its own, in the order in which they run."""

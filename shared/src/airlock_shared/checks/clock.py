@@ -8,10 +8,9 @@ clock_gettime(2): ``CLOCK_BOOTTIME`` runs on through a suspend and cannot be set
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks.case import RECEIVED, Finding, Found, check
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import span_text, utc_text
 
 if TYPE_CHECKING:

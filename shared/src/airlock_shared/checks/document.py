@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Found, Situation, check
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
 from airlock_shared.plan.model import APART
-from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header

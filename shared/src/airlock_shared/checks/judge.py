@@ -7,9 +7,9 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks import agreement, document, nonces, payload, text_warnings, times
+from airlock_shared.checks import agreement, document, nonces, payload, times
 from airlock_shared.checks.case import (
     NOT_REACHED,
     WELL_FORMED,
@@ -32,7 +32,6 @@ from airlock_shared.checks.signature import SIG_CHECKS, check_signature
 from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
-from airlock_shared.records import NamedTuple
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header, Request
@@ -118,7 +117,7 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
 BEFORE_MESSAGE = payload.BEFORE_MESSAGE
 AFTER_MESSAGE = (
     *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
-    *text_warnings.CHECKS,
+    *agreement.TEXT_CHECKS,
 )  # fmt: skip
 _INTENT_CHECKS = BEFORE_MESSAGE + payload.MSG_CHECKS + AFTER_MESSAGE
 _WELL_READ, _WELL_SIGNED = (WELL_FORMED,) * len(payload.MSG_CHECKS), (WELL_FORMED,) * len(SIG_CHECKS)
@@ -159,7 +158,7 @@ def _transaction(received: Received) -> Examined:
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown call")
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
-    after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + text_warnings.CHECKS
+    after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     findings = [*_run(agreement.STEP_CHECKS, stages), *found, *_run(after, stages)]
     verdicts = Verdicts(agreement.STEP_CHECKS + transaction.CALL_CHECKS + after, findings)
     if isinstance(case, CallCase) and not verdicts.hinder():

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, Found, IntentCase, Situation, check
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import read_matching, read_some
 

@@ -6,11 +6,11 @@ Without a proof a mistyped address becomes a delegate that nobody holds, or that
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.checks.case import PLANNED, Finding, Found, Situation, check
 from airlock_shared.plan.model import Step
-from airlock_shared.records import NamedTuple
 
 
 class Claim(NamedTuple):

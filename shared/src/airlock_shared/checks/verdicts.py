@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from airlock_shared.checks.case import NOT_REACHED, Check, Found, Verdict, verdict_of
 from airlock_shared.errors import ExitCode, Refusal
-from airlock_shared.records import NamedTuple
 
 
 class Verdicts(NamedTuple):

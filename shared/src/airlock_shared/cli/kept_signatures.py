@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -17,7 +18,6 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import MAX_BYTES, TranscriptFile
-from airlock_shared.records import NamedTuple
 from airlock_shared.report.alive import Liveness, until_text
 from airlock_shared.text.safe import safe
 

@@ -8,10 +8,9 @@ LedgerHQ/app-ethereum.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.der import is_signature
 from airlock_shared.wire.members import read_list, read_matching, read_members
 

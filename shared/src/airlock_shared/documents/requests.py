@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import (

@@ -8,7 +8,7 @@ referenced".
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class Service(NamedTuple):

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members

@@ -8,11 +8,10 @@ signature is the device's to judge: here only its form is read.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import USDC
 from airlock_shared.wire.der import is_signature
 from airlock_shared.wire.members import read_matching, read_members

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712_types import MAX_ARRAY_LENGTH, atomic_kind, split_array
-from airlock_shared.records import NamedTuple
 
 MAX_ENCODED_BYTES = 1 << 20
 MAX_NESTING = 16

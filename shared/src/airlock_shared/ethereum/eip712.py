@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712_types import Definitions, Member, Value, brief
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.records import NamedTuple
 
 DOMAIN_TYPE = "EIP712Domain"
 DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order

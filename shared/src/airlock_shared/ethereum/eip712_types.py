@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.records import NamedTuple
 
 Value = Any
 """A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""

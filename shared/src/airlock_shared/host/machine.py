@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_shared.host import zbar_library
 from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, fault
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from airlock_shared.errors import ExitCode
-from airlock_shared.records import NamedTuple
 
 OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
 """Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.records import NamedTuple
 
 FILE = "config.toml"
 MAX_BYTES = 64 << 10

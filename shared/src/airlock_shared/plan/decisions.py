@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
 
 MAX_TERMS_CHARACTERS = 20_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.errors import PlanError
@@ -38,7 +38,6 @@ from airlock_shared.plan.reader import (
 )
 from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, places
 from airlock_shared.plan.values import LINE, plan_error, read_values, require_known
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.members import NAME
 from airlock_shared.wire.saved_as import other_form
 

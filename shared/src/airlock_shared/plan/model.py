@@ -6,9 +6,8 @@ builder within a limit. How it is read is in :mod:`airlock_shared.plan.reader`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.records import NamedTuple
 from airlock_shared.units import raw_text
 
 if TYPE_CHECKING:

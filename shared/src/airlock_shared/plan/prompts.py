@@ -9,10 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import Declined, PlanError
-from airlock_shared.records import NamedTuple
 
 TRIES = 20
 """After so many answers without use it is no person who answers, or one who needs a pause."""

@@ -10,9 +10,11 @@ import re
 from datetime import datetime
 from typing import Any
 
-from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.actions import ACTIONS, Action
+from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import DocumentError, PlanError
-from airlock_shared.plan.model import APART, CUSTOM, WITNESS, Limits, Plan, Signer, Step
+from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
 from airlock_shared.plan.own_limits import limit_faults, value_faults
 from airlock_shared.plan.values import LINE, plan_error, read_address, read_amount, read_values, require_known, utc_form
 from airlock_shared.units import GWEI, NATIVE, PERCENT
@@ -221,8 +223,6 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     replaced = read_text(step, where, "replaces", DIGEST) if "replaces" in step else ""
     name = step.get("action")
     if name == CUSTOM:
-        from airlock_shared.plan.custom_steps import read_custom_fields
-
         own, values = read_custom_fields(step.get("fields"), f"{where}.fields")
         signer = signer_of(step, where, signers)
         if own.call and signer.delegate_of is not None:
@@ -237,6 +237,27 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     fields, place = step.get("fields"), f"{where}.fields"
     require_known(fields, place, _FIELDS[name])
     return Step(step_id, action, signer, read_values(action, fields, place), replaced)
+
+
+def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value]]:
+    """Return what a custom step asks for, and the raw values by path. Raises ``PlanError`` naming the leaf."""
+    kind = next((each for each in ("struct", "call") if type(fields) is dict and type(fields.get(each)) is str), "")
+    if not kind:
+        raise plan_error(
+            "PLAN-FIELD", "a custom step names its struct or its call", f"{where}.struct", expected="a name"
+        )
+    if fields[kind] in (CATALOGUE if kind == "struct" else CALLS):
+        raise plan_error("PLAN-FIELD", f"this {kind} ships, and has an action of its own", f"{where}.{kind}",
+                         got=fields[kind], expected=f"a {kind} that the venue alone has")  # fmt: skip
+    struct, call = (fields[kind], "") if kind == "struct" else ("", fields[kind])
+    values: dict[str, Value] = {}
+    for path, value in fields.items():
+        if path == kind:
+            continue
+        if type(value) not in (str, int, bool):
+            raise plan_error("PLAN-FIELD", "not a raw value", f"{where}.{path}", expected="a text, number or flag")
+        values[path] = AsSigned(str(value).lower() if type(value) is bool else str(value))
+    return Action(CUSTOM, "Sign what people pinned for this venue alone", "", struct, (), call), values
 
 
 def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:

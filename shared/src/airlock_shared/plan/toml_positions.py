@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from typing import NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.values import plan_error
-from airlock_shared.records import NamedTuple
 
 _DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")

@@ -6,7 +6,8 @@ and its fingerprint in either case. At most four are kept, so that a hostile scr
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
+
 from airlock_shared.ur.decode import Decoder, Taken
 
 MOST = 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
 from airlock_shared.documents.deployment import parse_deployment
@@ -21,7 +21,6 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap
 from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_json

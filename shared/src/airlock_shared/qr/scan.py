@@ -6,13 +6,12 @@ Pure but for what it is given: the pictures, the decoder, and the place where fr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.candidates import Candidates
 from airlock_shared.qr.read import texts_in
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
 from airlock_shared.wire.codec import damaged
 

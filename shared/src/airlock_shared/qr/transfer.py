@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 from zlib import crc32
 
 from airlock_shared.errors import UsageError
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.decode import TransferLimits
 from airlock_shared.ur.encode import frame_count, frames
 from airlock_shared.ur.envelope import UR_TYPE

@@ -8,11 +8,11 @@ venue has stored can execute at any time, and an intent whose execution failed h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from airlock_shared.checks.nonces import LATE, Use, spent_by, use_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.records import NamedTuple
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.rows import Row, moment

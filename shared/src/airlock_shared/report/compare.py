@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-from airlock_shared.records import NamedTuple
+from typing import Any, NamedTuple
 
 _SHOWN = 200
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
-from airlock_shared.records import NamedTuple
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
 from airlock_shared.report.evidence.timeline import EXPORTED
 from airlock_shared.report.judged import BEGUN, Judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.catalogue.referral_code import code_rows
@@ -16,7 +16,6 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Limits, Signer, Step
-from airlock_shared.records import NamedTuple
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of

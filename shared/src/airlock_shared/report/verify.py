@@ -7,9 +7,9 @@ what the artefacts give, field by field, and ``report.html`` what that gives, by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
 from airlock_shared.report.evidence.reading import read_evidence

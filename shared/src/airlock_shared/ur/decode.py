@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import zlib
 from enum import Enum
+from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.fountain import FountainPart
 from airlock_shared.ur.fragments import choose_fragments
 from airlock_shared.ur.part import Part, is_ur, parse_part

@@ -9,10 +9,9 @@ cannot.
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.dictionary import dictionary
 from airlock_shared.wire.cbor import from_cbor, read, write
 from airlock_shared.wire.codec import damaged, fingerprint, parse_json, to_cbor, to_json

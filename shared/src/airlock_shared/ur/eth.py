@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import uuid
 from enum import IntEnum
+from typing import NamedTuple
 
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.hdkey import (
     HDKEY_TYPE,
     KEYPATH_TAG,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.fragments import choose_fragments, partition
 from airlock_shared.wire.cbor import read, write
 from airlock_shared.wire.codec import damaged

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.members import field_error, is_uint, read_map, untag
 from airlock_shared.wire.cbor import Tagged, write
 from airlock_shared.wire.members import DERIVATION_PATH

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from airlock_shared.records import NamedTuple
 from airlock_shared.ur.bytewords import Style, decode, encode
 from airlock_shared.wire.codec import damaged
 

@@ -8,10 +8,9 @@ in the order that they have.
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import (
     ARRAY,
     BIG,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P2_SIGN_FIELDS, Apdu, Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.not_shown import notes_of
@@ -36,7 +37,6 @@ from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import atomic_kind
-from airlock_shared.records import NamedTuple
 
 P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
 P2_OF = {DATETIME: 0xFC, TOKEN: 0xFD, AMOUNT: 0xFE, RAW: 0xFF}

@@ -6,7 +6,7 @@ Written by ``tests/speculos/make_glyph_widths.py``. Source: the glyph tables of 
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class Typeface(NamedTuple):

@@ -6,7 +6,7 @@ development build 1.22.0-dev knows the same but Sei.
 
 from __future__ import annotations
 
-from airlock_shared.records import NamedTuple
+from typing import NamedTuple
 
 
 class Network(NamedTuple):

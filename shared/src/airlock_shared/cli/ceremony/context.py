@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import Standing, standing
@@ -14,7 +14,6 @@ from airlock_shared.host.files import read_input
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.records import NamedTuple
 
 
 def _nothing(_station: str, _entries: Sequence[Entry]) -> Iterable[str]:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -39,7 +39,6 @@ from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option,
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -21,7 +21,6 @@ from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr.documents import file_name
 from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
-from airlock_shared.records import NamedTuple
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.documents.signatures import (
     SignaturesHeader,
@@ -19,7 +19,6 @@ from airlock_shared.documents.signatures import (
     write_signatures,
 )
 from airlock_shared.errors import Refusal
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.batch import MAX_ITEMS
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json, to_json
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 

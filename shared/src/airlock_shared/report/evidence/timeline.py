@@ -5,10 +5,9 @@ The online half writes it; the transcript of that machine has its SHA-256. Times
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.records import NamedTuple
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import read_members
 
