@@ -152,17 +152,7 @@ def leaf(message: dict[str, object], path: str) -> object:
 
 def path_of(fields: tuple[Field, ...], kind: str) -> str:
     """Return the path of the first leaf of a kind; empty when there is none."""
-    known = _places.get(id(fields))
-    if known is None or known[0] is not fields:
-        if len(_places) >= _PLACES_KEPT:
-            _places.clear()
-        known = _places[id(fields)] = fields, {each.kind: each.path for each in reversed(fields)}
-    return known[1].get(kind, "")
-
-
-_places: dict[int, tuple[tuple[Field, ...], dict[str, str]]] = {}
-"""Of each struct's and call's fields, by identity, where the first leaf of each kind is: the checks ask for every item."""
-_PLACES_KEPT = 256
+    return next((each.path for each in fields if each.kind == kind), "")
 
 
 def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -> object:

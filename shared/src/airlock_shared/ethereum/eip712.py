@@ -95,21 +95,6 @@ def _read_members(struct: str, members: Value) -> tuple[Member, ...]:
     return tuple(result)
 
 
-_compiled: dict[str, tuple[Value, Definitions]] = {}
-
-
-def definitions_of(types: Value, primary_type: str) -> Definitions:
-    """Return the compiled definitions of ``types``; equal ones, by primary type, are compiled once."""
-    known = _compiled.get(primary_type)
-    if known is not None and known[0] == types:
-        return known[1]
-    definitions = read_types(types)
-    if len(_compiled) < MAX_STRUCTS:
-        copied = {struct: [dict(member) for member in members] for struct, members in types.items()}
-        _compiled[primary_type] = copied, definitions  # a copy, for the caller's own may change
-    return definitions
-
-
 def read_typed_data(document: Value) -> tuple[TypedData, Hashes]:
     """Read an EIP-712 JSON document and hash it.
 
@@ -143,7 +128,7 @@ def _definitions_with_primary(types: Value, primary_type: Value) -> Definitions:
         raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
     if primary_type == DOMAIN_TYPE:
         raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
-    return definitions_of(types, primary_type)
+    return read_types(types)
 
 
 def read_domain(definitions: Definitions, domain: Value) -> tuple[dict[str, Value], bytes]:
@@ -162,7 +147,7 @@ def read_domain(definitions: Definitions, domain: Value) -> tuple[dict[str, Valu
     if members is None:
         members = tuple(Member(n, t) for n, t in DOMAIN_MEMBERS.items() if n in domain)
     _check_domain_members(members, domain)
-    domain_definitions = definitions_of({DOMAIN_TYPE: [m._asdict() for m in members]}, DOMAIN_TYPE)
+    domain_definitions = read_types({DOMAIN_TYPE: [m._asdict() for m in members]})
     try:
         values = domain_definitions.read(DOMAIN_TYPE, domain)
     except Refusal as refusal:
