@@ -7,6 +7,7 @@ import platform
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,21 @@ def test_a_file_that_another_account_put_in_the_way_of_ours_is_named(tmp_path: P
     ended = confined("print('ran')", *words, name="address", before=before)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "this account's own folder" in ended.stderr
+
+
+def test_of_the_devices_a_child_uses_the_camera_that_it_was_named_alone() -> None:
+    require_landlock()
+    script = (
+        "import os, pty\n"
+        "from pathlib import Path\n"
+        "from airlock_offline.confinement.confine import ALONE, confine\n"
+        "named, other = (os.ttyname(pty.openpty()[1]) for _ in range(2))\n"
+        "confine(ALONE._replace(devices=(Path(named),)))\n"
+        "def said(path):\n"
+        "    try: os.close(os.open(path, os.O_RDWR | os.O_NOCTTY))\n"
+        "    except OSError as error: return error.errno\n"
+        "print(said(named), said(other), said('/dev/zero'))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["None", "13", "13"]

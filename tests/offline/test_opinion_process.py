@@ -156,3 +156,54 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})  # fmt: skip
     assert ended.stderr.startswith(b"refused refused refused "), ended.stderr
     assert ended.returncode != -signal.SIGSYS
+
+
+# ---- how it ends --------------------------------------------------------------------------------------------------
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def is_gone(pid: int) -> bool:
+    until = time.monotonic() + 20
+    while is_there(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not is_there(pid)
+
+
+def write_probe(folder: Path, script: str) -> None:
+    (folder / "probe_child.py").write_text(f"import os, sys, time\ndef main():\n    {script}\n")
+
+
+def test_what_a_child_has_started_is_ended_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a kernel without the filter: there it could start something."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write_probe(tmp_path, "pid = os.fork() or time.sleep(600); print(pid, flush=True); time.sleep(600)")
+    child = child_process.start("probe_child")
+    assert child.stdout is not None
+    started = int(child.stdout.readline())
+    assert is_there(started)
+    child_process.end(child)
+    assert is_gone(started)
+    assert is_gone(child.pid)
+
+
+def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    write_probe(tmp_path, "print(os.getpid(), flush=True); time.sleep(600)")
+    script = (
+        "import sys, time\n"
+        "from airlock_offline import child_process\n"
+        "child = child_process.start('probe_child')\n"
+        "print(child.stdout.readline().decode(), flush=True); time.sleep(600)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_there(pid)
+        parent.kill()
+    assert is_gone(pid)

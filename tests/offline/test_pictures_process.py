@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, record
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.qr.pictures import picture as drawn
 from airlock_shared.qr.symbol import matrix
+from offline.confined import require_landlock, require_seccomp
 
 TEXT = "UR:BYTES/1"
 
@@ -164,6 +166,63 @@ def test_the_child_opens_what_it_was_named_and_neither_devices_nor_sockets(tmp_p
     finally:
         sys.path.remove(str(tmp_path / "stand"))
     assert tried == ["Refusal", "PermissionError", "PermissionError", "PermissionError", "done", "PermissionError"]
+
+
+HOSTILE = """
+import ctypes, os, pty, subprocess, sys, threading
+def attempt(work):
+    try: result = work()
+    except BaseException as error: return type(error).__name__
+    return 'done' if result is None else str(result)
+def threaded():
+    thread = threading.Thread(target=int); thread.start(); thread.join()
+libc = ctypes.CDLL(None)
+tried = [attempt(work) for work in (
+    os.fork, lambda: libc.fork(), lambda: libc.vfork(), lambda: subprocess.Popen(['true']),
+    lambda: os.execv('/bin/true', ['true']),
+    lambda: os.posix_spawn('/bin/true', ['true'], {}), threaded, lambda: open('/dev/tty', 'w'), lambda: open(TERMINAL, 'w'),
+    lambda: os.listdir('/dev'), lambda: open('/dev/zero'), lambda: open('/dev/null').close(), lambda: os.listdir('/proc'))]
+"""
+SAID = ["PermissionError", "-1", "-1", *3 * ["PermissionError"], "done", *4 * ["PermissionError"]]
+
+
+@pytest.mark.parametrize("source", ["a.png", "camera:61"])
+def test_a_decoder_has_neither_the_terminal_nor_devices_and_starts_nothing(
+    tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of what reads pictures stands code that tries, loaded after the child has confined itself."""
+    require_landlock()
+    require_seccomp()
+    ours, theirs = pty.openpty()
+    stand = tmp_path / "stand"
+    stand.mkdir()
+    (stand / "zxingcpp.py").write_text(
+        f"TERMINAL = {os.ttyname(theirs)!r}\n{HOSTILE}"
+        "class BarcodeFormats:\n"
+        "    def __init__(self, _): pass\n"
+        "class BarcodeFormat: QRCode = 0\n"
+        "class TextMode: Plain = 0\n"
+        "def read_barcodes(*_, **__): return [type('C', (), {'text': t}) for t in tried]\n"
+    )
+    (stand / "cv2.py").write_text(
+        "CAP_PROP_FRAME_WIDTH = CAP_PROP_FRAME_HEIGHT = 3\nCOLOR_BGR2GRAY = 6\n"
+        "class Frame(bytes): __array_interface__ = {'shape': (1, 1), 'typestr': '|u1', 'version': 3}\n"
+        "def cvtColor(*_): return Frame(b'x')\n"
+        "class VideoCapture:\n"
+        "    def __init__(self, number): assert number == 61\n"
+        "    def isOpened(self): return True\n"
+        "    def get(self, _): return 1\n"
+        "    def read(self): return True, Frame()\n"
+        "    def release(self): pass\n"
+    )
+    monkeypatch.syspath_prepend(str(stand))
+    named = source if source.startswith("camera") else str(picture(tmp_path / source))
+    pictures = texts_of([named], lambda _: None)
+    tried = next(pictures)
+    pictures.close()  # type: ignore[attr-defined]
+    os.close(ours)
+    os.close(theirs)
+    assert tried == [*SAID[:11], "done", "PermissionError"]
 
 
 def test_the_child_reads_names_as_one_list_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_offline.confinement import bpf
 from airlock_offline.confinement.bpf import ALLOW, KILL, REFUSE, UNKNOWN, Step, assemble, packed, rules_for
-from airlock_offline.confinement.syscalls import ABSENT, MACHINES, NUMBERS
+from airlock_offline.confinement.syscalls import ABSENT, MACHINES, NUMBERS, STARTING
 
 NAMES = tuple(MACHINES)
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
@@ -47,7 +47,7 @@ def ask(machine: str, name: str, *arguments: int, **kind: bool) -> int:
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"clone", "clone3", "ioctl"}))
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"clone", "clone3", "ioctl", *STARTING}))
 def test_every_listed_call_is_refused(machine: str, name: str) -> None:
     if NUMBERS[name][MACHINES[machine].column] != ABSENT:
         assert ask(machine, name, AF_INET, 1, 0) == REFUSE
@@ -66,6 +66,22 @@ def test_threads_and_children_are_begun_and_namespaces_are_not(machine: str) -> 
     for flag in (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000):
         assert ask(machine, "clone", 17 | flag) == REFUSE
     assert ask(machine, "clone3") == UNKNOWN  # its flags are behind a pointer: the library then calls clone
+
+
+@pytest.mark.parametrize("machine", NAMES)
+def test_where_others_libraries_run_threads_are_begun_and_processes_and_programs_are_not(machine: str) -> None:
+    for flags, said in (
+        (0x3D0F00, ALLOW),
+        (17, REFUSE),
+        (0x01200011, REFUSE),
+        (0x4111, REFUSE),
+        (0x3D0F00 | 1 << 29, REFUSE),
+    ):
+        assert ask(machine, "clone", flags, starting=False) == said
+    assert ask(machine, "clone3", starting=False) == UNKNOWN
+    for name in STARTING:
+        if NUMBERS[name][MACHINES[machine].column] != ABSENT:
+            assert [ask(machine, name, starting=each) for each in (False, True)] == [REFUSE, ALLOW]
 
 
 @pytest.mark.parametrize("machine", NAMES)
@@ -112,7 +128,7 @@ def test_a_call_of_the_x32_abi_ends_the_process() -> None:
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("kind", [{}, {"loopback": True}, {"listening": True}])
+@pytest.mark.parametrize("kind", [{}, {"loopback": True}, {"listening": True}, {"starting": False}])
 def test_every_way_through_a_program_ends_in_an_answer(machine: str, kind: dict[str, bool]) -> None:
     made = MACHINES[machine]
     program = assemble(made, rules_for(made, **kind))

@@ -1,15 +1,29 @@
 """Starting a child of our own: the same interpreter and packages, no environment, no terminal, no descriptors but its pipes.
 
-It inherits the kernel's filter, and narrows it further before it loads what it was started for.
+It inherits the kernel's filter, and narrows it further before it loads what it was started for. It ends with us.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 
-_BEGIN = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+_BEGIN = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from airlock_offline.child_process import begun; begun(); "
+    "from {module} import main; main()"
+)
+
+
+def begun() -> None:
+    """In the child: end with whoever started it, also where that one is killed."""
+    if sys.platform.startswith("linux"):
+        from airlock_offline.confinement.kernel import end_with_parent
+
+        end_with_parent()
 
 
 def start(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
@@ -31,7 +45,10 @@ def start(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a child, whatever it is doing, and close its pipes."""
+    """End a child and whatever it has started, whatever they are doing, and close its pipes."""
+    if process.returncode is None:  # not waited for yet: until then its number is nobody else's
+        with suppress(ProcessLookupError):  # it leads no group
+            os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:

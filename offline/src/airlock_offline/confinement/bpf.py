@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from airlock_offline.confinement.syscalls import (
     ABSENT,
     AF_INET,
+    CLONE_THREAD,
     IPPROTO_TCP,
     LISTENING,
     LOOPBACK,
@@ -20,6 +21,7 @@ from airlock_offline.confinement.syscalls import (
     NUMBERS,
     SOCK_FLAGS,
     SOCK_STREAM,
+    STARTING,
     TIOCLINUX,
     TIOCSTI,
     Machine,
@@ -52,6 +54,7 @@ _TESTED: dict[str, tuple[Test, ...]] = {
     "clone": ((0, NAMESPACES, 0, True),),
     "ioctl": ((1, ALL_BITS, TIOCSTI, False), (1, ALL_BITS, TIOCLINUX, False)),
 }
+_THREAD: tuple[Test, ...] = ((0, CLONE_THREAD, CLONE_THREAD, True),)
 _TCP: tuple[Test, ...] = (
     (0, ALL_BITS, AF_INET, True),
     (1, ALL_BITS ^ SOCK_FLAGS, SOCK_STREAM, True),
@@ -59,15 +62,22 @@ _TCP: tuple[Test, ...] = (
 )
 
 
-def rules_for(machine: Machine, *, loopback: bool = False, listening: bool = False) -> list[Rule]:
-    """Return the rules of a machine; in a rehearsal TCP sockets are made, to connect or, with ``listening``, to serve."""
+def rules_for(
+    machine: Machine, *, loopback: bool = False, listening: bool = False, starting: bool = True
+) -> list[Rule]:
+    """Return the rules of a machine; in a rehearsal TCP sockets are made, to connect or, with ``listening``, to serve.
+
+    Without ``starting`` no other process and no other program is begun, threads are.
+    """
     allowed = LISTENING if listening else LOOPBACK if loopback else ()
     rules: list[Rule] = []
     for name, numbers in NUMBERS.items():
         number = numbers[machine.column]
-        if number == ABSENT or (name in allowed and name != "socket"):
+        if number == ABSENT or (name in allowed and name != "socket") or (name in STARTING and starting):
             continue
         tests = _TCP if name in allowed else _TESTED.get(name, ())
+        if name == "clone" and not starting:
+            tests += _THREAD
         rules.append((number, UNKNOWN if name == "clone3" else REFUSE, tests))
     return rules
 

@@ -22,7 +22,8 @@ DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose 
 class Needs(NamedTuple):
     """What a command needs: files and folders to read, folders to write, and a rehearsal's loopback port.
 
-    ``files`` says whether Landlock is wanted at all, ``machine`` whether ``/dev``, ``/sys`` and ``/proc`` are looked at.
+    ``files`` says whether Landlock is wanted at all, ``machine`` whether ``/dev``, ``/sys`` and ``/proc`` are looked at, and
+    ``devices`` which ones are used where they are not. Without ``starting`` no other process is begun.
     """
 
     reads: tuple[Path, ...] = ()
@@ -31,6 +32,12 @@ class Needs(NamedTuple):
     listen: int | None = None
     files: bool = True
     machine: bool = True
+    devices: tuple[Path, ...] = ()
+    starting: bool = True
+
+
+ALONE = Needs(machine=False, starting=False)
+"""What a child needs in which other people's libraries run: packages to read, and no process beside it."""
 
 
 def confine(needs: Needs) -> Confinement:
@@ -58,7 +65,9 @@ def _refuse_calls(needs: Needs) -> str:
     machine = MACHINES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
-    rules = bpf.rules_for(machine, loopback=needs.connect is not None, listening=needs.listen is not None)
+    rules = bpf.rules_for(
+        machine, loopback=needs.connect is not None, listening=needs.listen is not None, starting=needs.starting
+    )
     try:
         seccomp.install(machine, bpf.assemble(machine, rules))
     except OSError as error:
@@ -83,7 +92,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     paths = [
         *((Path(path), landlock.RUN) for path in dict.fromkeys(runs) if path),
         *((Path(path), landlock.READ) for path in (*looks, *needs.reads)),
-        *((Path(path), landlock.USE) for path in uses),
+        *((Path(path), landlock.USE) for path in (*uses, *needs.devices)),
         *((Path(path), landlock.WRITE) for path in needs.writes),
     ]
     try:

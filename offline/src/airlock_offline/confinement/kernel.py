@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 from functools import cache
 
-_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # linux/prctl.h
 
 
 def no_new_privileges() -> None:
     """Let no program that is started gain rights, as by setuid: the condition of both filters. Raises ``OSError``."""
     _checked(_library().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+
+
+def end_with_parent() -> None:
+    """Have this process killed when the thread that started it ends, however that comes about. Raises ``OSError``."""
+    _checked(_library().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
 def call(number: int, *arguments: object) -> int:

@@ -47,11 +47,16 @@ NUMBERS: dict[str, tuple[int, int]] = {
     "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432),
     "fspick": (433, 433), "mount_setattr": (442, 442), "open_by_handle_at": (304, 265), "swapon": (167, 224),
     "swapoff": (168, 225), "quotactl": (179, 60), "acct": (163, 89),
+    # another process, or another program
+    "fork": (57, ABSENT), "vfork": (58, ABSENT), "execve": (59, 221), "execveat": (322, 281),
     # the clock, which a person vouches for
     "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171),
     # a terminal
     "ioctl": (16, 29),
 }  # fmt: skip
+
+STARTING = ("fork", "vfork", "execve", "execveat")
+"""What only a process that starts others is left; ``clone`` is left to every one for its threads."""
 
 LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
 LISTENING = ("socket", "bind", "listen", "accept4", "accept", "sendto", "recvfrom")
@@ -60,4 +65,5 @@ LISTENING = ("socket", "bind", "listen", "accept4", "accept", "sendto", "recvfro
 AF_INET, SOCK_STREAM, IPPROTO_TCP = 2, 1, 6
 SOCK_FLAGS = 0o4000 | 0o2000000  # SOCK_NONBLOCK, SOCK_CLOEXEC: flags that ride on a socket's type
 NAMESPACES = 0x7E020000  # CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET, of linux/sched.h
+CLONE_THREAD = 0x10000  # linux/sched.h: in the same process
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal; select and paste on a console: asm-generic/ioctls.h

@@ -7,18 +7,20 @@ import sys
 from pathlib import Path
 
 from airlock_offline import airgap
-from airlock_offline.confinement.confine import Needs, confine
+from airlock_offline.confinement.confine import ALONE, confine
 from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, error_value, record
 from airlock_shared.errors import AirlockError
 from airlock_shared.qr.sources import CAMERA, texts_of
 
 
 def main() -> None:
-    """Write a record for each picture, with the named files and, for a camera, the devices as all that it may open."""
+    """Write a record for each picture, with the named files and cameras as all that it may open."""
     airgap.install()
     sources = json.loads(sys.stdin.buffer.read())
+    cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]
     files = [Path(source).absolute() for source in sources if not CAMERA.fullmatch(source)]
-    confine(Needs(reads=tuple(files), machine=len(files) < len(sources)))
+    devices = [Path(f"/dev/video{int(match[1] or 0)}") for match in cameras]  # Video4Linux's name of a number
+    confine(ALONE._replace(reads=tuple(files), devices=tuple(devices)))
     try:
         for texts in texts_of(sources, lambda remark: _write(record(REMARK, remark))):
             _write(record(TEXTS, texts))

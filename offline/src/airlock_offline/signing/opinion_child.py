@@ -10,7 +10,7 @@ import json
 import sys
 
 from airlock_offline import airgap
-from airlock_offline.confinement.confine import Needs, confine
+from airlock_offline.confinement.confine import ALONE, confine
 
 MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
 
@@ -18,7 +18,7 @@ MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
 def main() -> None:
     """Answer on stdout what stdin asks. Raises ``ValueError`` for input that is not in its one form."""
     airgap.install()
-    confine(Needs(machine=False))
+    confine(ALONE)
     given = sys.stdin.buffer.read(MAX_BYTES + 5)
     length = int.from_bytes(given[:4], "big")
     if len(given) != 4 + length or length > MAX_BYTES:
